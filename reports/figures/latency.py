@@ -10,7 +10,7 @@ from reports.curves import STATISTICS, Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
-from reports.figures.latency_labels import direct_labels
+from reports.figures.latency_labels import direct_labels, thin_rung_labels
 from reports.figures.latency_lines import TOO_FAR, lay_lines, lines_shown
 from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves, hover_of
 from reports.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
@@ -58,6 +58,7 @@ class LatencyFigure(CurvesFigure):
         ]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
         data += [ring for drawn_curve in ringed for ring in _rings(drawn_curve)] + crossings
+        thin_rung_labels(data, layout, frame)
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side

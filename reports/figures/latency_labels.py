@@ -8,13 +8,18 @@ from typing import Any
 from reports.figures import points as marks
 from reports.figures.labels import Box, Label, place
 from reports.figures.latency_points import Drawn, DrawnCurve
-from reports.figures.layout import Frame, Layout, annotation, cut, escaped, rounded
+from reports.figures.layout import Frame, Layout, Trace, annotation, cut, escaped, rounded
 
 MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
 AREA_WIDE = (520.0, 300.0)
 AREA_NARROW = (290.0, 230.0)
+# As low as a figure of half a page.
+RUNG_AREA_WIDE = (480.0, 200.0)
+# Of a rung's name, which has ten points.
+RUNG_CHARACTER_PX = 5.8
+RUNG_LINE_PX = 11.0
 
 
 def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[dict[str, Any]]:
@@ -52,6 +57,26 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
             )
         )
     return annotations
+
+
+def thin_rung_labels(traces: Sequence[Trace], layout: Layout, frame: Frame) -> None:
+    """Removes the names of rungs that would lie on another one: ends of curves and ringed points keep theirs first."""
+    width, height = AREA_NARROW if frame.narrow else RUNG_AREA_WIDE
+    texts = [trace for trace in traces if trace["mode"] == "markers+text"]
+    names = [
+        (0 < index < len(trace["x"]) - 1 and size == min(trace["marker"]["size"]), trace, index, size)
+        for trace in texts
+        for index, size in enumerate(trace["marker"]["size"])
+    ]
+    kept: list[Box] = []
+    for _, trace, index, size in sorted(names, key=lambda name: name[0]):
+        right = _share(layout["xaxis"], trace["x"][index]) * width - size / 2
+        bottom = (1 - _share(layout["yaxis"], trace["y"][index])) * height - size / 2
+        box = Box(right - RUNG_CHARACTER_PX * len(trace["text"][index]), bottom - RUNG_LINE_PX, right, bottom)
+        if any(box.overlaps(other) for other in kept):
+            trace["text"][index] = ""
+        else:
+            kept.append(box)
 
 
 def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:

@@ -236,16 +236,6 @@ def _mean_above(z: float, standard: statistics.NormalDist) -> float:
     return standard.pdf(z) / tail if tail > 1e-9 else z
 
 
-def bisections(ratio: float, width: float) -> int:
-    """How many trials a bracket of that ratio takes: ceil(log2(ln(ratio) / ln(1 + width)))."""
-    return max(math.ceil(math.log2(math.log(ratio) / math.log(1 + width)) - 1e-9), 0)
-
-
-def fixed_operations_s(targets_ops_s: Sequence[float], operations: int) -> float:
-    """Seconds that a ladder takes when every rung does so many operations: why rungs are limited by time instead."""
-    return sum(operations / target for target in targets_ops_s)
-
-
 def _loads(trials: Sequence[Trial]) -> list[int]:
     """In the order of their first trial."""
     return list(dict.fromkeys(trial.load for trial in trials))

@@ -12,7 +12,6 @@ import numpy as np
 from benchsite.teams.models import User
 from runs.measures.upper_bounds import upper_bounds
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
-from runs.models.result import ThroughputBasis
 from runs.validity import CheckResult
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
@@ -65,7 +64,7 @@ def set_row(
         number=number,
         is_current=current,
         created_by=created_by,
-        note=note or (" ".join(merged.notes) if isinstance(merged, SummarisedRun) else ""),
+        note=note or " ".join(merged.notes),
         **set_fields(merged),
         reader_version=merged.reader_version,
         algorithm_version=merged.algorithm_version,
@@ -81,7 +80,7 @@ def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
         "operations": merged.total_operations,
         "failed": merged.failed_operations,
         "throughput_ops_s": merged.throughput_ops_s,
-        "basis": merged.basis if isinstance(merged, SummarisedRun) else ThroughputBasis.WINDOW,
+        "basis": merged.basis,
         "throughput_sum_ops_s": merged.throughput_sum_ops_s,
         "throughput_wall_ops_s": merged.throughput_wall_ops_s,
         "overlap": merged.overlap,
@@ -92,7 +91,19 @@ def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
 def measurement_rows(kept: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
     """The rows of a set's operations, not yet stored."""
     return [
-        _merged(kept, operation) if isinstance(operation, MergedOperation) else _summarised(kept, operation)
+        Measurement(
+            measurement_set_id=kept.pk,
+            operation=operation.operation,
+            latency_kind=operation.kind,
+            count=operation.count,
+            ok=operation.ok,
+            failed=operation.failed,
+            mean_us=operation.mean_us,
+            min_us=operation.min_us,
+            max_us=operation.max_us,
+            returns=dict(operation.returns),
+            **(_exact(operation) if isinstance(operation, MergedOperation) else _bounded(operation)),
+        )
         for operation in merged.operations
     ]
 
@@ -142,18 +153,12 @@ def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     if window is None:
         return {}
     return {
-        "warmup_s": merged.warmup_s if isinstance(merged, MergedRun) else 0.0,
-        "tail_s": tail_of(merged) if isinstance(merged, MergedRun) else 0.0,
+        "warmup_s": merged.warmup_s,
+        "tail_s": merged.tail_s,
         "window_from": datetime.fromtimestamp(window.from_s, UTC),
         "window_to": datetime.fromtimestamp(window.to_s, UTC),
         "window_s": window.length_s,
     }
-
-
-def tail_of(merged: MergedRun) -> float:
-    """How many seconds of the clients' common time lie behind the window."""
-    earliest = min(client.ended_s for client in merged.clients)
-    return max(round(earliest - merged.window.to_s, 3), 0.0)
 
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
@@ -162,52 +167,25 @@ def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()} | evidence
 
 
-def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
-    histogram = operation.histogram
-    return Measurement(
-        measurement_set_id=kept.pk,
-        operation=operation.operation,
-        latency_kind=operation.kind,
-        count=operation.count,
-        ok=operation.ok,
-        failed=operation.failed,
-        mean_us=histogram.mean,
-        min_us=histogram.min,
-        max_us=histogram.max,
-        **dict(zip(COLUMNS, histogram.percentiles(tuple(COLUMNS.values())), strict=True)),
-        upper_bounds=_upper_bounds(operation),
-        returns=dict(operation.returns),
-    )
+def _exact(operation: MergedOperation) -> dict[str, Any]:
+    """The percentiles of its histogram, with the upper bounds of what they may be in the long run."""
+    percentiles = tuple(COLUMNS.values())
+    highest = zip(percentiles, upper_bounds(operation.histogram, operation.batches, percentiles), strict=True)
+    return {
+        **dict(zip(COLUMNS, operation.histogram.percentiles(percentiles), strict=True)),
+        "upper_bounds": {f"p{percentile:g}": value for percentile, value in highest if value is not None},
+    }
 
 
-def _upper_bounds(operation: MergedOperation) -> dict[str, int]:
-    values = upper_bounds(operation.histogram, operation.batches, tuple(COLUMNS.values()))
-    named = zip(COLUMNS.values(), values, strict=True)
-    return {f"p{percentile:g}": value for percentile, value in named if value is not None}
-
-
-def _summarised(kept: MeasurementSet, operation: SummarisedOperation) -> Measurement:
+def _bounded(operation: SummarisedOperation) -> dict[str, Any]:
+    """The percentiles that are known exactly, and the bounds of the others."""
     known = {float(name): bounds for name, bounds in operation.percentiles_us.items()}
-    counted = None if operation.ok is None else operation.ok + (operation.failed or 0)
-    return Measurement(
-        measurement_set_id=kept.pk,
-        operation=operation.operation,
-        latency_kind=operation.kind,
-        count=counted,
-        ok=operation.ok,
-        failed=operation.failed,
-        mean_us=operation.mean_us,
-        min_us=operation.min_us,
-        max_us=operation.max_us,
-        **{
-            column: known[percentile].low_us
-            for column, percentile in COLUMNS.items()
-            if percentile in known and known[percentile].is_exact
-        },
-        bounds=_bounds(known, operation),
-        resolution_us=operation.resolution_us,
-        returns=dict(operation.returns),
-    )
+    exact = {column: known[percentile] for column, percentile in COLUMNS.items() if percentile in known}
+    return {
+        **{column: bounds.low_us for column, bounds in exact.items() if bounds.is_exact},
+        "bounds": _bounds(known, operation),
+        "resolution_us": operation.resolution_us,
+    }
 
 
 def _bounds(known: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:

@@ -158,12 +158,12 @@ def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints
     if merged.window is not None:
         run["window_s"], run["started_s"] = merged.window.length_s, merged.window.from_s
     run["more_operations"] = max(len(merged.operations) - MAX_OPERATIONS, 0)
+    run["operations"] = [_merged(operation) for operation in merged.operations[:MAX_OPERATIONS]]
+    run["basis"] = merged.basis
     if isinstance(merged, MergedRun):
-        run |= {"exact": True, "intervals": True, "basis": "window"}
-        run["operations"] = [_exact(operation) for operation in merged.operations[:MAX_OPERATIONS]]
+        run |= {"exact": True, "intervals": True}
     else:
-        run |= {"basis": merged.basis, "notes": list(merged.notes)}
-        run["operations"] = [_bounded(part) for part in merged.operations[:MAX_OPERATIONS]]
+        run["notes"] = list(merged.notes)
     return run
 
 
@@ -207,30 +207,23 @@ def _is(name: str, wanted: float) -> bool:
         return False
 
 
-def _exact(operation: MergedOperation) -> Merged:
-    p95, p99 = operation.histogram.percentiles((95.0, 99.0))
-    return {
-        "name": operation.operation[:MAX_NAME_LENGTH],
-        "kind": operation.kind,
-        "ok": operation.ok,
-        "failed": operation.failed,
-        "mean_us": operation.histogram.mean,
-        "p95_us": None if p95 is None else [p95, p95],
-        "p99_us": None if p99 is None else [p99, p99],
-    }
-
-
-def _bounded(operation: SummarisedOperation) -> Merged:
-    bounds = operation.percentiles_us
-    p95, p99 = (next((bound for name, bound in bounds.items() if _is(name, wanted)), None) for wanted in (95.0, 99.0))
+def _merged(operation: MergedOperation | SummarisedOperation) -> Merged:
+    limits: list[list[float | None] | None]
+    if isinstance(operation, MergedOperation):
+        values = operation.histogram.percentiles((95.0, 99.0))
+        limits = [None if value is None else [value, value] for value in values]
+    else:
+        stated = operation.percentiles_us.items()
+        bounds = [next((bound for name, bound in stated if _is(name, wanted)), None) for wanted in (95.0, 99.0)]
+        limits = [[bound.low_us, bound.high_us] if bound else None for bound in bounds]
     return {
         "name": operation.operation[:MAX_NAME_LENGTH],
         "kind": operation.kind,
         "ok": operation.ok,
         "failed": operation.failed,
         "mean_us": operation.mean_us,
-        "p95_us": [p95.low_us, p95.high_us] if p95 else None,
-        "p99_us": [p99.low_us, p99.high_us] if p99 else None,
+        "p95_us": limits[0],
+        "p99_us": limits[1],
     }
 
 

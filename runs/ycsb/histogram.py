@@ -70,10 +70,6 @@ def lowest_value(index: int) -> int:
     return int(lowest_values(np.array([index]))[0])
 
 
-def median_value(index: int) -> int:
-    return int(median_values(np.array([index]))[0])
-
-
 def highest_value(index: int) -> int:
     return int(highest_values(np.array([index]))[0])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.batches import Batches
@@ -13,6 +13,17 @@ from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 
 Phase = Literal["load", "measure"]
+
+
+class _Named(Protocol):
+    @property
+    def operation(self) -> str: ...
+
+    @property
+    def kind(self) -> LatencyKind: ...
+
+
+Operation = TypeVar("Operation", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,18 @@ class MergedOperation:
     def count(self) -> int:
         return self.ok + self.failed
 
+    @property
+    def mean_us(self) -> float | None:
+        return self.histogram.mean
+
+    @property
+    def min_us(self) -> int | None:
+        return self.histogram.min
+
+    @property
+    def max_us(self) -> int | None:
+        return self.histogram.max
+
 
 @dataclass(frozen=True, slots=True)
 class MergedClient:
@@ -107,8 +130,28 @@ class MissingClient:
     reason: str
 
 
+class OfClients(Generic[Operation]):
+    """What merged runs have in common, whether of histograms or of summaries."""
+
+    __slots__ = ()
+    clients: tuple[Any, ...]
+    missing: tuple[MissingClient, ...]
+    operations: tuple[Operation, ...]
+
+    @property
+    def clients_expected(self) -> int:
+        return len(self.clients) + len(self.missing)
+
+    @property
+    def clients_merged(self) -> int:
+        return len(self.clients)
+
+    def operation(self, name: str, kind: LatencyKind = "service") -> Operation | None:
+        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
+
+
 @dataclass(frozen=True, slots=True)
-class MergedRun:
+class MergedRun(OfClients[MergedOperation]):
     """Every number of a run that is stored. `operations` is sorted by name, service before response times."""
 
     phase: Phase
@@ -132,12 +175,14 @@ class MergedRun:
     algorithm_version: int = ALGORITHM_VERSION
 
     @property
-    def clients_expected(self) -> int:
-        return len(self.clients) + len(self.missing)
+    def basis(self) -> Literal["window"]:
+        return "window"
 
     @property
-    def clients_merged(self) -> int:
-        return len(self.clients)
+    def notes(self) -> tuple[str, ...]:
+        return ()
 
-    def operation(self, name: str, kind: LatencyKind = "service") -> MergedOperation | None:
-        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
+    @property
+    def tail_s(self) -> float:
+        """How much of the clients' common time lies behind the window."""
+        return max(round(min(client.ended_s for client in self.clients) - self.window.to_s, 3), 0.0)

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
 from runs.ycsb.evidence import ClientEvidence
-from runs.ycsb.merged import MissingClient, Phase, Window
+from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
@@ -68,6 +68,10 @@ class SummarisedOperation:
     is_average: bool = False  # a client's counts are fractions
     contradiction: str = ""  # what a client's buckets say against its other numbers, in words
 
+    @property
+    def count(self) -> int | None:
+        return None if self.ok is None else self.ok + (self.failed or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class SummarisedClient:
@@ -92,7 +96,7 @@ class SummarisedClient:
 
 
 @dataclass(frozen=True, slots=True)
-class SummarisedRun:
+class SummarisedRun(OfClients[SummarisedOperation]):
     """Every number that summaries allow. `operations` is sorted by name, service before response times."""
 
     phase: Phase | None
@@ -112,17 +116,8 @@ class SummarisedRun:
     reader_version: int = READER_VERSION
     notes: tuple[str, ...] = ()  # why there are no histograms, and what else a reader of the numbers must know
     algorithm_version: int = ALGORITHM_VERSION
-
-    @property
-    def clients_expected(self) -> int:
-        return len(self.clients) + len(self.missing)
-
-    @property
-    def clients_merged(self) -> int:
-        return len(self.clients)
-
-    def operation(self, name: str, kind: LatencyKind = "service") -> SummarisedOperation | None:
-        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
+    warmup_s: float = 0.0
+    tail_s: float = 0.0
 
 
 _NO_RESULT: Final = "it left neither a result nor a status line that counts an operation"

@@ -10,11 +10,9 @@ from runs.measures.search import (
     Rule,
     State,
     Trial,
-    bisections,
     bracket,
     capacity_ops_s,
     classify,
-    fixed_operations_s,
     next_target,
     search_target,
     search_threads,
@@ -102,35 +100,11 @@ def test_sustained_target_above_a_failed_one_is_no_lower_bound():
     assert bracket([Trial(100, 100), Trial(200, 150, False), Trial(300, 300)]) == (100, 200)
 
 
-@pytest.mark.parametrize(
-    ("ratio", "width", "trials"),
-    [
-        (1.25, 0.05, 3),
-        (1.25, 0.02, 4),
-        (1.25, 0.01, 5),
-        (2, 0.1, 3),
-        (2, 0.05, 4),
-        (2, 0.02, 6),
-        (2, 0.01, 7),
-        (10, 0.05, 6),
-    ],
-)
-def test_number_of_bisections(ratio, width, trials):
-    assert bisections(ratio, width) == trials
-
-
 def test_next_target_narrows_the_bracket():
     assert next_target(75_000, 100_000) == 86_603
     assert next_target(100_000, 104_000) is None and next_target(1, 2) is None
     assert next_target(100_000, None) == 110_000 and next_target(None, 110_000) == 100_000
     assert next_target(0.0, 110_000) == 100_000 and next_target(None, None) is None
-
-
-def test_25_targets_of_ten_million_operations_take_seven_hours():
-    thousands = [1, 2, 4, 6, 8, 10, 15, 20, 25, 30, 35, 40, 45, *range(50, 201, 25), *range(250, 451, 50)]
-    took_s = fixed_operations_s([1000 * rate for rate in thousands], 10_000_000)
-    assert round(took_s) == 24_911 and took_s / 3600 == pytest.approx(6.92, abs=0.005)
-    assert fixed_operations_s([1000], 10_000_000) == 10_000
 
 
 @pytest.mark.parametrize("cv", [0.0, 0.01, 0.03, 0.05])
