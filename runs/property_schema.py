@@ -69,9 +69,9 @@ class Property:
 
     def number(self, text: str) -> float:
         """The value of a checked text: bytes of a size, seconds of a duration, else the number itself."""
-        if self.type in ("size", "duration") and (found := _QUANTITY.fullmatch(text)):
+        if self.type in ("size", "duration") and (match := _QUANTITY.fullmatch(text)):
             units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
-            return float(found[1]) * units.get(found[2], 1)
+            return float(match[1]) * units.get(match[2], 1)
         return float(text)
 
     def _check_str(self, text: str) -> str:
@@ -104,14 +104,14 @@ class Property:
 
     def _check_quantity(self, text: str) -> str:
         units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
-        found = _QUANTITY.fullmatch(text)
+        match = _QUANTITY.fullmatch(text)
         names = {unit.lower(): unit for unit in units}
-        unit = names.get(found[2].lower(), "") if found else ""
-        if found is None or (not unit and float(found[1]) != 0):
+        unit = names.get(match[2].lower(), "") if match else ""
+        if match is None or (not unit and float(match[1]) != 0):
             example = "64MB" if self.type == "size" else "200ms"
             form = f"a whole number and one of {', '.join(units)}, as in {example}"
             raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
-        canonical = found[1] + unit
+        canonical = match[1] + unit
         self._check_range(self.number(canonical), canonical)
         return canonical
 
@@ -179,8 +179,8 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like `name`, or None where nothing does."""
     by_lower = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
+    matches = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=0.6)
+    return by_lower[matches[0]] if matches else None
 
 
 def _plain(value: object) -> str:

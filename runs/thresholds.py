@@ -29,8 +29,8 @@ def thresholds_of(team: Team | uuid.UUID, purpose: str) -> Profile:
         )
         rows = cursor.fetchall()
     # A threshold that this release does not know any more decides nothing.
-    found = {threshold: float(value) for threshold, value in rows if threshold in THRESHOLDS}
-    return profile(purpose, found)
+    replaced = {threshold: float(value) for threshold, value in rows if threshold in THRESHOLDS}
+    return profile(purpose, replaced)
 
 
 @transaction.atomic

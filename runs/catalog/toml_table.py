@@ -55,12 +55,12 @@ class Table:
         return self._content[key]
 
     def text(self, key: str, default: str | None = None) -> str:
-        found = self.value(key, required=default is None)
-        if found is None:
+        value = self.value(key, required=default is None)
+        if value is None:
             return default or ""
-        if not isinstance(found, str):
+        if not isinstance(value, str):
             raise self.error(f"{key} must be a text in quotes")
-        return found
+        return value
 
     def slug(self, key: str) -> str:
         found = self.text(key)
@@ -69,43 +69,43 @@ class Table:
         return found
 
     def flag(self, key: str, default: bool) -> bool:
-        found = self.value(key, required=False)
-        if found is None:
+        value = self.value(key, required=False)
+        if value is None:
             return default
-        if not isinstance(found, bool):
+        if not isinstance(value, bool):
             raise self.error(f"{key} must be true or false")
-        return found
+        return value
 
     def number(self, key: str) -> float | None:
-        found = self.value(key, required=False)
-        if found is not None and (isinstance(found, bool) or not isinstance(found, int | float)):
+        value = self.value(key, required=False)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise self.error(f"{key} must be a number")
-        return None if found is None else float(found)
+        return None if value is None else float(value)
 
     def count(self, key: str, default: int) -> int:
-        found = self.value(key, required=False)
-        if found is None:
+        value = self.value(key, required=False)
+        if value is None:
             return default
-        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self.error(f"{key} must be a whole number, 0 or more")
-        return found
+        return value
 
     def texts(self, key: str, *, required: bool = False) -> tuple[str, ...]:
-        found = self.value(key, required=required)
-        if found is None:
+        values = self.value(key, required=required)
+        if values is None:
             return ()
-        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
             raise self.error(f"{key} must be a list of texts")
-        return tuple(found)
+        return tuple(values)
 
     def mapping(self, key: str) -> dict[str, str]:
         """A table of texts, empty where it is not there."""
-        found = self.value(key, required=False)
-        if found is None:
+        values = self.value(key, required=False)
+        if values is None:
             return {}
-        if not isinstance(found, dict) or not all(isinstance(item, str) for item in found.values()):
+        if not isinstance(values, dict) or not all(isinstance(item, str) for item in values.values()):
             raise self.error(f"{key} must be a table of texts")
-        return dict(found)
+        return dict(values)
 
     def table(self, key: str) -> "Table":
         return Table(self.value(key), f"{self.where}, {key}")

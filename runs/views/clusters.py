@@ -63,14 +63,14 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required
 def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    found = owned_or_404(Cluster.objects.all(), request, pk) if pk else None
-    refuse_unless_allowed(request, found)
+    cluster = owned_or_404(Cluster.objects.all(), request, pk) if pk else None
+    refuse_unless_allowed(request, cluster)
     more = "more" in request.POST
     form = ClusterForm(
         request.POST if request.method == "POST" else None,
         team=team_of(request),
         operator=is_operator(request),
-        instance=found,
+        instance=cluster,
         rows=MORE_ROWS if more else 0,
     )
     if not more and form.is_valid():
@@ -80,7 +80,7 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
     return render(
         request,
         "runs/clusters/form.html",
-        {"form": form, "cluster": found, "operator": is_operator(request), "more": more},
+        {"form": form, "cluster": cluster, "operator": is_operator(request), "more": more},
         status=422 if form.is_bound and not more else 200,
     )
 
@@ -88,9 +88,9 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
 @require_http_methods(["GET", "POST"])
 @team_required
 def cluster_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Cluster.objects.all(), request, pk)
-    refuse_unless_allowed(request, found)
-    return delete_page(request, found)
+    cluster = owned_or_404(Cluster.objects.all(), request, pk)
+    refuse_unless_allowed(request, cluster)
+    return delete_page(request, cluster)
 
 
 @require_http_methods(["GET", "POST"])
@@ -128,15 +128,15 @@ def _target_or_404(request: HttpRequest, pk: uuid.UUID) -> tuple[Cluster, Target
     raise Http404
 
 
-def may_edit(request: HttpRequest, found: Cluster | None) -> bool:
+def may_edit(request: HttpRequest, cluster: Cluster | None) -> bool:
     """Operators edit any cluster of their team; admins only external ones, which start nothing on this site."""
     if is_operator(request):
         return True
-    return has_role(request, Role.ADMIN) and (found is None or found.provisioner == Provisioner.EXTERNAL)
+    return has_role(request, Role.ADMIN) and (cluster is None or cluster.provisioner == Provisioner.EXTERNAL)
 
 
-def refuse_unless_allowed(request: HttpRequest, found: Cluster | None) -> None:
-    if not may_edit(request, found):
+def refuse_unless_allowed(request: HttpRequest, cluster: Cluster | None) -> None:
+    if not may_edit(request, cluster):
         raise PermissionDenied(
             "Clusters belong to the operators of this site, those whose servers already run also to your team's admins."
         )

@@ -62,11 +62,11 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    found = owned_or_404(Database.objects.all(), request, pk) if pk else None
+    database = owned_or_404(Database.objects.all(), request, pk) if pk else None
     form = DatabaseForm(
         request.POST if request.method == "POST" else None,
         team=team_of(request),
-        instance=found,
+        instance=database,
         initial={"system": request.GET.get("system", ""), "cluster": request.GET.get("cluster", "")},
     )
     if form.is_valid():
@@ -78,7 +78,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         "runs/databases/form.html",
         {
             "form": form,
-            "database": found,
+            "database": database,
             "systems": sorted(
                 (
                     s.with_client("ycsb" if form["client"].value() else "")
@@ -96,5 +96,5 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Database.objects.all(), request, pk)
-    return delete_page(request, found)
+    database = owned_or_404(Database.objects.all(), request, pk)
+    return delete_page(request, database)

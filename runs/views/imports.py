@@ -85,39 +85,39 @@ def completable(upload: Upload) -> bool:
     return upload.state == State.RECOGNISED and any(not run["error"] for run in upload.recognised["runs"])
 
 
-def _save(request: HttpRequest, found: Upload, form: ImportForm) -> HttpResponseBase:
-    if upload_lifecycle.complete(found, form.stated()):
-        work_at_once(found)
-    runs = list(found.runs.order_by("position").only("pk", "name", "sweep"))
+def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpResponseBase:
+    if upload_lifecycle.complete(upload, form.stated()):
+        work_at_once(upload)
+    runs = list(upload.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:
-        return redirect("import", pk=found.pk)  # A worker saves it, or it could not be saved: that page says so.
-    messages.success(request, f"{len(runs)} run{'s' if len(runs) > 1 else ''} saved from {found}.")
+        return redirect("import", pk=upload.pk)  # A worker saves it, or it could not be saved: that page says so.
+    messages.success(request, f"{len(runs)} run{'s' if len(runs) > 1 else ''} saved from {upload}.")
     if len(runs) == 1:
         return redirect("run", pk=runs[0].pk)
-    return redirect("import", pk=found.pk)
+    return redirect("import", pk=upload.pk)
 
 
 @require_GET
 @role_required(Role.RUNNER)
 def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """How far its reader is; once it is done the whole page is asked for again."""
-    found = owned_or_404(Upload.objects.defer("recognised", "stated"), request, pk)
+    upload = owned_or_404(Upload.objects.defer("recognised", "stated"), request, pk)
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("import", pk=pk)
-    if found.state not in BUSY:
+    if upload.state not in BUSY:
         response = HttpResponse()
         response["HX-Refresh"] = "true"
         return response
-    return render(request, "runs/imports/progress.html", {"upload": found, **_told(found)})
+    return render(request, "runs/imports/progress.html", {"upload": upload, **_told(upload)})
 
 
-def _told(found: Upload) -> dict[str, object]:
+def _told(upload: Upload) -> dict[str, object]:
     """How long it has been worked on, and how much of it is done."""
-    began = found.began_at if found.claim else None
+    began = upload.began_at if upload.claim else None
     return {
         "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
-        "share": found.bytes_done / found.bytes_total if found.bytes_total else None,
-        "kept_until": found.created_at + upload_lifecycle.KEPT_FOR,
+        "share": upload.bytes_done / upload.bytes_total if upload.bytes_total else None,
+        "kept_until": upload.created_at + upload_lifecycle.KEPT_FOR,
     }
 
 
@@ -125,10 +125,10 @@ def _told(found: Upload) -> dict[str, object]:
 @role_required(Role.RUNNER)
 def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Read it once more with its files grouped otherwise."""
-    found = owned_or_404(Upload.objects.all(), request, pk)
+    upload = owned_or_404(Upload.objects.all(), request, pk)
     grouping = request.POST.get("grouping", "")
-    if grouping in Upload.Grouping.values and upload_lifecycle.regroup(found, grouping):
-        work_at_once(found)
+    if grouping in Upload.Grouping.values and upload_lifecycle.regroup(upload, grouping):
+        work_at_once(upload)
     return redirect("import", pk=pk)
 
 
@@ -136,8 +136,8 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def upload_discard(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Forget it, whatever it waits for; saved runs stay."""
-    found = owned_or_404(Upload.objects.all(), request, pk)
-    if upload_lifecycle.discard(found):
+    upload = owned_or_404(Upload.objects.all(), request, pk)
+    if upload_lifecycle.discard(upload):
         messages.success(request, "The import was discarded: nothing of it is kept.")
         return redirect("imports")
     messages.info(request, "It was saved before it could be discarded.")

@@ -49,19 +49,19 @@ def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @operator_required
 def machine_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    found = get_object_or_404(Machine, pk=pk) if pk else None
-    form = MachineForm(request.POST if request.method == "POST" else None, instance=found)
+    machine = get_object_or_404(Machine, pk=pk) if pk else None
+    form = MachineForm(request.POST if request.method == "POST" else None, instance=machine)
     if form.is_valid():
         saved = form.save()
         messages.success(request, f"The machine “{saved.name}” was saved.")
         return redirect("machine", pk=saved.pk)
     return render(
-        request, "runs/machines/form.html", {"form": form, "machine": found}, status=422 if form.is_bound else 200
+        request, "runs/machines/form.html", {"form": form, "machine": machine}, status=422 if form.is_bound else 200
     )
 
 
 @require_http_methods(["GET", "POST"])
 @operator_required
 def machine_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(Machine, pk=pk)
-    return delete_page(request, found)
+    machine = get_object_or_404(Machine, pk=pk)
+    return delete_page(request, machine)

@@ -136,16 +136,16 @@ def matrix_preview(request: HttpRequest) -> HttpResponse:
 def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
     """The form as it was sent, or as the matrix or the study named in the URL has it; what the URL asks in vain."""
     source = request.GET.get("from") or request.POST.get("from")
-    found: Matrix | None = None
+    matrix: Matrix | None = None
     if source:
         try:
-            found = owned_or_404(Matrix.objects.all(), request, uuid.UUID(source))
+            matrix = owned_or_404(Matrix.objects.all(), request, uuid.UUID(source))
         except ValueError:
             raise Http404 from None
     posted = request.POST if request.method == "POST" else None
-    study, problem = study_asked(study_of(found) if found else posted or request.GET)
+    study, problem = study_asked(study_of(matrix) if matrix else posted or request.GET)
     form = MatrixForm(
-        posted, team=team_of(request), source=found, final=bool({"submit", "trial"} & request.POST.keys()),
+        posted, team=team_of(request), source=matrix, final=bool({"submit", "trial"} & request.POST.keys()),
         start=request.GET, study=study,
     )  # fmt: skip
     return form, problem

@@ -34,26 +34,26 @@ def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
 @team_required
 def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """The grid and the progress anew; when nothing is left to come, the answer asks no more."""
-    found = owned_or_404(MATRICES, request, pk)
+    matrix = owned_or_404(MATRICES, request, pk)
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("matrix", pk=pk)
-    context = _context(request, found)
+    context = _context(request, matrix)
     progress = context["progress"]
     assert isinstance(progress, Progress)
     changed = request.GET.get("seen") != progress.status
     return render(request, "runs/matrix/live.html", context | {"oob": True, "changed": changed})
 
 
-def _context(request: HttpRequest, found: Matrix) -> dict[str, object]:
-    page = matrix_page(found, queue(last_of_lanes(found)).rows)
+def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
+    page = matrix_page(matrix, queue(last_of_lanes(matrix)).rows)
     return {
-        "matrix": found,
+        "matrix": matrix,
         "page": page,
         "progress": page.progress,
         "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
         "can_run": has_role(request, Role.RUNNER),
-        "trial": trial_of(found),
-        "study_name": study_name(found),
+        "trial": trial_of(matrix),
+        "study_name": study_name(matrix),
     }
 
 
@@ -67,10 +67,10 @@ def study_name(matrix: Matrix) -> str:
 @role_required(Role.RUNNER)
 def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
-    found = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = owned_or_404(Matrix.objects.all(), request, pk)
     is_trial = "trial" in request.POST
     try:
-        (start_trial if is_trial else submit)(found, user_of(request))
+        (start_trial if is_trial else submit)(matrix, user_of(request))
     except PlanError as error:
         messages.error(request, f"Nothing was submitted. {error}")
     else:
@@ -82,11 +82,11 @@ def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = owned_or_404(Matrix.objects.all(), request, pk)
-    cancelled = lifecycle.request_cancel_matrix(found, user_of(request))
+    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    cancelled = lifecycle.request_cancel_matrix(matrix, user_of(request))
     messages.info(
         request,
-        f"{cancelled} runs of “{found.name}” are cancelled or cancelling."
+        f"{cancelled} runs of “{matrix.name}” are cancelled or cancelling."
         if cancelled
         else "Nothing was left to cancel.",
     )
@@ -96,8 +96,8 @@ def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = owned_or_404(Matrix.objects.all(), request, pk)
-    added = lifecycle.resume(found, user_of(request), skipped="skipped" in request.POST)
+    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    added = lifecycle.resume(matrix, user_of(request), skipped="skipped" in request.POST)
     if added:
         messages.success(request, f"Resumed: {added} runs are queued.")
     else:
@@ -108,9 +108,9 @@ def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = owned_or_404(Matrix.objects.all(), request, pk)
     look = request.POST.get("look", "")
-    added = lifecycle.add_repeats(found, int(look), user_of(request)) if look.isdecimal() else 0
+    added = lifecycle.add_repeats(matrix, int(look), user_of(request)) if look.isdecimal() else 0
     if added:
         messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
     else:
@@ -121,9 +121,9 @@ def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = owned_or_404(Matrix.objects.all(), request, pk)
     try:
-        annotations.set_matrix_notes(found, request.POST.get("notes", ""))
+        annotations.set_matrix_notes(matrix, request.POST.get("notes", ""))
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:

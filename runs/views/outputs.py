@@ -26,10 +26,10 @@ def outputs(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """The page that takes the outputs of a kit, with what still waits for them."""
     handler = ImportedFiles(request)
     request.upload_handlers = [handler]
-    found = owned_or_404(Matrix.objects.all(), request, pk)
-    if not found.by_hand:
+    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    if not matrix.by_hand:
         raise Http404
-    return _outputs(request, found, handler)
+    return _outputs(request, matrix, handler)
 
 
 @csrf_protect

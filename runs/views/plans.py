@@ -27,14 +27,14 @@ from runs.ycsb.errors import PropertyError
 @team_required
 def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) -> HttpResponseBase:
     """The plan file, or the kit that is made of it, to be saved."""
-    found = owned_or_404(Matrix.objects.select_related("team"), request, pk)
+    matrix = owned_or_404(Matrix.objects.select_related("team"), request, pk)
     try:
-        text = export_plan(found)
+        text = export_plan(matrix)
         content = zipped(text) if as_kit else text.encode()
     except PlanRefused as refused:
         messages.error(request, str(refused))
         return redirect("matrix", pk=pk)
-    name = f"{kit_name(text)}.zip" if as_kit else f"{get_valid_filename(found.name)[:80]}.plan.toml"
+    name = f"{kit_name(text)}.zip" if as_kit else f"{get_valid_filename(matrix.name)[:80]}.plan.toml"
     response = HttpResponse(content, content_type="application/zip" if as_kit else "application/toml")
     response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
     return response
@@ -64,10 +64,10 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
             return redirect("matrix", pk=made.pk)
     except (PlanError, PlanRefused) as error:
         refused = str(error)
-    found = form.misfits()
+    differences = form.misfits()
     context: dict[str, object] = {
-        "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": found,
-        "stops": any(one.tone == "stop" for one in found), "makes": _makes(plan),
+        "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": differences,
+        "stops": any(one.tone == "stop" for one in differences), "makes": _makes(plan),
         "modes": [(plan.databases[entry.database].name, entry.mode) for entry in plan.entries],
     }  # fmt: skip
     return render(request, "runs/matrices/import.html", context, status=422 if refused or place.errors else 200)

@@ -35,12 +35,12 @@ def run(request: HttpRequest, pk: UUID) -> HttpResponse:
 @team_required
 def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """What changes while a run goes. As it begins or ends the whole body is replaced; an ended one asks no more."""
-    found = owned_or_404(RUNS, request, pk)
-    context = _context(request, found) | {"oob": True, "changed": request.GET.get("seen") != _seen(found)}
+    run = owned_or_404(RUNS, request, pk)
+    context = _context(request, run) | {"oob": True, "changed": request.GET.get("seen") != _seen(run)}
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("run", pk=pk)
-    began = found.status == Status.RUNNING and not request.GET.get("seen", "").startswith(Status.RUNNING)
-    if found.status not in Status.terminal() and not began:
+    began = run.status == Status.RUNNING and not request.GET.get("seen", "").startswith(Status.RUNNING)
+    if run.status not in Status.terminal() and not began:
         return render(request, "runs/run/live.html", context)
     response = render(request, "runs/run/going.html" if began else "runs/run/ended.html", context)
     response["HX-Retarget"] = "#run-body"
@@ -48,58 +48,58 @@ def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return response
 
 
-def _context(request: HttpRequest, found: Run) -> dict[str, object]:
-    ended = found.status in Status.terminal()
+def _context(request: HttpRequest, run: Run) -> dict[str, object]:
+    ended = run.status in Status.terminal()
     context: dict[str, object] = {
-        "run": found,
+        "run": run,
         "ended": ended,
-        "seen": _seen(found),
+        "seen": _seen(run),
         "can_run": has_role(request, Role.RUNNER),
         "can_delete": has_role(request, Role.ADMIN),
-        "tags": ", ".join(found.tags),
+        "tags": ", ".join(run.tags),
     }
     if ended:
-        return context | {"page": run_page(found)}
-    running = found.status == Status.RUNNING
+        return context | {"page": run_page(run)}
+    running = run.status == Status.RUNNING
     return context | {
-        "way": way_of(found),
+        "way": way_of(run),
         # The queue is read for a run that waits in it; while one measures, its page costs the site as little as it can.
-        "place": None if running else queue(Run.objects.filter(pk=found.pk)).row_of(found),
-        "silent": silent_parts([found]).get(found.pk, []) if found.status == Status.QUEUED else [],
-        "live": live.read(found.pk) if running else None,
-        "clients": clients_of(found),
-        "moments": moments_of(found),
+        "place": None if running else queue(Run.objects.filter(pk=run.pk)).row_of(run),
+        "silent": silent_parts([run]).get(run.pk, []) if run.status == Status.QUEUED else [],
+        "live": live.read(run.pk) if running else None,
+        "clients": clients_of(run),
+        "moments": moments_of(run),
     }
 
 
-def _seen(found: Run) -> str:
+def _seen(run: Run) -> str:
     """What a reader was last told aloud, so that nothing is announced twice."""
-    return f"{found.status}-{found.stage}{'-cancelling' if found.cancel_requested_at else ''}"
+    return f"{run.status}-{run.stage}{'-cancelling' if run.cancel_requested_at else ''}"
 
 
 @require_POST
 @role_required(Role.RUNNER)
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = owned_or_404(Run.objects.all(), request, pk)
-    if found.status in Status.terminal():
-        messages.info(request, f"“{found.name}” had ended before it could be cancelled.")
+    run = owned_or_404(Run.objects.all(), request, pk)
+    if run.status in Status.terminal():
+        messages.info(request, f"“{run.name}” had ended before it could be cancelled.")
     else:
-        lifecycle.request_cancel(found, user_of(request))
+        lifecycle.request_cancel(run, user_of(request))
     return redirect("run", pk=pk)
 
 
 @require_POST
 @role_required(Role.RUNNER)
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = owned_or_404(Run.objects.select_related("needs"), request, pk)
-    if found.source == Run.Source.UPLOADED:
-        messages.info(request, f"“{found.name}” was uploaded: import another repeat of it instead.")
+    run = owned_or_404(Run.objects.select_related("needs"), request, pk)
+    if run.source == Run.Source.UPLOADED:
+        messages.info(request, f"“{run.name}” was uploaded: import another repeat of it instead.")
         return redirect("run", pk=pk)
-    if found.status not in Status.terminal():
-        messages.info(request, f"“{found.name}” has not ended yet: it can be run again afterwards.")
+    if run.status not in Status.terminal():
+        messages.info(request, f"“{run.name}” has not ended yet: it can be run again afterwards.")
         return redirect("run", pk=pk)
-    again = lifecycle.run_again(found, user_of(request))
-    messages.success(request, f"“{again.name}” is in the queue. It adds a repeat; “{found.name}” stays as it is.")
+    again = lifecycle.run_again(run, user_of(request))
+    messages.success(request, f"“{again.name}” is in the queue. It adds a repeat; “{run.name}” stays as it is.")
     return redirect("run", pk=again.pk)
 
 
@@ -107,11 +107,11 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Tags and notes, saved together."""
-    found = owned_or_404(Run.objects.all(), request, pk)
+    run = owned_or_404(Run.objects.all(), request, pk)
     try:
         tags = annotations.parse_tags(request.POST.get("tags", ""))
-        annotations.set_notes(found, user_of(request), request.POST.get("notes", ""))
-        annotations.set_tags(found, user_of(request), tags)
+        annotations.set_notes(run, user_of(request), request.POST.get("notes", ""))
+        annotations.set_tags(run, user_of(request), tags)
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:
@@ -123,14 +123,14 @@ def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Exclude the run with a reason, or include it again."""
-    found = owned_or_404(Run.objects.all(), request, pk)
+    run = owned_or_404(Run.objects.all(), request, pk)
     try:
         if "include" in request.POST:
-            annotations.include([found], user_of(request))
-            messages.success(request, f"“{found.name}” counts again.")
+            annotations.include([run], user_of(request))
+            messages.success(request, f"“{run.name}” counts again.")
         else:
-            annotations.exclude([found], user_of(request), request.POST.get("reason", ""))
-            messages.success(request, f"“{found.name}” is excluded. It stays visible, with your reason.")
+            annotations.exclude([run], user_of(request), request.POST.get("reason", ""))
+            messages.success(request, f"“{run.name}” is excluded. It stays visible, with your reason.")
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     return redirect("run", pk=pk)
@@ -140,14 +140,14 @@ def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Count a rejected run with a written reason, or let the verdict decide again."""
-    found = owned_or_404(Run.objects.all(), request, pk)
+    run = owned_or_404(Run.objects.all(), request, pk)
     try:
         if "withdraw" in request.POST:
-            annotations.withdraw_override(found, user_of(request))
-            messages.success(request, f"The verdict decides again: “{found.name}” does not count.")
+            annotations.withdraw_override(run, user_of(request))
+            messages.success(request, f"The verdict decides again: “{run.name}” does not count.")
         else:
-            annotations.override(found, user_of(request), request.POST.get("reason", ""))
-            messages.success(request, f"“{found.name}” counts, marked and with your reason.")
+            annotations.override(run, user_of(request), request.POST.get("reason", ""))
+            messages.success(request, f"“{run.name}” counts, marked and with your reason.")
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     return redirect("run", pk=pk)
@@ -157,15 +157,15 @@ def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_cut(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Cut the run's window again, or make an older cut the current one."""
-    found = owned_or_404(Run.objects.all(), request, pk)
+    run = owned_or_404(Run.objects.all(), request, pk)
     sent, user = request.POST, user_of(request)
     try:
         if "number" in sent:
-            kept = choose_set(found, _whole(sent["number"]), user)
+            kept = choose_set(run, _whole(sent["number"]), user)
             messages.success(request, f"Cut {kept.number} is the current one.")
         else:
             warmup_s, tail_s = _seconds(sent.get("warmup_s", "")), _seconds(sent.get("tail_s", ""))
-            kept = recut(found, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
+            kept = recut(run, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
             messages.success(request, f"Cut {kept.number} is the current one; the others stay as they are.")
     except RecutRefused as refused:
         messages.error(request, str(refused))
@@ -187,14 +187,14 @@ def _whole(text: str) -> int:
 @team_required
 def artifact(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One artifact as a download, whatever it holds: never shown by the browser, never guessed at."""
-    found = owned_or_404(Artifact.objects.select_related("run"), request, pk)
+    row = owned_or_404(Artifact.objects.select_related("run"), request, pk)
     try:
-        content = chunks(found.sha256)
+        content = chunks(row.sha256)
     except OSError:
-        context = {"artifact": found}
+        context = {"artifact": row}
         return render(request, "runs/artifact_gone.html", context, status=404)
     response = StreamingHttpResponse(content, content_type="application/octet-stream")
-    name = get_valid_filename(f"{found.run.name} {found.name}")
+    name = get_valid_filename(f"{row.run.name} {row.name}")
     response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response

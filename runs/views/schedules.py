@@ -73,52 +73,52 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    found = owned_or_404(SCHEDULES, request, pk)
-    form = ScheduleForm(request.POST if request.method == "POST" else None, instance=found)
+    schedule = owned_or_404(SCHEDULES, request, pk)
+    form = ScheduleForm(request.POST if request.method == "POST" else None, instance=schedule)
     if form.is_valid() and "preview" not in request.POST:
-        schedule_changes.change(found, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
-        messages.success(request, f"“{found.matrix.name}” is repeated {in_words(form.rule)}.")
+        schedule_changes.change(schedule, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+        messages.success(request, f"“{schedule.matrix.name}” is repeated {in_words(form.rule)}.")
         return redirect("schedule", pk=pk)
-    return _form(request, form, found.matrix, found)
+    return _form(request, form, schedule.matrix, schedule)
 
 
 @require_POST
 @role_required(Role.RUNNER)
 def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Submitted now, off, on, or gone."""
-    found, me = owned_or_404(SCHEDULES, request, pk), user_of(request)
+    schedule, me = owned_or_404(SCHEDULES, request, pk), user_of(request)
     if "run" in request.POST:
-        return _run_now(request, found)
+        return _run_now(request, schedule)
     if "delete" in request.POST:
-        schedule_changes.delete(found, me)
-        messages.success(request, f"The schedule “{found.name}” is deleted. What it submitted stays.")
+        schedule_changes.delete(schedule, me)
+        messages.success(request, f"The schedule “{schedule.name}” is deleted. What it submitted stays.")
         return redirect("schedules")
     if "pause" in request.POST:
-        schedule_changes.pause(found, me)
-        messages.success(request, f"“{found.name}” submits nothing until somebody switches it on.")
+        schedule_changes.pause(schedule, me)
+        messages.success(request, f"“{schedule.name}” submits nothing until somebody switches it on.")
     elif "resume" in request.POST:
-        schedule_changes.resume(found, me)
-        messages.success(request, f"“{found.name}” goes on with its next time.")
+        schedule_changes.resume(schedule, me)
+        messages.success(request, f"“{schedule.name}” goes on with its next time.")
     return redirect("schedule", pk=pk)
 
 
-def _run_now(request: HttpRequest, found: Schedule) -> HttpResponse:
+def _run_now(request: HttpRequest, schedule: Schedule) -> HttpResponse:
     try:
-        occasion = due_schedules.run_now(found, user_of(request))
+        occasion = due_schedules.run_now(schedule, user_of(request))
     except (ScheduleRefused, PlanError) as refused:
         messages.error(request, f"Nothing is submitted. {refused}")
-        return redirect("schedule", pk=found.pk)
-    messages.success(request, f"“{found.name}” is submitted now; its times stay as they are.")
+        return redirect("schedule", pk=schedule.pk)
+    messages.success(request, f"“{schedule.name}” is submitted now; its times stay as they are.")
     return redirect("matrix", pk=occasion.matrix_id)
 
 
-def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, found: Schedule | None) -> HttpResponse:
+def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, schedule: Schedule | None) -> HttpResponse:
     """With its next times once it says when: asked for by a button, or as the form changes."""
     shown = form.is_bound and form.is_valid()
     context = {
         "form": form,
         "matrix": matrix,
-        "schedule": found,
+        "schedule": schedule,
         "when": in_words(form.rule) if shown else "",
         "upcoming": next_times(form.rule, schedule_changes.database_now(), SHOWN) if shown else (),
     }

@@ -65,12 +65,12 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    found = owned_or_404(Workload.objects.all(), request, pk) if pk else None
+    workload = owned_or_404(Workload.objects.all(), request, pk) if pk else None
     letter = request.GET.get("preset", "")
     form = WorkloadForm(
         request.POST if request.method == "POST" else None,
         team=team_of(request),
-        instance=found,
+        instance=workload,
         initial=preset(letter) or preset("A"),
     )
     if form.is_valid():
@@ -82,7 +82,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         "runs/workloads/form.html",
         {
             "form": form,
-            "workload": found,
+            "workload": workload,
             "examples": EXAMPLES,
             "letter": letter if letter in EXAMPLES else "A",
             "known": WORKLOAD_PROPERTIES.values(),
@@ -94,9 +94,9 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Workload.objects.all(), request, pk)
+    workload = owned_or_404(Workload.objects.all(), request, pk)
     # A matrix names its workloads without protecting them, and would silently lose a column.
-    return delete_page(request, found, also=lambda: list(found.matrices.all()))
+    return delete_page(request, workload, also=lambda: list(workload.matrices.all()))
 
 
 def mix_of(properties: dict[str, str]) -> list[tuple[str, float]]:
