@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from benchsite.teams import deliveries, notices, webhooks
 from benchsite.teams.models import Delivery
+from runs.database_secrets import encrypt_again
 
 log = logging.getLogger(__name__)
 TICK_S: Final = 1.0
@@ -55,6 +56,7 @@ class Deliverer:
             self.expired = now
             deliveries.expire()
             webhooks.seal_again()
+            encrypt_again()
         if now - self.found >= FIND_AFTER_S:
             self.found = now
             notices.find()

@@ -13,25 +13,26 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-# What the key is for, so that it is none that anything else makes from SECRET_KEY.
-PURPOSE: Final = b"benchsite: secrets of webhooks, 1"
+# What a key is for, so that no two uses of SECRET_KEY share one.
+WEBHOOKS: Final = b"benchsite: secrets of webhooks, 1"
+CLIENT_PROPERTIES: Final = b"benchsite: secret client properties, 1"
 
 
 class CannotOpen(Exception):
     """It was sealed under a key that the site has no more. The message says what to do."""
 
 
-def seal(secret: str) -> str:
+def seal(secret: str, purpose: bytes = WEBHOOKS) -> str:
     """The secret, as it is kept; empty stays empty."""
-    return _keys()[0].encrypt(secret.encode()).decode() if secret else ""
+    return _keys(purpose)[0].encrypt(secret.encode()).decode() if secret else ""
 
 
-def unseal(sealed: str) -> str:
+def unseal(sealed: str, purpose: bytes = WEBHOOKS) -> str:
     """What was sealed. Raises CannotOpen."""
     if not sealed:
         return ""
     try:
-        return MultiFernet(_keys()).decrypt(sealed.encode()).decode()
+        return MultiFernet(_keys(purpose)).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise CannotOpen(
             "Its secret was kept under another BENCHSITE_SECRET_KEY. Add that one to BENCHSITE_SECRET_KEY_FALLBACKS, or"
@@ -39,19 +40,19 @@ def unseal(sealed: str) -> str:
         ) from None
 
 
-def is_current(sealed: str) -> bool:
+def is_current(sealed: str, purpose: bytes = WEBHOOKS) -> bool:
     """Whether it is kept under today's key and none of the fallbacks; empty is."""
     try:
-        return not sealed or bool(_keys()[0].decrypt(sealed.encode()))
+        return not sealed or bool(_keys(purpose)[0].decrypt(sealed.encode()))
     except InvalidToken:
         return False
 
 
-def _keys() -> list[Fernet]:
-    return [_key(one) for one in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+def _keys(purpose: bytes) -> list[Fernet]:
+    return [_key(secret_key, purpose) for secret_key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
 
 
-@lru_cache(maxsize=8)
-def _key(secret_key: str) -> Fernet:
-    made = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret_key.encode())
+@lru_cache(maxsize=16)
+def _key(secret_key: str, purpose: bytes) -> Fernet:
+    made = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret_key.encode())
     return Fernet(urlsafe_b64encode(made))

@@ -7,12 +7,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count
 
 from benchsite.teams.models import Team
-from runs.catalog import BadTag, System, load_catalog
+from runs.catalog import BadTag, System, load_catalog, secret_properties
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for
 from runs.models import Cluster, Database
 from runs.models.plan import Provisioner
 from runs.property_schema import PropertyError
+
+KEPT = "(kept)"  # stands for a stored secret in the form
 
 
 class DatabaseForm(NamedForm):
@@ -37,6 +39,7 @@ class DatabaseForm(NamedForm):
         rows=4,
         label="Client properties",
         help_text="name=value, one per line: what the YCSB client of this database is given in every mode. "
+        "A stored password is shown as (kept); write another one to replace it. "
         "An external PostgreSQL must have the database that postgresql.database names (ycsb unless you set it): "
         "CREATE DATABASE ycsb OWNER ycsb;",
     )
@@ -52,6 +55,7 @@ class DatabaseForm(NamedForm):
         if instance is not None:
             for name in ("settings", "binding_properties"):
                 self.initial[name] = dict(sorted(self.initial[name].items()))
+            self.initial["binding_properties"] |= dict.fromkeys(self._secrets(), KEPT)
         by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
         self.fields["system"].choices = [  # type: ignore[attr-defined]
             (group, [(system.slug, system.name) for system in by_name if system.own_client is own])
@@ -64,6 +68,18 @@ class DatabaseForm(NamedForm):
             *((name, name) for name in sorted(stock)),
         ]
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
+
+    def _secrets(self) -> dict[str, str]:
+        """The stored secret properties, which a page never shows."""
+        system = load_catalog().get(self.instance.system, self.instance.flavour) if self.instance else None
+        names = secret_properties(system) if system else []
+        stored = self.instance.binding_properties if self.instance else {}
+        return {name: stored[name] for name in names if name in stored}
+
+    def clean_binding_properties(self) -> dict[str, str]:
+        stored = self._secrets()
+        properties: dict[str, str] = self.cleaned_data["binding_properties"]
+        return {name: stored.get(name, text) if text == KEPT else text for name, text in properties.items()}
 
     def clean_version(self) -> str:
         return str(self.cleaned_data["version"]).strip()

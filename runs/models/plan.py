@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
+from runs.models.client_properties import ClientPropertiesField
 
 if TYPE_CHECKING:
     from runs.models.run import Run
@@ -191,7 +192,7 @@ class Database(models.Model):
     version = models.CharField(max_length=40, blank=True)  # as stated; the server's own answer is kept with each run
     replication_factor = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
     settings = models.JSONField(default=dict, blank=True)  # server settings that hold in every mode
-    binding_properties = models.JSONField(default=dict, blank=True)  # client properties that hold in every mode
+    binding_properties = ClientPropertiesField(default=dict, blank=True)  # that hold in every mode
     flavour = models.CharField(max_length=10, choices=Flavour, default=Flavour.BENCHSITE)
     # The binding of a stock distribution, as load generators register it ("ycsb-0.17.0/redis"); empty: Benchsite's own.
     client = models.CharField(max_length=120, blank=True, default="", db_default="")
