@@ -82,6 +82,8 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     room = max(0.0, MIN_ACROSS - last) / 2
     span = [(-1.25 if lying else -0.9) - room, last + 0.7 + room]
     names["range"] = span[::-1] if lying else span
+    if not any(bar.end for bar in bars):
+        value["showticklabels"] = False  # An axis without a bar has no scale.
     value["range"] = [0, (max((bar.end for bar in bars), default=1.0) or 1.0) * _room(bars, frame, lying)]
     if log:
         least, most = _decades(bars)

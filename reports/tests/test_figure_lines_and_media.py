@@ -210,3 +210,9 @@ def test_a_table_is_latex_without_a_command_of_somebody_elses():
 def test_a_spreadsheet_and_json_get_whole_numbers_and_nothing_for_what_is_none():
     assert "'=1+1" in TABLE.as_csv() and "0.30000000000000004" in TABLE.as_csv()
     json.dumps(TABLE.as_dict(), allow_nan=False)
+
+
+def test_axis_without_a_bar_has_no_scale():
+    rejected = CeilingsFigure([curve(points=[point(2, 1000.0, standing=Standing.REJECTED)])]).draw(FRAME)["layout"]
+    assert [rejected["yaxis"].get("showticklabels"), rejected["yaxis"]["range"][0]] == [False, 0]
+    assert "showticklabels" not in CeilingsFigure([curve()]).draw(FRAME)["layout"]["yaxis"]
