@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -15,10 +16,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PASSWORD = "open sesame"
 
 
-def stored(database: Database) -> dict[str, object]:
+def stored(database: Database) -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT binding_properties FROM runs_database WHERE id = %s", [database.pk])
-        return json.loads(cursor.fetchone()[0])
+        content: dict[str, Any] = json.loads(cursor.fetchone()[0])
+    return content
 
 
 def with_password(team) -> Database:
