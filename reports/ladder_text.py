@@ -99,10 +99,11 @@ def variation_sentence(curve: Curve, floor: SessionSpread | None) -> str:
     ceiling = curve.ceiling
     if ceiling is None or ceiling.is_estimate or len(ceiling.repeats_ops_s) > 1:
         return ""
+    single = "One run per rung" if all(point.throughput_ops_s.n == 1 for point in curve.points) else "A single run"
     if floor is None:
-        return "One run per rung: how much runs vary on this cluster is not known, for too little was repeated there."
+        return f"{single}: how much runs vary on this cluster is not known, for too little was repeated there."
     share = formatting.percent(floor.relative)
-    return f"One run per rung: repeats of a test on this cluster differ by up to {share} (19 of 20 pairs)."
+    return f"{single}: repeats of a test on this cluster differ by up to {share} (19 of 20 pairs)."
 
 
 def ladder_says(ceiling: Ceiling) -> str:
@@ -171,8 +172,9 @@ def _target_sentence(ceiling: Ceiling, value: str, low: float, high: float | Non
     if not low:
         return f"No target was sustained, not even {failed}; the most that a rung reached is {most}."
     beyond = ceiling.saturation_ops_s > CLEARLY_MORE * ceiling.throughput_ops_s
+    made = "in one run: " if len(ceiling.repeats_ops_s) < 2 else "is the ceiling: "
     return (
-        f"{value} is the ceiling: {target} is the highest target that was sustained with all targets below it, and "
+        f"{value} {made}{target} is the highest target that was sustained with all targets below it, and "
         f"{failed} was not.{f' Overloaded, it did {most}.' if beyond else ''}"
     )
 

@@ -28,12 +28,18 @@ def targets(*pairs, **changes):
 def test_a_bracket_in_words():
     found = targets((50_000, 50_000), (75_000, 74_900), (100_000, 93_000), (125_000, 94_200))
     assert plain(ceiling_sentence(found)) == (
-        "74.9k ops/s is the ceiling: 75.0k ops/s is the highest target that was sustained with all targets below it, "
+        "74.9k ops/s in one run: 75.0k ops/s is the highest target that was sustained with all targets below it, "
         "and 100k ops/s was not. Overloaded, it did 94.2k ops/s."
     )
     assert plain(next_step(found, None)) == (
         "Measure a target of 86,603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
     )
+
+
+def test_repeated_target_is_the_ceiling():
+    held = Rung(8, 1000, target_ops_s=1000, repeats_ops_s=(999, 1001), repeats=(1, 2))
+    repeated = ceiling([held, Rung(8, 1300, target_ops_s=2000, repeats_ops_s=(1290, 1310), repeats=(1, 2))])
+    assert plain(ceiling_sentence(repeated)).startswith("1.00k ops/s is the ceiling: ")
 
 
 def test_nothing_sustained_in_words():

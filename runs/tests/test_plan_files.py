@@ -83,7 +83,8 @@ def test_it_asks_for_secrets_again_and_stores_nothing_without_them():
     again = import_plan(
         team, file, type(chosen)(chosen.clusters, chosen.generators, {(role, "redis.password"): "s3"}), None
     )
-    assert again.entries.filter(database__binding_properties__contains={"redis.password": "s3"}).exists()
+    properties = again.entries.values_list("database__binding_properties", flat=True)
+    assert any(values.get("redis.password") == "s3" for values in properties)
     assert "s3" not in export_plan(again) and export_plan(again) == text
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchsite.formatting import duration
 from benchsite.own_servers import own_servers
 from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog
 from runs.property_schema import PropertyError
@@ -172,5 +173,5 @@ class Command(BaseCommand):
             yield mode, provisioner
 
     def _show(self, result: CheckResult) -> CheckResult:
-        self.stdout.write(f"  {result.status:8}{result.check:22}{result.seconds:6.1f} s  {result.detail}")
+        self.stdout.write(f"  {result.status:8}{result.check:22}{duration(result.seconds):>10}  {result.detail}")
         return result

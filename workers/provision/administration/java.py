@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from benchsite.formatting import duration
 from runs.catalog import System
 from workers.manifests import ManifestError, java_executable, verify
 from workers.provision.administration.base import Address, AdministrationError, MarkerNameTaken
@@ -50,7 +51,7 @@ class AdminProgram:
             assert self._popen.stdout is not None
             if not select.select([self._popen.stdout], [], [], timeout_s)[0]:
                 self._popen.kill()
-                raise TimeoutError(f"no answer within {timeout_s:g} s")
+                raise TimeoutError(f"no answer within {duration(timeout_s)}")
             line = self._popen.stdout.readline()
         if not line:
             raise OSError("The program gave no answer.")
