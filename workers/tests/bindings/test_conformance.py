@@ -81,6 +81,6 @@ def test_refuses_unknown_arguments(bindings, tmp_path, arguments, message):
 
 
 def test_shipped_verifications_have_no_failures():
-    for system in ("redis", "postgresql"):
+    for system in ("redis", "postgresql", "cassandra", "mariadb"):
         verifications = verifications_of(system)
         assert verifications and all(verification.failures == () for verification in verifications)
