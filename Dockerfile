@@ -11,8 +11,8 @@ RUN apt-get update \
 WORKDIR /src
 COPY benchsite/prerequisites.py benchsite/
 COPY workers/__init__.py workers/manifests.py workers/
-COPY workers/bindings workers/bindings
-RUN python workers/bindings/build.py --all --into /bindings \
+COPY workers/systems workers/systems
+RUN python workers/systems/build.py --all --into /bindings \
     && rm -rf /bindings/.lock /bindings/build.log
 
 # --- The packages: everything pinned but the private servers of a one-machine site, which an image does not need.

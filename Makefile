@@ -39,14 +39,14 @@ $(eval $(SYSTEMS):;@:)
 endif
 
 bindings: prerequisites ## YCSB's bindings of Redis and PostgreSQL into var/ycsb; `make bindings cassandra`, ALL=1
-	@$(PYTHON) workers/bindings/build.py $(if $(ALL),--all) $(SYSTEMS)
+	@$(PYTHON) workers/systems/build.py $(if $(ALL),--all) $(SYSTEMS)
 
 servers: prerequisites ## servers that are Java programs into var/servers: `make servers cassandra`
-	@$(PYTHON) workers/bindings/build.py --servers $(SYSTEMS)
+	@$(PYTHON) workers/systems/build.py --servers $(SYSTEMS)
 
 test-systems: prerequisites
-	@$(PYTHON) workers/bindings/build.py --all
-	@$(PYTHON) workers/bindings/build.py --servers
+	@$(PYTHON) workers/systems/build.py --all
+	@$(PYTHON) workers/systems/build.py --servers
 
 venv: $(VENV)/.installed ## the virtual environment in .venv
 

@@ -4,12 +4,11 @@ import json
 import logging
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 
-SHIPPED: Final = Path(__file__).parent / "catalog" / "verified"
+from runs.catalog.loader import SYSTEMS
 
 log = logging.getLogger(__name__)
 
@@ -31,14 +30,14 @@ class Verification:
 def verifications_of(system: str) -> list[Verification]:
     """The verifications of a system, the newest first. A file that cannot be read is logged and left out."""
     verifications = []
-    for folder in (SHIPPED, settings.VAR_DIR / "verified"):
-        for path in sorted(folder.glob(f"{system}-*.json")):
-            try:
-                entry = json.loads(path.read_text("utf-8"))
-                if entry["system"] == system:
-                    verifications.append(_parse(entry))
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                log.warning("%s is no result of `manage.py verify`.", path, exc_info=True)
+    shipped = (SYSTEMS / system / "verified").glob("*.json")
+    for path in sorted([*shipped, *(settings.VAR_DIR / "verified").glob(f"{system}-*.json")]):
+        try:
+            entry = json.loads(path.read_text("utf-8"))
+            if entry["system"] == system:
+                verifications.append(_parse(entry))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            log.warning("%s is no result of `manage.py verify`.", path, exc_info=True)
     return sorted(verifications, key=lambda verification: verification.date, reverse=True)
 
 

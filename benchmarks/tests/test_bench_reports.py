@@ -8,7 +8,7 @@ from django.conf import settings
 
 from benchmarks.speed import driver
 from benchmarks.speed.report import Report
-from workers.bindings.build import build
+from workers.systems.build import build
 
 
 def report(**fields) -> Report:

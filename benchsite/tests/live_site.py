@@ -25,8 +25,8 @@ from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntr
 from runs.models.run import Stage, Status
 from runs.planning import submit
 from runs.tests.factories import make_team, make_user
-from workers.bindings.build import build
 from workers.models import Lease
+from workers.systems.build import build
 
 GENERATORS = ("generator-1", "generator-2")
 # Load generators reach neither PostgreSQL nor the artifact store.

@@ -14,7 +14,7 @@ from benchsite.tests.live_site import LiveSite
 from runs import artifacts
 from runs.models import Cluster, Deployment, Matrix, Run
 from runs.models.run import Phase, Status, Verdict
-from workers.bindings.build import build
+from workers.systems.build import build
 
 __all__ = ["engine"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(500)]

@@ -12,7 +12,7 @@ from benchsite.tests.live_site import LiveSite
 from runs.models import Deployment, Matrix, MatrixEntry, Run
 from runs.models.run import Phase, Status
 from runs.tests.factories import make_database
-from workers.bindings.build import build, fetch_servers
+from workers.systems.build import build, fetch_servers
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 MODES = ["one-periodic", "one-batch"]

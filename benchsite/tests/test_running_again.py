@@ -25,9 +25,9 @@ from runs.tests.factories import make_database, make_load_generator, make_matrix
 from runs.uploading import upload_lifecycle
 from runs.uploading.processing import work_on
 from runs.ycsb.properties import check_workload
-from workers.bindings.build import build
 from workers.executables import choose_redis
 from workers.provision.ports import free_port
+from workers.systems.build import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
 

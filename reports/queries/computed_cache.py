@@ -23,7 +23,8 @@ from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 
 EXPIRES_S: Final = 24 * 3600
 MAX_ENTRY_BYTES: Final = 4 * 2**20  # larger values are computed each time
-PACKAGES: Final = ("benchsite", "reports", "runs", "templates")  # whose files decide what is in an entry
+# Whose files decide what is in an entry.
+PACKAGES: Final = ("benchsite", "reports", "runs", "templates", "workers/systems")
 SUFFIXES: Final = (".py", ".html", ".toml", ".csv")
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Reading the catalog: one TOML file per system beside this module, checked as a whole before anybody sees it.
+"""Reading the catalog: `system.toml` of each system's folder, checked as a whole before anybody sees it.
 
 CatalogError        a file is wrong: which one, where in it, and what would be right
 """
@@ -36,7 +36,9 @@ from runs.catalog.records import (
 from runs.catalog.toml_table import CatalogError, Table, check_slug
 from runs.property_schema import Kind, Property, PropertyError, check_properties
 
-FOLDER = Path(__file__).parent
+# One folder per system: its description, binding, servers and verifications. Only the description is read here.
+SYSTEMS = Path(__file__).resolve().parents[2] / "workers" / "systems"
+DESCRIPTION = "system.toml"
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
 PROGRAMS = frozenset({"program", "bin", "lib"})
@@ -51,7 +53,13 @@ _REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")
 @functools.cache
 def load_catalog() -> Catalog:
     """The catalog that ships with Benchsite, read once."""
-    return read_catalog({path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.toml"))})
+    return read_catalog(read_files())
+
+
+def read_files() -> dict[str, str]:
+    """The files of the catalog: `shared.toml` and `SYSTEM/system.toml` to their texts."""
+    files = {f"{path.parent.name}/{DESCRIPTION}": path.read_text("utf-8") for path in SYSTEMS.glob(f"*/{DESCRIPTION}")}
+    return {SHARED: Path(__file__).with_name(SHARED).read_text("utf-8"), **files}
 
 
 def read_catalog(files: Mapping[str, str]) -> Catalog:

@@ -3,7 +3,7 @@
 import pytest
 
 from runs.catalog import UnknownMode, UnknownSystem, load_catalog, read_catalog
-from runs.catalog.loader import FOLDER
+from runs.catalog.loader import SYSTEMS, read_files
 
 CATALOG = load_catalog()
 MODES = [(system, mode) for system in CATALOG.systems.values() for mode in system.modes.values()]
@@ -12,11 +12,11 @@ each_mode = pytest.mark.parametrize(("system", "mode"), MODES, ids=[f"{s.slug}-{
 
 
 def test_it_has_a_system_for_every_file():
-    assert set(CATALOG.systems) == {path.stem for path in FOLDER.glob("*.toml")} - {"shared"}
+    assert set(CATALOG.systems) == {path.parent.name for path in SYSTEMS.glob("*/system.toml")}
 
 
 def test_it_digests_every_file():
-    files = {path.name: path.read_text() for path in FOLDER.glob("*.toml")}
+    files = read_files()
     assert read_catalog(files).digest == CATALOG.digest
     files["shared.toml"] += "\n# changed\n"
     assert read_catalog(files).digest != CATALOG.digest

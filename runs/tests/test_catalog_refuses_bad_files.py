@@ -3,9 +3,9 @@
 import pytest
 
 from runs.catalog import CatalogError, read_catalog, read_system
-from runs.catalog.loader import FOLDER
+from runs.catalog.loader import SYSTEMS
 
-REDIS = (FOLDER / "redis.toml").read_text()
+REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from runs.tests.factories import (
 )
 from runs.tests.pages import text_of
 from workers import calibration, credentials, presence, scheduling
-from workers.bindings.build import build
 from workers.manifests import installed_bindings
 from workers.models import Lease
 from workers.site_client import SiteClient, site_client
+from workers.systems.build import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 DIGEST = {"redis": "d" * 64}

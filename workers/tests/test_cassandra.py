@@ -9,10 +9,10 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.bindings.build import build, fetch_servers
 from workers.manifests import Manifest
 from workers.provision import AdministrationError, ExternalProvisioner, ProcessProvisioner, Server, Wanted, read_back
 from workers.provision.ownership import DataNotOwned
+from workers.systems.build import build, fetch_servers
 from workers.tests.conftest import Servers, site_below_var_tmp
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 

@@ -31,13 +31,13 @@ from runs.tests.pages import artifact_folder
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.properties import check_workload
 from workers import credentials, guards
-from workers.bindings.build import build
 from workers.client import Client, run_client
 from workers.deployment import Standing, stop_all
 from workers.errors import RunFailed
 from workers.guards import MAX_STALL_S, ProgressGuard, disk_problem
 from workers.process import run_process
 from workers.site_client import site_client
+from workers.systems.build import build
 from workers.tests.conducting import conduct_run
 from workers.tests.external import external_run
 

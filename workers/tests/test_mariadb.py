@@ -7,10 +7,10 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.bindings.build import build
 from workers.manifests import Manifest
 from workers.provision import AdministrationError, ProcessProvisioner, Server, Wanted, administration_for, read_back
 from workers.provision.ownership import DataNotOwned
+from workers.systems.build import build
 from workers.tests.conftest import Servers, site_below_var_tmp
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 

@@ -15,11 +15,11 @@ from django.conf import settings
 
 from runs.catalog import Mode, load_catalog
 from runs.catalog.measured_losses import Disk, Fault
-from workers.bindings.build import build
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
 from workers.manifests import Manifest
 from workers.provision import Site
+from workers.systems.build import build
 from workers.tests.conftest import processes_of, site_below_var_tmp
 from workers.tests.trees import ROOT, until
 

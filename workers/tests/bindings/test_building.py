@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from workers.bindings.build import (
+from workers.manifests import Manifest, verify
+from workers.systems.build import (
     MAVEN_OPTIONS,
     SOURCES,
     BuildError,
     build,
+    copy_sources,
     read_description,
     read_project,
     source_digest,
 )
-from workers.manifests import Manifest, verify
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ def into(tmp_path: Path, bindings: dict[str, Manifest]) -> Path:
 
 def test_it_knows_its_bindings_and_their_pins():
     project = read_project(SOURCES)
-    assert project.bindings == ("redis", "postgresql", "cassandra", "mariadb")
-    assert project.on_demand == ("cassandra", "mariadb")
+    assert {"redis", "postgresql", "cassandra", "mariadb"} <= set(project.bindings)
+    assert set(project.bindings) - set(project.on_demand) == {"postgresql", "redis"}
     assert (project.ycsb_version, project.release) == ("0.17.0", "11")
     assert project.versions["org.hdrhistogram:HdrHistogram"] == "2.2.2"
     for binding in project.bindings:
@@ -55,8 +56,8 @@ def test_every_version_is_pinned():
 def test_what_the_jars_are_made_of_decides_the_source_digest(sources: Path):
     before = source_digest(sources, "redis")
     assert before == source_digest(SOURCES, "redis")
-    (sources / "redis/src/test/java/org/benchsite/redis/RedisErrorsTest.java").write_text("// other tests")
-    (sources / "postgresql/pom.xml").write_text("another binding's business")
+    (sources / "redis/java/src/test/java/org/benchsite/redis/RedisErrorsTest.java").write_text("// other tests")
+    (sources / "postgresql/java/pom.xml").write_text("another binding's business")
     assert source_digest(sources, "redis") == before
     shared = sources / "base/src/main/java/benchsite/Start.java"
     shared.write_text(shared.read_text() + "\n// changed")
@@ -65,7 +66,7 @@ def test_what_the_jars_are_made_of_decides_the_source_digest(sources: Path):
 
 @pytest.mark.slow
 def test_it_refuses_a_binding_that_is_not_there(into: Path):
-    with pytest.raises(BuildError, match=r"no binding rediss; there are redis, postgresql, cassandra, mariadb"):
+    with pytest.raises(BuildError, match=r"no binding rediss; there are .*cassandra.*, redis"):
         build(into, ["rediss"])
 
 
@@ -93,7 +94,7 @@ def test_one_source_gives_one_digest(bindings: dict[str, Manifest], into: Path, 
 @pytest.mark.slow
 def test_a_build_that_fails_says_why_and_leaves_the_earlier_one(into: Path, sources: Path):
     earlier = verify(into / "redis")
-    broken = sources / "redis/src/main/java/org/benchsite/redis/RedisDB.java"
+    broken = sources / "redis/java/src/main/java/org/benchsite/redis/RedisDB.java"
     broken.write_text(broken.read_text().replace("jedis.ping();", "jedis.pong();"))
     with pytest.raises(BuildError) as failure:
         build(into, ["redis"], sources=sources)
@@ -114,25 +115,27 @@ def test_a_build_that_cannot_fetch_says_so(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_script_ends_with_an_error_code_and_a_reason(tmp_path: Path):
     done = subprocess.run(
-        [sys.executable, SOURCES / "build.py", "--into", tmp_path, "mongodb"],
+        [sys.executable, SOURCES / "build.py", "--into", tmp_path, "voldemort"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 1
-    assert "There is no binding mongodb; there are redis, postgresql, cassandra, mariadb." in done.stderr
+    assert "There is no binding voldemort; there are " in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
-def test_the_units_of_java_pass_without_warnings(sources: Path):
+def test_the_units_of_java_pass_without_warnings(tmp_path: Path):
+    copy = tmp_path / "project"
+    copy_sources(SOURCES, copy)
     done = subprocess.run(
         ["mvn", "-q", "-B", "-ntp", "-Dmaven.compiler.failOnWarning=true", "-DforkCount=0", "test"],
-        cwd=sources,
+        cwd=copy,
         env={**os.environ, "MAVEN_OPTS": MAVEN_OPTIONS},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:]
-    assert len(list(sources.glob("*/target/surefire-reports/*.txt"))) == 9
+    assert len(list(copy.rglob("target/surefire-reports/*.txt"))) >= 9

@@ -5,13 +5,13 @@ import subprocess
 import pytest
 
 from runs.catalog import load_catalog
-from workers.bindings.build import ROOT, build
 from workers.manifests import java_executable
+from workers.systems.build import ROOT, SOURCES, build, read_project
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["redis", "postgresql", "cassandra", "mariadb"])
+@pytest.mark.parametrize("name", read_project(SOURCES).bindings)
 def test_names_and_classes_are_the_same(name: str):
     manifest = build(ROOT / "var" / "ycsb", [name])[name]
     argv = [java_executable(), "-cp", ":".join(map(str, manifest.jars)), "benchsite.Start", "--properties"]

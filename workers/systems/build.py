@@ -1,4 +1,4 @@
-"""Builds the bindings: `python workers/bindings/build.py [--into var/ycsb] [--all] [binding ...]`.
+"""Builds the bindings: `python workers/systems/build.py [--into var/ycsb] [--all] [binding ...]`.
 Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`.
 
 Standard library only. Maven works in a copy of the sources, so that builds leave nothing in the tree and the paths of
@@ -23,7 +23,6 @@ from xml.etree import ElementTree
 
 SOURCES = Path(__file__).resolve().parent
 ROOT = SOURCES.parent.parent
-SERVER_SOURCES = ROOT / "workers" / "systems"
 sys.path.insert(0, str(ROOT))
 
 from workers.manifests import (  # noqa: E402
@@ -49,6 +48,7 @@ prerequisites = load_prerequisites()
 
 POM = "{http://maven.apache.org/POM/4.0.0}"
 BASE = "base"
+JAVA = "java"  # the folder of a system's binding
 DESCRIPTION = "binding.properties"
 SERVER_POM = "server.xml"
 ERROR_LINES = 12
@@ -65,7 +65,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What the parent pom says."""
+    """What the poms say."""
 
     bindings: tuple[str, ...]
     on_demand: tuple[str, ...]  # of the bindings, those that are built only where they are named
@@ -75,13 +75,14 @@ class Project:
 
 
 def read_project(sources: Path) -> Project:
-    """The bindings (modules that describe themselves) and the pinned versions of the parent pom."""
+    """The bindings (systems with a folder `java`) and the versions that they and the parent pom pin."""
+    bindings = tuple(sorted(path.parent.parent.name for path in sources.glob(f"*/{JAVA}/{DESCRIPTION}")))
     pom = ElementTree.parse(sources / "pom.xml").getroot()
-    modules = [module.text or "" for module in pom.iterfind(f"{POM}modules/{POM}module")]
-    bindings = tuple(module for module in modules if (sources / module / DESCRIPTION).exists())
+    poms = [pom, *(ElementTree.parse(sources / name / JAVA / "pom.xml").getroot() for name in bindings)]
     versions = {
         f"{pin.findtext(f'{POM}groupId')}:{pin.findtext(f'{POM}artifactId')}": pin.findtext(f"{POM}version") or ""
-        for pin in pom.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency")
+        for parsed in poms
+        for pin in parsed.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency")
     }
     return Project(
         bindings,
@@ -92,17 +93,25 @@ def read_project(sources: Path) -> Project:
     )
 
 
+def copy_sources(sources: Path, into: Path, *ignored: str) -> None:
+    """Copies the Maven project and lists every system's binding as a module of it, so that no list is kept by hand."""
+    shutil.copytree(sources, into, ignore=shutil.ignore_patterns("target", "__pycache__", *ignored))
+    modules = "".join(f"<module>{name}/{JAVA}</module>" for name in read_project(into).bindings)
+    pom = into / "pom.xml"
+    pom.write_text(pom.read_text("utf-8").replace("</modules>", f"{modules}</modules>"), "utf-8")
+
+
 def read_description(sources: Path, binding: str) -> dict[str, str]:
-    lines = (sources / binding / DESCRIPTION).read_text().splitlines()
+    lines = (sources / binding / JAVA / DESCRIPTION).read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
 def source_digest(sources: Path, binding: str) -> str:
     """SHA-256 over everything that the binding's jars are made from; tests and earlier builds are not part of it."""
     files = [sources / "pom.xml"]
-    for module in (BASE, binding):
-        files += [path for path in sorted((sources / module).glob("*")) if path.is_file()]
-        files += [path for path in sorted((sources / module / "src" / "main").rglob("*")) if path.is_file()]
+    for module in (sources / BASE, sources / binding / JAVA):
+        files += [path for path in sorted(module.glob("*")) if path.is_file()]
+        files += [path for path in sorted((module / "src" / "main").rglob("*")) if path.is_file()]
     total = hashlib.sha256()
     for path in files:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -120,7 +129,7 @@ def is_current(sources: Path, into: Path, binding: str) -> bool:
 
 def run_maven(sources: Path, bindings: Sequence[str], log: Path) -> None:
     """Packages the bindings and what they need. Raises BuildError with the last of Maven's own error lines."""
-    goals = ["-Dmaven.test.skip=true", "-pl", ",".join(bindings), "-am", "package"]
+    goals = ["-Dmaven.test.skip=true", "-pl", ",".join(f"{name}/{JAVA}" for name in bindings), "-am", "package"]
     _run_maven(sources, goals, log, again="make bindings")
 
 
@@ -152,7 +161,7 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
     shutil.rmtree(fresh, ignore_errors=True)
     lib = fresh / LIB
     lib.mkdir(parents=True)
-    target = sources / binding / "target"
+    target = sources / binding / JAVA / "target"
     for jar in (*(target / "lib").glob("*.jar"), *target.glob("*.jar")):
         shutil.copyfile(jar, lib / jar.name)
     description = read_description(sources, binding)
@@ -216,11 +225,10 @@ def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project
     copy = into / ".build"
     shutil.rmtree(copy, ignore_errors=True)
     try:
-        shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("target", "test", "__pycache__", "*.py"))
-        digests = {name: source_digest(copy, name) for name in stale}
+        copy_sources(sources, copy, "test", "*.py")
         run_maven(copy, stale, into / "build.log")
         for name in stale:
-            manifest = lay_out(copy, into, name, project, digests[name])
+            manifest = lay_out(copy, into, name, project, source_digest(sources, name))
             print(f"  {name}: {manifest.driver}, YCSB {manifest.ycsb_version}, digest {manifest.digest[:12]}")
     finally:
         shutil.rmtree(copy, ignore_errors=True)
@@ -228,7 +236,7 @@ def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project
 
 def fetch_servers(into: Path, wanted: Sequence[str]) -> dict[str, Manifest]:
     """Fetches the jars of these systems' servers where they are not current. Raises BuildError."""
-    poms = {pom.parent.name: pom for pom in sorted(SERVER_SOURCES.glob(f"*/{SERVER_POM}"))}
+    poms = {pom.parent.name: pom for pom in sorted(SOURCES.glob(f"*/{SERVER_POM}"))}
     if unknown := sorted(set(wanted) - set(poms)):
         raise BuildError(f"There are no jars of a server of {unknown[0]}; there are those of {', '.join(poms)}.")
     into.mkdir(parents=True, exist_ok=True)
