@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 WAIT_S = 1.0
 # Other work is looked for this often, and so are dispatched runs whose notification was lost.
 LOOK_INTERVAL_S = 5.0
+# The free disk of this host is noted this often while nothing is measured on it.
+DISK_INTERVAL_S = 60.0
 # When the process is told to stop, its runs get this long to end.
 STOP_TIMEOUT_S = 25.0
 
@@ -39,6 +41,7 @@ class ConductorService:
         self.conductor, self.capacity = conductor, conductor.capacity
         self._jobs: dict[tuple[str, UUID], threading.Thread] = {}
         self._looked_at = -LOOK_INTERVAL_S
+        self._disk_noted_at = -DISK_INTERVAL_S
 
     def serve(self) -> None:
         """Work until `stopping` is set; then end the runs, and stop the servers with their data kept."""
@@ -87,6 +90,9 @@ class ConductorService:
             self._start(("deployment", deployment_id), partial(deployment.tidy_deployment, deployment_id))
         if measuring_here():
             return  # Merging and reading would disturb the measurement.
+        if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S:
+            self._disk_noted_at = time.monotonic()
+            conductors.note_free_disk()
         late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")
         if not self._count("late output") and (run_id := late.values_list("pk", flat=True).first()):
             self._start(("late output", run_id), partial(complete_run, run_id))

@@ -9,18 +9,20 @@ import fcntl
 import logging
 import os
 import platform
+import shutil
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from runs import generators, lifecycle
 from runs.conductor_slots import LOCAL, conductors_of
-from runs.models import Cluster, Conductor, Deployment, Run
+from runs.models import Cluster, Conductor, Deployment, Machine, Run
 from runs.models.plan import Provisioner
 from runs.models.run import Status
 from workers import deployment, scheduling
@@ -87,6 +89,18 @@ def end_life(conductor_id: uuid.UUID) -> None:
     deployment.forget_servers_of(conductor_id)
     for run_id in scheduling.end_claims_of(conductor_id):
         log.warning("Run %s was going on when its conductor ended; it is ended now.", run_id)
+
+
+def note_free_disk() -> None:
+    """Update what this host's machine has free for data folders, which previews of plans ask."""
+    usage = shutil.disk_usage(next(path for path in (settings.TARGETS_DIR, settings.VAR_DIR) if Path(path).exists()))
+    # As `df`, without what is reserved for root.
+    sizes = {"data_disk_free_bytes": usage.free, "data_disk_total_bytes": usage.used + usage.free}
+    observed = {name: {"value": value, "how": "observed"} for name, value in sizes.items()}
+    with transaction.atomic():
+        for machine in Machine.objects.select_for_update().filter(host_key=host_key()):
+            machine.facts |= observed
+            machine.save(update_fields=["facts"])
 
 
 def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:

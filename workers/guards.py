@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from benchsite.formatting import grouped, percent, size
+from runs.measures.host import MAX_DISK_SHARE
 
 MAX_STALL_S: Final = 60.0  # without a successful operation
 MAX_ERROR_SHARE: Final = 0.5  # of the operations in one status interval
 MAX_ERROR_S: Final = 30.0  # for which more operations may fail than that
-MAX_DISK_SHARE: Final = 0.95  # of a file system that holds a data folder or a work folder
 
 
 @dataclass(slots=True)

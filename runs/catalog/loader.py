@@ -94,6 +94,7 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
             own_client=own_client,
             administered=table.flag("administered", False),
             admin_class=table.text("admin_class", ""),
+            in_memory=table.flag("in_memory", False),
             verified=table.text("verified", ""),
             notes=table.text("notes", ""),
             pitfalls=table.texts("pitfalls"),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 KIND: Final = "host"  # of the artifact
+MAX_DISK_SHARE: Final = 0.95  # of a file system that holds a data folder or a work folder: beyond it a run ends
 FOREIGN: Final = ("other_cores", "steal_cores")
 OWN: Final = ("servers_cores", "clients_cores", "benchsite_cores", "kernel_cores")
 _REQUIRED: Final = frozenset({"at_s", "interval_s", *OWN, *FOREIGN})

@@ -12,6 +12,7 @@ from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.plan import Provisioner
 from runs.models.run import Phase, Status
+from runs.validity.facts import fact, number_of
 from runs.ycsb.properties import warm_up_s
 
 MAX_LOOKS = 5
@@ -20,6 +21,12 @@ MAX_REPEATS = 50
 MIN_PREDICTED_S = 600
 # A load that takes less says little about the rate of a longer one: its JVM is still compiling.
 MIN_LOADING_S = 1.0
+# What is asked of a node before a plan is submitted; the disk is that of the data folders where both are known.
+NODE_FACTS = {
+    "disk_free_bytes": ("data_disk_free_bytes", "disk_free_bytes"),
+    "disk_total_bytes": ("data_disk_total_bytes", "disk_total_bytes"),
+    "memory_bytes": ("memory_bytes",),
+}
 # Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
 # than the part that is measured.
 TAIL_S = 1
@@ -58,6 +65,8 @@ class PlannedDatabase:
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
     separates_cpus: bool = False  # clients on its machines get half of their cores
     client: str = ""  # the stock binding; empty: Benchsite's own
+    # Of each node the machine's name and those of NODE_FACTS that are known.
+    nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
 
     @property
     def binding(self) -> str:
@@ -241,7 +250,7 @@ def _measured_ops_s(
 
 def stored_plan(matrix: Matrix) -> Plan:
     """The plan of a saved matrix, read in a constant number of queries."""
-    entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes")
+    entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
     plan = plan_of(
         matrix,
         entries=[(entry.database, entry.mode) for entry in entries],
@@ -295,7 +304,16 @@ def _database(database: Database) -> PlannedDatabase:
         machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
         address=cluster.address,
         separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+        nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),
     )
+
+
+def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
+    known = {}
+    for name, sources in NODE_FACTS.items():
+        values = [number_of(fact(facts, source)) for source in sources]
+        known[name] = next((value for value in values if value is not None), None)
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _generator(generator: LoadGenerator) -> PlannedGenerator:

@@ -9,14 +9,13 @@ from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, Unkno
 from runs.generators import how_to_align
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.generator_capacity import capacity_warnings
+from runs.planning.node_capacity import capacity_messages, disk_by_cluster
 from runs.planning.operation_limit import limit_message
 from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
 from runs.planning.sizes import sentences
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
-# Keys, indexes and logs beside the field values; measured on Redis and PostgreSQL with 1 KB records.
-STORAGE_FACTOR = 1.6
 MIN_REPEATS_TO_COMPARE = 3
 MAX_RUNS = 5_000
 # Longer plans are offered a trial run.
@@ -69,6 +68,9 @@ def preview(plan: Plan) -> Preview:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
+    # Data that is there already needs no more room.
+    node_messages = list(capacity_messages(expansion.runs)) if plan.load_policy == "load" else []
+    problems += [Problem("entries", message) for is_refused, message in node_messages if is_refused]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
     trials = _max_trials(plan) if plan.search is not None else 1
@@ -79,13 +81,18 @@ def preview(plan: Plan) -> Preview:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     return Preview(
         problems=tuple(problems),
-        warnings=(*_warnings(plan, measured), *_split_warnings(plan, expansion), *capacity_warnings(measured)),
+        warnings=(
+            *_warnings(plan, measured),
+            *_split_warnings(plan, expansion),
+            *capacity_warnings(measured),
+            *(message for is_refused, message in node_messages if not is_refused),
+        ),
         cells=tuple(_grid(plan, expansion)),
         runs=len(measured) * trials,
         loads=sum(run.phase == "load" for run in all_runs),
         brackets=len(expansion.runs) - len(measured) - loads,
         seconds=sum(run.expected_s for run in all_runs),
-        disk_bytes_per_node=_disk(plan, expansion),
+        disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
         orders=_other_orders(plan, expansion) if measured and plan.search is None else "",
@@ -379,22 +386,6 @@ def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
             rungs = len({run.rung for run in runs})
             database = entry.database
             yield Cell(database.id, database.name, entry.mode, workload.id, workload.name, rungs, len(runs), reason)
-
-
-def _disk(plan: Plan, expansion: Expansion) -> int:
-    """Every (database, mode) keeps its own data folder until the matrix ends; the fullest node counts."""
-    largest: dict[tuple[str, str], float] = {}
-    nodes: dict[str, int] = {}
-    for run in expansion.runs:
-        database = run.sweep.entry.database
-        nodes[database.cluster_id] = max(1, len(database.machine_ids))
-        size = run.dataset.records * run.dataset.record_bytes * STORAGE_FACTOR * database.replication_factor
-        place = (database.cluster_id, f"{database.id} {run.sweep.entry.mode}")
-        largest[place] = max(largest.get(place, 0), size / nodes[database.cluster_id])
-    per_cluster: dict[str, float] = {}
-    for (cluster, _), size in largest.items():
-        per_cluster[cluster] = per_cluster.get(cluster, 0) + size
-    return int(max(per_cluster.values(), default=0))
 
 
 def _result_bytes(run: PlannedRun) -> int:

@@ -10,7 +10,7 @@ import pytest
 from runs import lifecycle
 from runs.models import Conductor, Deployment, Run
 from runs.models.run import Reason, Status
-from runs.tests.factories import make_client_run, make_run, make_sweep
+from runs.tests.factories import make_client_run, make_machine, make_run, make_sweep
 from workers import conductors
 from workers.models import Lease
 
@@ -96,3 +96,13 @@ def test_neighbour_ends_the_runs_of_one_that_was_killed(tmp_path):
     run.refresh_from_db()
     assert (run.status, run.reason) == (Status.FAILED, Reason.WORKER_LOST)
     assert not Conductor.objects.filter(pk=conductor.pk).exists()  # So its life is ended once.
+
+
+def test_notes_the_free_disk_of_its_machine(settings, tmp_path):
+    settings.TARGETS_DIR = tmp_path / "targets"  # made with the first server
+    machine = make_machine(host_key=conductors.host_key())
+    conductors.note_free_disk()
+    machine.refresh_from_db()
+    sizes = {name: machine.facts[name]["value"] for name in ("data_disk_free_bytes", "data_disk_total_bytes")}
+    assert 0 < sizes["data_disk_free_bytes"] <= sizes["data_disk_total_bytes"]
+    assert machine.facts["cores"]["value"] == 2
