@@ -32,7 +32,7 @@ def administration_for(
     """
     address = address_of(system, client_properties, server)
     if system.admin_class:
-        return JavaAdministration(system, address)
+        return JavaAdministration(system, address, client_properties)
     match system.slug:
         case "redis":
             return RedisAdministration(address)

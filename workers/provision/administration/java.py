@@ -28,7 +28,7 @@ PING_TIMEOUT_S = 60.0
 class AdminProgram:
     """One JVM. Calls are answered one after the other."""
 
-    def __init__(self, argv: Sequence[str], address: Address) -> None:
+    def __init__(self, argv: Sequence[str], address: Address, properties: Mapping[str, str]) -> None:
         self._lock = threading.Lock()
         self._popen = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
@@ -40,6 +40,7 @@ class AdminProgram:
                 "user": address.user,
                 "password": address.password,
                 "database": address.database,
+                "properties": dict(properties),
             }
         )
 
@@ -75,17 +76,21 @@ class AdminProgram:
         self._popen.stdout.close()
 
 
-_programs: dict[tuple[str, Address], AdminProgram] = {}
+Key = tuple[str, Address, tuple[tuple[str, str], ...]]
+_programs: dict[Key, AdminProgram] = {}
 _lock = threading.Lock()
 
 
 class JavaAdministration:
-    """One cluster, asked by the program that the catalog names `admin_class`. `address.host` may be several hosts."""
+    """One cluster, asked by the program that the catalog names `admin_class`. `address.host` may be several hosts.
+
+    `properties` are those of the clients, for what the address does not hold, such as certificates.
+    """
 
     key_batch = 20_000  # about half a megabyte of JSON
 
-    def __init__(self, system: System, address: Address) -> None:
-        self.system, self.address = system, address
+    def __init__(self, system: System, address: Address, properties: Mapping[str, str]) -> None:
+        self.system, self.address, self.properties = system, address, properties
         self.has_tables = "{table}" in system.binding.target
 
     def ping(self) -> None:
@@ -143,8 +148,8 @@ class JavaAdministration:
             program.end()
 
     @property
-    def _key(self) -> tuple[str, Address]:
-        return self.system.slug, self.address
+    def _key(self) -> Key:
+        return self.system.slug, self.address, tuple(sorted(self.properties.items()))
 
     def _call(self, name: str, **arguments: object) -> Any:
         with _lock:
@@ -166,6 +171,6 @@ class JavaAdministration:
         try:
             jars = ":".join(map(str, verify(settings.YCSB_DIR / self.system.slug).jars))
             argv = [java_executable(), HEAP, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars]
-            return AdminProgram([*argv, self.system.admin_class], self.address)
+            return AdminProgram([*argv, self.system.admin_class], self.address, self.properties)
         except (ManifestError, OSError) as error:
             raise AdministrationError(f"{self.system.name} cannot be asked: {error}") from error

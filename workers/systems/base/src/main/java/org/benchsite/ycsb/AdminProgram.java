@@ -17,7 +17,8 @@ import com.google.gson.JsonObject;
 /**
  * The administration of a cluster beside the load, as one JSON object per line: {"call": name, ...} on stdin is answered
  * by {"result": ...}, {"error": message} or {"name_taken": message} on stdout. The first line is the address: {"hosts",
- * "port", "user", "password", "database"}. The program ends with its stdin.
+ * "port", "user", "password", "database", "properties"}, the last with those of the clients. The program ends with its
+ * stdin.
  *
  * <p>`workers/provision/administration/base.py` defines each call. Any exception of a call is answered as an error.
  */
@@ -38,6 +39,8 @@ public abstract class AdminProgram {
         public final String user;
         public final String password;
         public final String database;
+        /** The properties that clients of the cluster get, defaults left out. */
+        public final Map<String, String> properties;
 
         private Address(JsonObject line) {
             hosts = text(line, "hosts");
@@ -45,6 +48,7 @@ public abstract class AdminProgram {
             user = text(line, "user");
             password = text(line, "password");
             database = text(line, "database");
+            properties = map(line, "properties");
         }
     }
 
@@ -111,7 +115,7 @@ public abstract class AdminProgram {
                 ping();
                 return true;
             case "prepare":
-                prepare(new Gson().<Map<String, String>>fromJson(call.get("settings"), Map.class));
+                prepare(map(call, "settings"));
                 return true;
             case "server_version":
                 return serverVersion();
@@ -146,6 +150,10 @@ public abstract class AdminProgram {
 
     private static String text(JsonObject line, String name) {
         return line.has(name) ? line.get(name).getAsString() : "";
+    }
+
+    private static Map<String, String> map(JsonObject line, String name) {
+        return new Gson().<Map<String, String>>fromJson(line.get(name), Map.class);
     }
 
     private static List<String> texts(JsonObject line, String name) {
