@@ -1,116 +1,116 @@
-"""The Redis binding against its bare driver, and with a ledger: the same operations in turn, in one JVM."""
+"""Bindings against their bare drivers, and with a ledger: the same operations in turn, in one JVM."""
 
-import os
-import shutil
-import socket
 import statistics
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 
 from benchmarks.speed.report import Report
-from benchsite.paths import unprivileged_account
-from workers.executables import choose_redis
-from workers.guarded_process import start_guarded
-from workers.manifests import java_executable, verify
-from workers.provision.ports import free_port
+from runs.catalog import load_catalog
+from runs.ycsb.properties import render_properties
+from workers.manifests import Manifest, java_executable, verify
+from workers.provision import ProvisionError, Server, Wanted, provisioner_for
+from workers.systems.build import SOURCES, read_description, read_project
 
-THREADS = (1, 4)
+THREADS = (1, 8)
 ROUNDS = 11
 ROUND_S = 1.5
-WANTED = 0.9
-READY_PATIENCE_S = 10
+MAX_CPU_RATIO = 1.05  # of the binding to its driver alone
+MIN_RATE_RATIO = 0.9  # with a ledger to without
+FIELDS = [f"field{number}" for number in range(10)]
 
 
 @contextmanager
-def redis_server() -> Iterator[int]:
-    """A Redis that keeps nothing on disk; gives its port."""
-    account = unprivileged_account()
-    folder = Path(tempfile.mkdtemp(prefix="benchsite-bench-"))
-    if account is not None:
-        os.chown(folder, account.uid, account.gid)
-    program, port = choose_redis(account, shelf=settings.VAR_DIR / "shelf").path, free_port()
-    argv: list[str | Path] = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+def weakest_server(slug: str) -> Iterator[Server]:
+    """A server of the system in its weakest mode whose writes are answered, with a table for the records."""
+    system = load_catalog().system(slug)
+    mode = next(mode for mode in system.modes.values() if mode.durability.ack != "none" and not mode.replicas_needed)
+    provisioner = provisioner_for("process", Wanted(deployment=f"bench-{slug}", system=system, mode=mode))
     try:
-        with start_guarded(
-            argv, registry=settings.GUARDED_DIR, label="redis for a benchmark", cwd=folder, account=account
-        ):
-            _wait_for(port)
-            yield port
+        server = provisioner.start()
+        server.administration.create_table("usertable", FIELDS, "{}")
+        yield server
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        provisioner.remove()
 
 
-def _wait_for(port: int) -> None:
-    end = time.monotonic() + READY_PATIENCE_S
-    while True:
+def measure(systems: Sequence[str] = ()) -> list[Report]:
+    """Every installed binding that has a bare loop, or those of `systems`; of Redis also the ledger.
+
+    Reports are pairs of rounds of two arms.
+    """
+    reports = []
+    for slug in systems or read_project(SOURCES).bindings:
+        bare = read_description(SOURCES, slug).get("bare")
+        if not bare or not (settings.YCSB_DIR / slug).exists():
+            continue
+        name, manifest = load_catalog().system(slug).name, verify(settings.YCSB_DIR / slug)
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
+            with weakest_server(slug) as server:
+                reports.append(_compare(server, manifest, bare, ("bare", "binding"), name=f"driver-{slug}"))
+                if slug == "redis":
+                    reports.append(_compare(server, manifest, bare, ("binding", "ledger"), name="ledger"))
+        except ProvisionError as error:
+            print(f"\nThe binding of {name} was not measured: {error}", flush=True)
+    return reports
 
 
-def measure() -> list[Report]:
-    """Each comparison is pairs of rounds of two arms; its figure is the median of their ratios."""
-    with redis_server() as port:
-        return [
-            _compare(
-                port,
-                ("bare", "binding"),
-                name="driver",
-                title="Redis binding against Jedis alone (half reads of 1 KB records, half updates of one field)",
-                columns=("Jedis ops/s", "binding ops/s"),
-            ),
-            _compare(
-                port,
-                ("binding", "ledger"),
-                name="ledger",
-                title="Redis binding with a ledger of acknowledged writes against the same without (half are updates)",
-                columns=("without ops/s", "with ops/s"),
-            ),
-        ]
-
-
-def _compare(port: int, arms: tuple[str, str], *, name: str, title: str, columns: tuple[str, str]) -> Report:
-    jars = ":".join(map(str, verify(settings.YCSB_DIR / "redis").jars))
+def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str], *, name: str) -> Report:
+    """Of the binding its processor time per operation decides, of the ledger its throughput."""
     rows: list[list[str | int | float]] = []
-    ratios: list[float] = []
     raw: dict[str, object] = {}
-    for threads in THREADS:
-        argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", jars, "benchsite.BareJedis"]
-        argv += [str(port), str(threads), str(ROUNDS), str(ROUND_S), *arms]
-        pairs = _pairs(subprocess.run(argv, capture_output=True, text=True, check=True).stdout, arms)
-        ratios_of_threads = [second / first for first, second in pairs]
-        medians = (statistics.median(side) for side in zip(*pairs, strict=True))
-        rows.append([threads, len(pairs), *medians, statistics.median(ratios_of_threads)])
-        ratios += ratios_of_threads
-        raw[f"{threads} threads"] = pairs
-    figure = statistics.median(ratios)
+    cpu_ratios, rate_ratios = [], []
+    with tempfile.NamedTemporaryFile("w", suffix=".properties", encoding="latin-1") as file:
+        classes = {"db": manifest.java_class, "bare": bare}
+        file.write(render_properties({**server.client_properties(), **classes}))
+        file.flush()
+        for threads in THREADS:
+            pairs = _pairs(_run(manifest, Path(file.name), threads, arms), arms)
+            rates = [tuple(operations / seconds for operations, seconds, _ in pair) for pair in pairs]
+            cpu = [tuple(1e5 * used / operations for operations, _, used in pair) for pair in pairs]
+            rate_ratios.append(statistics.median(second / first for first, second in rates))
+            cpu_ratios.append(statistics.median(second / first for first, second in cpu))
+            medians = [statistics.median(side) for sides in (rates, cpu) for side in zip(*sides, strict=True)]
+            rows.append([threads, len(pairs), *medians[:2], rate_ratios[-1], *medians[2:], cpu_ratios[-1]])
+            raw[f"{threads} threads"] = pairs
+    first, second = (f"{manifest.driver.split(':')[1]} alone" if arm == "bare" else arm for arm in arms)
+    is_ledger = "ledger" in arms
+    figure = min(rate_ratios) if is_ledger else max(cpu_ratios)
     return Report(
         name=name,
-        title=title,
-        columns=("threads", "pairs", *columns, "ratio"),
+        title=f"{server.wanted.system.name} {server.version}: {first} and {second} "
+        "(half reads of 1 KB records, half updates of one field)",
+        columns=(
+            "threads", "pairs", f"{first} ops/s", f"{second} ops/s", "ratio",
+            f"{first} CPU s per 100,000", f"{second} CPU s per 100,000", "CPU ratio",
+        ),
         rows=rows,
         figure=figure,
         unit="ratio",
-        wanted=f"at least {WANTED}",
-        met=figure >= WANTED,
+        wanted=f"throughput at least {MIN_RATE_RATIO}" if is_ledger else f"CPU at most {MAX_CPU_RATIO}",
+        met=figure >= MIN_RATE_RATIO if is_ledger else figure <= MAX_CPU_RATIO,
+        statistic="worst median",
         raw=raw,
-    )
+    )  # fmt: skip
 
 
-def _pairs(output: str, arms: tuple[str, str]) -> list[tuple[float, float]]:
-    """The rates of both arms in every round but the first, in which the JVM compiles."""
-    rounds: dict[int, dict[str, float]] = {}
+def _run(manifest: Manifest, properties: Path, threads: int, arms: tuple[str, str]) -> str:
+    argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", ":".join(map(str, manifest.jars))]
+    argv += ["benchsite.DriverComparison", str(properties), str(threads), str(ROUNDS), str(ROUND_S), *arms]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+Round = tuple[float, float, float]  # operations, seconds, processor seconds
+
+
+def _pairs(output: str, arms: tuple[str, str]) -> list[tuple[Round, Round]]:
+    """Both arms in every round but the first, in which the JVM compiles."""
+    rounds: dict[int, dict[str, Round]] = {}
     for line in output.splitlines():
-        arm, number, rate = line.split()
-        rounds.setdefault(int(number), {})[arm] = float(rate)
-    return [(rates[arms[0]], rates[arms[1]]) for number, rates in sorted(rounds.items()) if number > 0]
+        arm, number, operations, seconds, used = line.split()
+        rounds.setdefault(int(number), {})[arm] = (float(operations), float(seconds), float(used))
+    return [(arms_of[arms[0]], arms_of[arms[1]]) for number, arms_of in sorted(rounds.items()) if number > 0]

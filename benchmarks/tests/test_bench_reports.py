@@ -49,17 +49,17 @@ def test_the_json_holds_every_measurement_and_the_machine(tmp_path: Path):
 
 
 def test_the_first_round_only_warms_up():
-    output = "bare 0 1.0\nbinding 0 9.0\nbinding 1 95.0\nbare 1 100.0\nbare 2 110.0\nbinding 2 99.0\n"
-    assert driver._pairs(output, ("bare", "binding")) == [(100.0, 95.0), (110.0, 99.0)]
+    output = "bare 0 1 1 1\nbinding 0 9 1 1\nbinding 1 95 1.5 0.2\nbare 1 100 1.5 0.1\n"
+    assert driver._pairs(output, ("bare", "binding")) == [((100.0, 1.5, 0.1), (95.0, 1.5, 0.2))]
 
 
 @pytest.mark.slow
-def test_the_binding_and_its_driver_are_measured_in_turn(monkeypatch: pytest.MonkeyPatch):
+def test_a_binding_and_its_driver_are_measured_in_turn(monkeypatch: pytest.MonkeyPatch):
     build(settings.YCSB_DIR)
     for name, value in {"THREADS": (2,), "ROUNDS": 2, "ROUND_S": 0.2}.items():
         monkeypatch.setattr(driver, name, value)
-    reports = driver.measure()
-    assert [report.name for report in reports] == ["driver", "ledger"]
+    reports = driver.measure(["redis", "postgresql"])  # of which the second has no bare loop
+    assert [report.name for report in reports] == ["driver-redis", "ledger"]
     for report in reports:
         [[threads, pairs, *rates]] = report.rows
         assert (threads, pairs) == (2, 2)
