@@ -4,6 +4,7 @@ Throughput is in operations per second, latencies in microseconds, as the column
 """
 
 import datetime as dt
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -180,17 +181,19 @@ class Point:
         return failed / done if done and all(good is not None for good, _ in known) else None
 
     def as_rung(self) -> Rung:
+        """For analysis: more than a target is what clients made up for from before the window, and is not counted."""
+        most = self.target_ops_s or math.inf
         slowest = [row.median_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
         return Rung(
             threads=self.threads,
-            throughput_ops_s=self.throughput_ops_s.median,
+            throughput_ops_s=min(self.throughput_ops_s.median, most),
             latency_s=self.mean_latency_s,
             target_ops_s=self.target_ops_s,
             error_ratio=self.error_ratio,
             response_s=self._mean_s("response") if self.target_ops_s else None,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
-            repeats_ops_s=self.throughput_ops_s.values,
+            repeats_ops_s=tuple(min(value, most) for value in self.throughput_ops_s.values),
             repeats=self._passes,
         )
 
@@ -224,7 +227,8 @@ class Point:
         values = [*(own if counted else ()), *others]
         if not values:
             return None
-        return replace(self.as_rung(), throughput_ops_s=median(values), backlog_growing=False, repeats_ops_s=())
+        counted_ops_s = min(median(values), self.target_ops_s or math.inf)
+        return replace(self.as_rung(), throughput_ops_s=counted_ops_s, backlog_growing=False, repeats_ops_s=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +394,7 @@ class Curve:
         if ceiling is None:
             return ()
         if ceiling.bracket:
-            highest = (ceiling.threads, ceiling.highest_ops_s)
-            return tuple(p for p in self.counted if (p.threads, p.throughput_ops_s.median) == highest)
+            return (self.ceiling_rung,) if self.ceiling_rung else ()
         return tuple(point for point in self.counted if point.threads in ceiling.plateau)
 
     @property
@@ -399,10 +402,12 @@ class Curve:
         """0 where there is no ceiling."""
         return self.ceiling.throughput_ops_s if self.ceiling else 0.0
 
-    @property
+    @cached_property
     def ceiling_rung(self) -> Point | None:
-        """The counted point at the ceiling's own rung."""
-        return self.point_at(self.ceiling.threads, self.ceiling.target_ops_s) if self.ceiling else None
+        """The counted point that reached the highest throughput of those that the ceiling is made of."""
+        highest = self.ceiling and (self.ceiling.threads, self.ceiling.highest_ops_s)
+        rungs = ((point, point.as_rung()) for point in self.counted)
+        return next((point for point, rung in rungs if (rung.threads, rung.throughput_ops_s) == highest), None)
 
     @property
     def within_ceiling(self) -> tuple[Point, ...]:

@@ -238,6 +238,8 @@ def _trial(
     if run.throughput_ops_s is None or cut is None:
         return RunTrial(run, None, f"{run.name} has no throughput.")
     target, reached = run.target_ops_s, run.throughput_ops_s
+    if target:
+        reached = min(reached, target)  # More is a backlog from before the window, which V31 reports.
     is_short = target is not None and reached < SUSTAINED * target
     broken = [f"{percent(reached / target)} of the target"] if target and is_short else []
     errors = (cut.failed or 0) / cut.operations if cut.operations else 0.0
@@ -389,7 +391,7 @@ def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[
         rejected = run.verdict == Verdict.REJECT and not run.verdict_override
         is_target = ladder == Matrix.Ladder.TARGET
         if run.throughput_ops_s and not run.excluded_reason and (is_target or not rejected):
-            values[_load(run)].append(run.throughput_ops_s)
+            values[_load(run)].append(min(run.throughput_ops_s, run.target_ops_s or math.inf))
     medians = {load: statistics.median(values[load]) for load in sorted(values)}
     if ladder == Matrix.Ladder.TARGET:
         saturation = max((load for load, ops_s in medians.items() if ops_s >= MARGINAL * load), default=0)

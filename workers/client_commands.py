@@ -83,6 +83,7 @@ def client_orders(
             threads=threads[number],
             target_ops_s=targets[number],
             duration_s=duration,
+            warmup_s=spec["window"]["warmup_s"],
             binding_properties=binding_properties,
         )
         orders.append(

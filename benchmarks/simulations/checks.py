@@ -345,4 +345,6 @@ CASES: Final[tuple[Case, ...]] = (
     Case("V29", "one exception between them", False, 0.999, lambda random: _writing(random, 1)),
     Case("V30", "70 MiB to 64 GiB on each node", True, 0.001, lambda random: _sized(random, 70, 65_536)),
     Case("V30", "1 to 63 MiB on each node", False, 0.999, lambda random: _sized(random, 1, 63)),
+    Case("V31", "target reached but for start and end", True, 0.001, lambda random: _offered(random, 1.0)),
+    Case("V31", "a backlog of 5 % of the window made up for", False, 0.99, lambda random: _offered(random, 1.05)),
 )

@@ -287,7 +287,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     ceiling is bracketed, and its repeats decide that; where they do not, ceilings are not compared.
     """
     curve, baseline, look = up_to_look(curve, baseline)
-    a, b = ceiling_point(curve), ceiling_point(baseline)
+    a, b = curve.ceiling_rung, baseline.ceiling_rung
     if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
         return Ratio("throughput", None, "no point counts")
     above = curve.ceiling.headroom * curve.ceiling.selection
@@ -395,17 +395,6 @@ def latency_ratio(
     if why := next((side.why for side in sides if side.why), ""):
         comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
     return Ratio(operation, comparison, "")
-
-
-def ceiling_point(curve: Curve) -> Point | None:
-    """The rung that the ceiling was reached on."""
-    ceiling = curve.ceiling
-    same = (
-        point
-        for point in curve.counted
-        if ceiling and (point.threads, point.throughput_ops_s.median) == (ceiling.threads, ceiling.highest_ops_s)
-    )
-    return next(same, None)
 
 
 def _values(point: Point) -> Sequence[float]:

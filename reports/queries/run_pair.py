@@ -118,13 +118,7 @@ def _far(run: Run, other: Run) -> tuple[int, int, int]:
 
 def run_at_ceiling(curve: Curve, team_id: uuid.UUID) -> Run | None:
     """Of the rung that a sweep's ceiling was reached on, the run in the middle; None where none counts. One query."""
-    ceiling = curve.ceiling
-    runs = [
-        run_id
-        for point in curve.counted
-        if ceiling and (point.threads, point.throughput_ops_s.median) == (ceiling.threads, ceiling.highest_ops_s)
-        for run_id in point.run_ids
-    ]
+    runs = curve.ceiling_rung.run_ids if curve.ceiling_rung else ()
     return middle(RUNS.filter(team=team_id, pk__in=runs)) if runs else None
 
 

@@ -217,6 +217,22 @@ def test_rejected_trial_has_no_result_unless_the_load_was_too_much(team):
     assert sweep.decisions.last().rule == "repeat" and "rejected by V14" in sweep.decisions.last().sentence
 
 
+def test_trial_above_its_target_counts_as_its_target(team):
+    sweep = submitted(team)
+    end(waiting(sweep), 10_000.0)
+    end(waiting(sweep), 10_200.0, verdict="warn", checks=[("V31", "warn")])
+    (trial,) = [trial.trial for trial in next_runs.trials_of(sweep) if trial.run.target_ops_s]
+    assert (trial.load, trial.throughput_ops_s, trial.sustained) == (9500, 9500, True)
+
+
+def test_trial_far_above_its_target_is_repeated(team):
+    sweep = submitted(team)
+    end(waiting(sweep), 10_000.0)
+    end(waiting(sweep), 12_000.0, verdict="reject", checks=[("V31", "reject")])
+    assert sweep.decisions.last().rule == "repeat" and "rejected by V31" in sweep.decisions.last().sentence
+    assert waiting(sweep).target_ops_s == 9500
+
+
 def test_ceiling_of_the_clients_is_called_that(team):
     sweep = submitted(team)
     server = token_bucket(10_000)

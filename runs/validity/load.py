@@ -1,4 +1,4 @@
-"""Was it the load that was asked for? V08 mix of operations, V09 target."""
+"""Was it the load that was asked for? V08 mix of operations, V09 target, V31 target exceeded."""
 
 import math
 
@@ -98,4 +98,34 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
         severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
         f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
         "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
+    )  # fmt: skip
+
+
+@check("V31", "Target exceeded", "above {exceeded_warn} warn, above {exceeded_reject} reject", untrusted=True)
+def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A client makes up for a stall: what was due before the window is measured in it, and the load is not the target.
+
+    YCSB's schedule begins with each thread. Clients that Benchsite starts drop what was due before the window.
+
+    Formula: X / target
+    Warns: > {exceeded_warn}
+    Rejects: > {exceeded_reject}
+    Not assessed without: X
+    """
+    if not facts.target_ops_s or facts.phase == "load":
+        return None
+    if facts.throughput_ops_s is None:
+        return not_assessed("The throughput is not known.")
+    ratio = facts.throughput_ops_s / facts.target_ops_s
+    severity: Severity = "pass"
+    if ratio > profile.exceeded_warn:
+        severity = "reject" if ratio > profile.exceeded_reject else "warn"
+    measured = f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}"
+    if severity == "pass":
+        return Outcome(severity, measured, "No more than the target was offered in the window.")
+    return Outcome(
+        severity, measured,
+        f"{percent(ratio)} of the target was done in the window: clients made up for operations due before it. "
+        "Load and latencies are not those of the target.",
+        "Run it again with a longer warm-up, and check the stated target.",
     )  # fmt: skip

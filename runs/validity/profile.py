@@ -88,6 +88,8 @@ class Profile:
         "V25", "share", 0.25, "of the cores used by others on average rejects", most=1
     )
     cpu_cache_mib: float = _threshold("V30", "MiB", 64.0, "on each node or less fit a CPU's cache")
+    exceeded_warn: float = _threshold("V31", "factor", 1.02, "times the target in the window: more warns", least=1)
+    exceeded_reject: float = _threshold("V31", "factor", 1.1, "times the target in the window: more rejects", least=1)
 
     window_short: Severity = "reject"  # what E01 says of a shorter window
     # How severe a check may become at most under this purpose.
@@ -169,6 +171,7 @@ ORDERED: Final[tuple[tuple[str, str], ...]] = (
     ("setup_warn", "setup_reject"),
     ("errors_warn", "errors_reject"),
     ("target_warn", "target_info"),
+    ("exceeded_warn", "exceeded_reject"),
     ("imbalance_warn", "imbalance_reject"),
     ("fits_memory", "exceeds_memory"),
 )

@@ -58,13 +58,15 @@ def client_properties_for_run(
     threads: int,
     target_ops_s: int | None = None,
     duration_s: int | None = None,
+    warmup_s: int | None = None,
     binding_properties: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The property file of client number `client` of `clients`, but for where it writes (`output_properties`).
 
     `workload` is a checked workload; `threads`, `target_ops_s` and `duration_s` are this client's own. A run in phase
     "measure" ends by time alone, so it needs a duration and gets as many operations as it may need; a load ends when
-    this client's part of the records is written.
+    this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
+    schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
     """
     properties = {
         **workload,
@@ -86,6 +88,8 @@ def client_properties_for_run(
         return properties | _load_part(int(workload["recordcount"]), client, clients)
     if not duration_s or duration_s < 1:
         raise ValueError("a client that measures needs to know for how many seconds")
+    if target_ops_s and warmup_s is not None:
+        properties["window.start_s"] = str(warmup_s)
     return properties | {
         "operationcount": str(operation_count(workload, duration_s)),
         "maxexecutiontime": str(duration_s),

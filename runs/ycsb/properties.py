@@ -125,6 +125,7 @@ CLIENT_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
     _whole("insertcount", None, 1, MAX_INT, "How many records one client loads."),
     _whole("threadcount", 1, 1, 100_000, "Threads of one client."),
     _whole("target", 0, 0, MAX_INT, "Operations per second of one client; 0 is as many as it can.", "ops/s"),
+    _whole("window.start_s", None, 0, MAX_INT, "From the first operation to the measured window, for a target.", "s"),
     _switch("dotransactions", "true", "Whether the operations run, or the records are loaded."),
     _switch("status", "false", "Whether a status line is written at every interval."),
     _whole("status.interval", 10, 1, 3600, "The interval of status lines and of histogram logs.", "s"),

@@ -64,6 +64,15 @@ def test_it_measures_both_latencies_only_with_a_target():
         A, phase="measure", client=0, clients=1, threads=1, duration_s=5, target_ops_s=700
     )
     assert (properties["target"], properties["measurement.interval"]) == ("700", "both")
+    assert "window.start_s" not in properties
+
+
+@pytest.mark.parametrize(("target_ops_s", "warmup_s", "expected"), [(700, 0, "0"), (700, 3, "3"), (None, 3, None)])
+def test_schedule_of_a_target_knows_its_window(target_ops_s, warmup_s, expected):
+    properties = client_properties_for_run(
+        A, phase="measure", client=0, clients=1, threads=1, duration_s=5, target_ops_s=target_ops_s, warmup_s=warmup_s
+    )
+    assert properties.get("window.start_s") == expected
 
 
 def test_it_needs_a_duration_to_measure():

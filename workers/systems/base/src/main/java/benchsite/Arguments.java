@@ -7,6 +7,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Properties;
 
+import org.benchsite.ycsb.PacedWorkload;
+
 /**
  * YCSB's own command line, read as YCSB reads it, but complaining.
  *
@@ -107,6 +109,7 @@ final class Arguments {
         whole(merged, "target", "0");
         whole(merged, "maxexecutiontime", "0");
         whole(merged, WarmUp.PROPERTY, "0");
+        whole(merged, PacedWorkload.WINDOW_START, "0");
         boolean transactions = Boolean.parseBoolean(merged.getProperty("dotransactions", "true"));
         if (transactions && whole(merged, "operationcount", "0") < 1) {
             throw new IllegalArgumentException("operationcount must be set: at 0 YCSB 0.17.0 starts no threads at all");

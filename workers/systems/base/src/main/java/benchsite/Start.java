@@ -7,11 +7,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Properties;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 import org.benchsite.ycsb.BenchsiteDB;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.IgnoringWorkload;
 import org.benchsite.ycsb.Ledger;
+import org.benchsite.ycsb.PacedWorkload;
 import site.ycsb.Client;
 import site.ycsb.DB;
 import site.ycsb.DBException;
@@ -129,20 +131,31 @@ public final class Start {
         System.err.println("BENCHSITE STARTED " + now);
     }
 
-    /** YCSB's arguments, with the workload exchanged for one that goes on after failed inserts where that is asked. */
+    /**
+     * YCSB's arguments, with the workload exchanged for one of ours: for a target with a known window the one that keeps
+     * a schedule of its own; for a load that ignores failed inserts the one that goes on after them.
+     */
     private static String[] withOurWorkload(String[] args, Properties properties) {
-        boolean loads = !Boolean.parseBoolean(properties.getProperty("dotransactions", "true"));
-        if (!loads || !Boolean.parseBoolean(properties.getProperty(IgnoringWorkload.PROPERTY))) {
+        String workload = properties.getProperty("workload");
+        if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
+            boolean hasTarget = Integer.parseInt(properties.getProperty("target", "0")) > 0;
+            return hasTarget && properties.containsKey(PacedWorkload.WINDOW_START)
+                ? with(args, PacedWorkload.OPERATIONS + "=" + workload, "workload=" + PacedWorkload.class.getName())
+                : args;
+        }
+        if (!Boolean.parseBoolean(properties.getProperty(IgnoringWorkload.PROPERTY))) {
             return args;
         }
-        if (!Arguments.CORE_WORKLOAD.equals(properties.getProperty("workload"))) {
+        if (!Arguments.CORE_WORKLOAD.equals(workload)) {
             throw new IllegalArgumentException(
                 IgnoringWorkload.PROPERTY + " works with " + Arguments.CORE_WORKLOAD + " only");
         }
-        String[] more = Arrays.copyOf(args, args.length + 2);
-        more[args.length] = "-p";
-        more[args.length + 1] = "workload=" + IgnoringWorkload.class.getName();
-        return more;
+        return with(args, "workload=" + IgnoringWorkload.class.getName());
+    }
+
+    private static String[] with(String[] args, String... properties) {
+        Stream<String> more = Arrays.stream(properties).flatMap(property -> Stream.of("-p", property));
+        return Stream.concat(Arrays.stream(args), more).toArray(String[]::new);
     }
 
     private Start() {

@@ -1,0 +1,70 @@
+"""A target is offered on a schedule that begins with the measured window: real Redis, stalled by CLIENT PAUSE."""
+
+import time
+
+import pytest
+import redis
+
+from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.window import Cut
+from workers.tests.bindings.conftest import Target
+
+pytestmark = pytest.mark.slow
+TARGET_OPS_S = 1000
+WARMUP_S = 2
+RUN_S = 5
+PACED = {"window.start_s": str(WARMUP_S)}
+READS = {
+    "target": str(TARGET_OPS_S), "maxexecutiontime": str(RUN_S), "measurement.interval": "both",
+    "readproportion": "1", "updateproportion": "0", "dataintegrity": "false",
+}  # fmt: skip
+
+
+def measure(target: Target, properties: dict[str, str], *, stall_at_s: float, stall_s: float) -> MergedRun:
+    """A run whose server stops answering for a while; cut as the conductor does."""
+    client = target.start({**READS, **properties}, threads=4)
+    client.go()
+    client.wait_for("BENCHSITE STARTED")
+    time.sleep(stall_at_s)
+    with redis.Redis(port=target.server.port) as connection:
+        connection.client_pause(round(stall_s * 1000), all=True)
+    ended = client.end()
+    assert ended.exit_code == 0, ended.stderr
+    logs = [ended.log(name) for name in ("READ", "Intended-READ")]
+    return ingest([ClientLogs(0, logs)], Cut(WARMUP_S), has_series=False).merged
+
+
+def response_us(merged: MergedRun, percentile: float) -> float:
+    histogram = next(entry.histogram for entry in merged.operations if entry.kind == "response")
+    value = histogram.percentile(percentile)
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize(
+    ("properties", "least", "most"),
+    [pytest.param({}, 1.15, 2.0, id="ycsb-catches-up"), pytest.param(PACED, 0.9, 1.01, id="paced")],
+)
+def test_stall_before_the_window_is_not_made_up_for(redis_target: Target, properties, least, most):
+    redis_target.load()
+    merged = measure(redis_target, properties, stall_at_s=0.7, stall_s=1.6)
+    assert least < merged.throughput_ops_s / TARGET_OPS_S < most
+    # Both answer at once when the backlog is gone; only YCSB's own schedule has one from before the window.
+    assert (response_us(merged, 90) > 300_000) is (not properties)
+
+
+def test_stall_in_the_window_is_made_up_for_and_seen(redis_target: Target):
+    redis_target.load()
+    merged = measure(redis_target, PACED, stall_at_s=3.0, stall_s=0.8)
+    assert 0.95 < merged.throughput_ops_s / TARGET_OPS_S < 1.01
+    # A quarter of the window's operations were due in the stall: service time shows four of them.
+    assert response_us(merged, 90) > 200_000
+    service = next(entry.histogram for entry in merged.operations if entry.kind == "service")
+    assert (service.percentile(99) or 0) < 100_000
+
+
+def test_more_than_the_target_is_never_offered(redis_target: Target):
+    redis_target.load()
+    merged = measure(redis_target, {**PACED, "target": "20000", "window.start_s": "1"}, stall_at_s=0, stall_s=0.3)
+    assert merged.throughput_ops_s < 20_200
