@@ -37,6 +37,14 @@ def test_somebody_without_a_team_is_told_so(db):
     assert client.get("/").status_code == 403
 
 
+@pytest.mark.parametrize("address", ["/nowhere/", "/api/v1/docs"])
+def test_pages_without_a_view_of_their_own_keep_the_navigation(client_in, team, address):
+    response = client_in.get(address)
+    assert response.status_code == (200 if "api" in address else 404)
+    assert f'href="{reverse("compare")}"' in response.content.decode()
+    assert reverse("compare") not in Client().get(address).content.decode()
+
+
 def test_the_first_use_names_three_steps_and_offers_the_next(client_in, team):
     page = text_of(client_in.get("/"))
     assert "Three steps to the first curve" in page

@@ -19,11 +19,24 @@ KEPT = "(kept)"  # stands for a stored secret in the form
 
 class DatabaseForm(NamedForm):
     model = Database
-    system = forms.ChoiceField(choices=[], help_text="Its durability modes, settings and client come from the catalog.")
+    # Another system replaces the modes and settings that the page shows, and no field.
+    system = forms.ChoiceField(
+        choices=[],
+        help_text="Its durability modes, settings and client come from the catalog.",
+        widget=forms.Select(
+            attrs={
+                "hx-get": "",
+                "hx-target": "#system-modes",
+                "hx-select": "#system-modes",
+                "hx-swap": "outerHTML",
+                "hx-select-oob": "#system-settings",
+            }
+        ),
+    )
     cluster = forms.ModelChoiceField(
         queryset=Cluster.objects.none(), empty_label=None, help_text="Where its servers run."
     )
-    name = name_field(help_text="As it is to be called in figures, such as Redis or PostgreSQL 17 tuned.")
+    name = name_field(help_text="The name in figures, such as Redis or PostgreSQL 17 tuned.")
     version = forms.CharField(
         required=False,
         max_length=40,
@@ -33,7 +46,7 @@ class DatabaseForm(NamedForm):
     replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
     settings = PropertiesField(
         label="Server settings",
-        help_text="name=value, one per line, for every mode. What a durability mode decides is not yours to set.",
+        help_text="name=value, one per line, for every mode. The durability mode of a run decides the others.",
     )
     binding_properties = PropertiesField(
         rows=4,

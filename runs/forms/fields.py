@@ -106,7 +106,7 @@ class DescribedForm(forms.Form):
 
 
 class NamedForm(DescribedForm):
-    """A form of a row whose name is unique within its team; each field is a column of the same name."""
+    """A form of a row whose name is unique within its team; a field that the model has is a column."""
 
     model: type[Any]
 
@@ -114,7 +114,7 @@ class NamedForm(DescribedForm):
         self.team = team
         self.instance = instance
         if instance is not None:
-            kwargs["initial"] = {name: getattr(instance, name) for name in self.base_fields}
+            kwargs["initial"] = {name: getattr(instance, name) for name in self._columns()}
         super().__init__(*args, **kwargs)
 
     def clean_name(self) -> str:
@@ -127,10 +127,13 @@ class NamedForm(DescribedForm):
 
     def save(self) -> Any:
         row = self.instance or self.model(team=self.team)
-        for name in self.base_fields:
+        for name in self._columns():
             setattr(row, name, self.cleaned_data[name])
         row.save()
         return row
+
+    def _columns(self) -> list[str]:
+        return [name for name in self.base_fields if hasattr(self.model, name)]
 
 
 def name_field(longest: int = 80, **kwargs: Any) -> forms.CharField:

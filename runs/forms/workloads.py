@@ -1,4 +1,7 @@
-"""The form of one workload: YCSB properties, refused by name where YCSB would ignore them in silence."""
+"""The two forms of one workload: number fields, or YCSB properties as text.
+
+A property that YCSB would ignore in silence is refused by name.
+"""
 
 import re
 from typing import Any
@@ -9,7 +12,7 @@ from django.core.exceptions import ValidationError
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Workload
 from runs.ycsb.errors import PropertyError
-from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES, check_workload
+from runs.ycsb.properties import CORE_WORKLOADS, PROPORTIONS, WORKLOAD_PROPERTIES, check_workload
 
 SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,11}", re.ASCII)
 EXAMPLES = {
@@ -41,7 +44,7 @@ def in_order(properties: dict[str, str]) -> dict[str, str]:
 
 class WorkloadForm(NamedForm):
     model = Workload
-    name = name_field(help_text="As it is to be called in lists and figures.")
+    name = name_field(help_text="The name in lists and figures.")
     short_name = forms.CharField(
         max_length=12, help_text="A few letters for the names of its runs: A in “redis always A 16t r1”."
     )
@@ -70,3 +73,74 @@ class WorkloadForm(NamedForm):
             return check_workload(self.cleaned_data["properties"])
         except PropertyError as error:
             raise ValidationError([ValidationError(message) for message in error.problems.values()]) from error
+
+
+def _number(name: str, label: str) -> forms.IntegerField:
+    declared = WORKLOAD_PROPERTIES[name]
+    return forms.IntegerField(
+        min_value=int(declared.least or 0), max_value=int(declared.most or 0), label=label, help_text=declared.unit
+    )
+
+
+def _share(operation: str) -> forms.FloatField:
+    widget = forms.NumberInput(attrs={"min": 0, "max": 100, "step": "any"})
+    return forms.FloatField(min_value=0, max_value=100, label=operation, widget=widget)
+
+
+class WorkloadFieldsForm(WorkloadForm):
+    """The same workload with a field for each property that most workloads set; the names are those of YCSB.
+
+    Shares are percentages that add up to 100. `properties` has what has no field of its own.
+    """
+
+    recordcount = _number("recordcount", "Records")
+    fieldcount = _number("fieldcount", "Fields of a record")
+    fieldlength = _number("fieldlength", "Field length")
+    readproportion = _share("Read")
+    updateproportion = _share("Update")
+    insertproportion = _share("Insert")
+    scanproportion = _share("Scan")
+    readmodifywriteproportion = _share("Read-modify-write")
+    requestdistribution = forms.ChoiceField(
+        choices=[(name, name) for name in WORKLOAD_PROPERTIES["requestdistribution"].choices],
+        label="Request distribution",
+        help_text="Which records the operations use.",
+    )
+    properties = PropertiesField(
+        rows=5, label="Further YCSB properties", help_text="name=value, one per line, such as dataintegrity=true."
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        properties = dict(self.initial["properties"])
+        weights = {name: float(properties.pop(name, 0)) for name in PROPORTIONS}
+        # YCSB takes weights of any sum. Ten digits hide the error of adding and dividing binary fractions.
+        total = sum(weights.values()) or 1
+        self.initial.update({name: f"{100 * weight / total:.10g}" for name, weight in weights.items()})
+        for name in ("recordcount", "fieldcount", "fieldlength", "requestdistribution"):
+            self.initial[name] = properties.pop(name, WORKLOAD_PROPERTIES[name].default)
+        self.initial["properties"] = properties
+
+    def clean_properties(self) -> dict[str, str]:
+        properties: dict[str, str] = self.cleaned_data["properties"]
+        if fields := sorted(properties.keys() & self.fields.keys()):
+            raise ValidationError(f"{fields[0]} has a field of its own: leave it out here.")
+        return properties
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if self.errors:
+            return cleaned
+        total = sum(cleaned[name] for name in PROPORTIONS)
+        if abs(total - 100) > 1e-6:
+            raise ValidationError(
+                f"The operations add up to {total:.10g} %. Change the shares so that they add up to 100 %."
+            )
+        texts = {name: str(cleaned[name]) for name in WORKLOAD_PROPERTIES if name in cleaned}
+        shares = {name: str(float(f"{cleaned[name] / 100:.10g}")) for name in PROPORTIONS}
+        try:
+            cleaned["properties"] = check_workload({**texts, **shares, **cleaned["properties"]})
+        except PropertyError as error:
+            for name, message in error.problems.items():
+                self.add_error(name if name in self.fields else "properties", message)
+        return cleaned

@@ -18,6 +18,7 @@ from runs.tests.factories import (
     make_workload,
 )
 from runs.tests.world import browser, make_world
+from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -137,6 +138,12 @@ def test_it_never_shows_a_secret_property(operator, cluster, team):
     assert "hunter2" not in operator.get(reverse("database", args=[database.pk])).content.decode()
 
 
+def test_the_form_shows_modes_and_settings_of_its_system(operator):
+    page = operator.get(reverse("database-add"), {"system": "postgresql"}).content.decode()
+    assert "Durability modes of PostgreSQL" in page and "synchronous_commit" in page and "appendfsync" not in page
+    assert operator.get(reverse("database-add"), {"system": "nonsense"}).status_code == 200
+
+
 # --- workloads ---------------------------------------------------------------------------------------------------
 
 
@@ -144,13 +151,41 @@ def workload_data(**changes):
     return {"name": "A", "short_name": "A", "properties": "recordcount=1000\nreadproportion=1", "notes": "", **changes}
 
 
+def filled_form(response):
+    """What a browser sends back from the form of a page."""
+    form = response.context["form"]
+    sent = {name: "" if (value := form[name].value()) is None else value for name in form.fields}
+    return {**sent, "properties": form.fields["properties"].prepare_value(sent["properties"])}
+
+
+@pytest.mark.parametrize("raw", [{}, {"raw": "1"}], ids=["fields", "properties"])
 @pytest.mark.parametrize("letter", "ABCDEF")
-def test_it_begins_with_a_preset_that_can_be_saved(operator, letter):
-    form = operator.get(reverse("workload-add"), {"preset": letter}).context["form"]
-    sent = {name: form[name].value() or "" for name in form.fields}
-    sent["properties"] = form.fields["properties"].prepare_value(sent["properties"])
+def test_presets_are_saved_as_they_are(operator, letter, raw):
+    sent = filled_form(operator.get(reverse("workload-add"), {"preset": letter, **raw}))
     assert operator.post(reverse("workload-add"), sent).status_code == 302
-    assert Workload.objects.get().short_name == letter
+    saved = Workload.objects.get()
+    assert saved.short_name == letter
+    assert saved.properties == check_workload({**CORE_WORKLOADS[letter], "recordcount": "100000"})
+
+
+def test_number_fields_edit_any_workload(operator, team):
+    properties = {"recordcount": 1000, "readproportion": 0.2, "updateproportion": 0.1, "dataintegrity": True}
+    workload = make_workload(team=team, properties=check_workload(properties))
+    address = reverse("workload-edit", args=[workload.pk])
+    sent = filled_form(operator.get(address))
+    assert (sent["readproportion"], sent["updateproportion"]) == ("66.66666667", "33.33333333")
+    page = refused(operator.post(address, {**sent, "scanproportion": "1.5"}))
+    assert "The operations add up to 101.5 %" in page
+    assert "has a field of its own" in refused(operator.post(address, {**sent, "properties": "fieldcount=2"}))
+    assert "dataintegrity needs a constant" in refused(
+        operator.post(address, {**sent, "properties": "dataintegrity=true\nfieldlengthdistribution=uniform"})
+    )
+    sent |= {"readproportion": "95", "updateproportion": "5", "fieldlength": "4096"}
+    assert operator.post(address, sent).status_code == 302
+    workload.refresh_from_db()
+    saved = workload.properties
+    assert (saved["readproportion"], saved["updateproportion"]) == ("0.95", "0.05")
+    assert (saved["fieldlength"], saved["dataintegrity"]) == ("4096", "true")
 
 
 def test_it_names_every_proportion_of_a_saved_workload(operator):

@@ -67,26 +67,21 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         request.POST if request.method == "POST" else None,
         team=team_of(request),
         instance=database,
-        initial={"system": request.GET.get("system", ""), "cluster": request.GET.get("cluster", "")},
+        initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
     )
     if form.is_valid():
         saved = form.save()
         messages.success(request, f"The database “{saved.name}” was saved.")
         return redirect("database", pk=saved.pk)
+    system = load_catalog().get(form["system"].value() or "", "ycsb" if form["client"].value() else "")
     return render(
         request,
         "runs/databases/form.html",
         {
             "form": form,
             "database": database,
-            "systems": sorted(
-                (
-                    s.with_client("ycsb" if form["client"].value() else "")
-                    for s in load_catalog().systems.values()
-                    if s.own_client or s.slug == form["system"].value()
-                ),
-                key=lambda system: system.name.lower(),
-            ),
+            "system": system,
+            "modes": mode_rows(system, {}, {}) if system else [],
             "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
         },
         status=422 if form.is_bound else 200,

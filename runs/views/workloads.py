@@ -8,14 +8,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from benchsite.formatting import exact
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
-from runs.forms.workloads import EXAMPLES, WorkloadForm, in_order, preset
+from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
 from runs.views.deletion import delete_page
 from runs.views.pagination import page_of
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
+    CORE_WORKLOADS,
     PROPORTIONS,
     WORKLOAD_PROPERTIES,
     Dataset,
@@ -64,10 +66,11 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
-    """A new one, or with its key one that is there."""
+    """Adds a workload, or edits that of the key: as number fields, or with `?raw=1` as YCSB properties."""
     workload = owned_or_404(Workload.objects.all(), request, pk) if pk else None
     letter = request.GET.get("preset", "")
-    form = WorkloadForm(
+    raw = "recordcount" not in request.POST if request.method == "POST" else "raw" in request.GET
+    form = (WorkloadForm if raw else WorkloadFieldsForm)(
         request.POST if request.method == "POST" else None,
         team=team_of(request),
         instance=workload,
@@ -83,7 +86,18 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         {
             "form": form,
             "workload": workload,
-            "examples": EXAMPLES,
+            "raw": raw,
+            "shares": [form[name] for name in PROPORTIONS] if not raw else [],
+            "presets": [
+                (
+                    key,
+                    "/".join(
+                        exact(round(100 * share)) for share in sorted(dict(mix_of(dict(mix))).values(), reverse=True)
+                    ),
+                    text,
+                )
+                for (key, text), mix in zip(EXAMPLES.items(), CORE_WORKLOADS.values(), strict=True)
+            ],
             "letter": letter if letter in EXAMPLES else "A",
             "known": WORKLOAD_PROPERTIES.values(),
         },

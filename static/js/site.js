@@ -97,6 +97,16 @@
     if (event.target.closest("[data-drop]")) chosen(event.target.form);
   });
 
+  // The sum of the shares of a mix, while they are typed.
+  function total(set) {
+    const sum = [...set.querySelectorAll("input")].reduce((sum, input) => sum + Number(input.value), 0);
+    const rounded = Number(sum.toPrecision(10));
+    set.querySelector("output").textContent = `${rounded} of ${set.dataset.total}`;
+    set.querySelector("output").classList.toggle("worse", rounded !== Number(set.dataset.total));
+  }
+  document.addEventListener("input", (event) => event.target.closest("[data-total]") && total(event.target.closest("[data-total]")));
+  document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-total]").forEach(total));
+
   // Files dropped on a form join those that were chosen before.
   function chosen(form, more = []) {
     const input = form.querySelector("[type=file]");
