@@ -125,6 +125,8 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
     keys: set[str] = set()
     for test in tests:
         usable = {key: session for key, session in test.items() if session and not unusable(session)}
+        if len(usable) < 2:
+            continue
         level = level_of([mean_of(session) for session in usable.values()])
         if not level.degrees:
             continue

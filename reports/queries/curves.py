@@ -76,7 +76,7 @@ class Repeat:
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. At most eight queries, whatever their number.
+    """The curves of these sweeps, in their order. At most nine queries, whatever their number.
 
     A curve whose runs have ended is remembered under a digest of its rows.
     """
@@ -91,7 +91,7 @@ def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
 def _remembered(
     sweeps: QuerySet[Sweep] | Sequence[Sweep], kind: str, finished: Callable[[Curve], Curve]
 ) -> list[Curve]:
-    listed = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
+    listed = list(sweeps)
     digests = sweep_digests([sweep.pk for sweep in listed])
     keys = {
         sweep.pk: key_of(sweep.team_id, kind, sweep.pk, digests[sweep.pk]) for sweep in listed if sweep.pk in digests
@@ -126,10 +126,11 @@ def _with_results(curve: Curve, ceiling: Ceiling | None, knee: Knee | None) -> C
 
 
 def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
-    """Seven queries; none for no sweep."""
+    """Eight queries; none for no sweep."""
     if not sweeps:
         return []
     ids = [sweep.pk for sweep in sweeps]
+    rows = Sweep.objects.select_related("matrix", "workload", "database").in_bulk(ids)
     specs = _one_spec_each(ids)
     runs = list(
         Run.objects.filter(sweep__in=ids, is_bracket=False)
@@ -143,7 +144,7 @@ def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
     for run in runs:
         by_sweep[run["sweep_id"]].append(run)
     repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED], specs)
-    return [_curve(sweep, specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in sweeps]
+    return [_curve(rows.get(sweep.pk, sweep), specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in sweeps]
 
 
 def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:

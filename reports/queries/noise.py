@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from django.db.models import F, Window
-from django.db.models.functions import RowNumber
+from django.db.models import F, Max, Min, TextField, Window
+from django.db.models.functions import Cast, Coalesce, Concat, RowNumber, TruncDate
 
 from benchsite.teams.models import Team
 from reports.analysis.sessions import SessionSpread, session_spread
@@ -17,11 +17,12 @@ from runs.models.run import Phase
 
 # The newest sweeps of a cluster from which its spread is read; older ones tell of other days.
 MAX_SWEEPS: Final = 100
+TEST: Final = ("sweep__cluster_name", "config_key")
 
 
-def session_key(session: str, matrix_id: uuid.UUID | None, at: dt.datetime | None) -> str:
-    """The session of a run: what its upload states, else the day of its matrix, else the day."""
-    return session or f"{matrix_id or ''} {at.date() if at else ''}"
+def session_key(session: str, matrix_id: uuid.UUID | None, day: dt.date | None) -> str:
+    """The session of a run: what its upload states, else the day of its matrix, else the day (UTC)."""
+    return session or f"{matrix_id or ''} {day or ''}"
 
 
 def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, SessionSpread]:
@@ -39,13 +40,15 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
     rows = (
         Run.objects.filter(COUNTS, sweep__in=newest)
         .exclude(config_key="")
+        .annotate(day=TruncDate(Coalesce("started_at", "finished_at"), tzinfo=dt.UTC))
+        .annotate(origin=Concat(*(Cast(name, TextField()) for name in ("session", "matrix_id", "day"))))
+        # Most tests were measured in one session, which tells nothing of others.
+        .annotate(first=Window(Min("origin"), TEST), last=Window(Max("origin"), TEST))
+        .exclude(first=F("last"))
         .order_by("-finished_at", "-pk")
-        .values_list(
-            "sweep__cluster_name", "config_key", "session", "matrix_id", "started_at", "finished_at", "throughput_ops_s"
-        )
+        .values_list("sweep__cluster_name", "config_key", "session", "matrix_id", "day", "throughput_ops_s")
     )
     tests: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
-    for name, test, session, matrix_id, started_at, finished_at, throughput_ops_s in rows:
-        key = session_key(session, matrix_id, started_at or finished_at)
-        tests[name][test].setdefault(key, []).append(throughput_ops_s or 0.0)
+    for name, key, session, matrix_id, day, throughput_ops_s in rows:
+        tests[name][key].setdefault(session_key(session, matrix_id, day), []).append(throughput_ops_s or 0.0)
     return {name: spread for name, sessions in tests.items() if (spread := session_spread(sessions.values()))}

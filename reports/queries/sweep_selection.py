@@ -54,7 +54,7 @@ class Chosen:
         return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
 
     def compared(self) -> Compared:
-        """At most eight queries."""
+        """At most nine queries."""
         drawn = in_order(curves(self.sweeps))
         matrix = self.matrix
         return Compared(tuple(drawn), matrix.pk if matrix else None, matrix.name if matrix else "", self.problems)
@@ -63,7 +63,7 @@ class Chosen:
 def compared(team: Team, selection: Selection) -> Compared:
     """The team's sweeps that the selection means, as curves.
 
-    At most ten queries, whatever the number of sweeps and runs.
+    At most eleven queries, whatever the number of sweeps and runs.
     """
     return chosen(team, selection).compared()
 
@@ -76,9 +76,7 @@ def chosen(team: Team, selection: Selection) -> Chosen:
     problems: list[str] = list(selection.problems)
     matrix = _matrix(team, selection, problems)
     rows = _chosen(team, selection, matrix)
-    sweeps = list(
-        rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")[: MAX_SWEEPS + 1]
-    )
+    sweeps = list(rows.order_by("-created_at", "name")[: MAX_SWEEPS + 1])
     if len(sweeps) > MAX_SWEEPS:
         problems.append(f"More than {MAX_SWEEPS} sweeps match; the newest {MAX_SWEEPS} are shown. Choose fewer.")
         sweeps = sweeps[:MAX_SWEEPS]

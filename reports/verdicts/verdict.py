@@ -1,5 +1,6 @@
 """`verdict_of`: what is said of some runs against others."""
 
+import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -89,7 +90,8 @@ def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
     """The runs of each session, in their order."""
     sessions: dict[str, list[Curve]] = {}
     for run, curve in curves.items():
-        key = session_key(run.session, run.matrix_id, run.started_at or run.finished_at)
+        at = run.started_at or run.finished_at
+        key = session_key(run.session, run.matrix_id, at.astimezone(dt.UTC).date() if at else None)
         sessions.setdefault(key, []).append(curve)
     return list(sessions.values())
 

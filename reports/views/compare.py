@@ -1,8 +1,8 @@
 """The compare page: both pictures of a selection, what the sides differ in, and the numbers as tables."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -51,7 +51,7 @@ from reports.queries import (
     sides_by_sweep,
 )
 from reports.selection import KINDS, MAX_VALUES, Selection, read
-from runs.models import Sweep, ThresholdOverride
+from runs.models import Matrix, Sweep, ThresholdOverride
 from runs.pages.next_repeats import NextRepeats, next_repeats
 from runs.validity import Profile, SideFacts
 
@@ -89,7 +89,16 @@ class ComparisonParts(TypedDict):
     actions: SafeString
     headline: SafeString
     body: SafeString
-    numbers: SafeString
+
+
+class NumbersPart(TypedDict):
+    """All numbers of a comparison, as they are cached."""
+
+    going: bool
+    html: SafeString
+
+
+Part = TypeVar("Part", ComparisonParts, NumbersPart)
 
 
 @require_GET
@@ -122,7 +131,15 @@ def pictures(request: HttpRequest) -> HttpResponse:
 def numbers(request: HttpRequest) -> HttpResponse:
     """All percentiles at equal load, the ratios with their method, ceilings and the checks of pairs, when opened."""
     selection = selection_in(request)
-    return _part(request, "numbers", selection, {"numbers": parts_of(team_of(request), selection)["numbers"]})
+    team = team_of(request)
+
+    def made(context: dict[str, Any]) -> NumbersPart:
+        curves = context["compared"].curves
+        context["pairs"] = pairs(sides_by_sweep(curves).values(), profile_of(team, curves))
+        html = render_to_string("reports/compare/all_numbers.html", context)
+        return NumbersPart(going=is_going(curves), html=html)
+
+    return _part(request, "numbers", selection, {"numbers": cached_part(team, selection, NumbersPart, made)["html"]})
 
 
 @require_GET
@@ -160,42 +177,57 @@ def selection_in(request: HttpRequest) -> Selection:
 
 
 def parts_of(team: Team, selection: Selection) -> ComparisonParts:
-    """What the page says of a selection, for everybody of the team: worked out once, until one of its rows changes.
+    """What the page states of a selection, for all members of the team."""
 
-    Everything that is read beside the chosen sweeps stands in the key. While runs are going, nothing is kept.
+    def made(context: dict[str, Any]) -> ComparisonParts:
+        comparison: Compared = context["compared"]
+        # What is undecided is decided by more repeats.
+        is_open = is_undecided(context.get("headline"), context.get("against"))
+        matrix: Matrix | None = context["matrix"]
+
+        def render_part(name: str) -> SafeString:
+            return render_to_string(f"reports/compare/{name}.html", context)
+
+        return ComparisonParts(
+            going=is_going(comparison.curves),
+            figures=[context["ceilings"], *context["latencies"][:1]],
+            permalink=context["permalink"],
+            title=title_of(comparison),
+            equal=context["equal"].sentence if context["equal"] else "",
+            repeats=next_repeats(matrix) if matrix and is_open else None,
+            lead=render_part("lead"),
+            actions=render_part("actions"),
+            headline=render_part("headline"),
+            body=render_part("body"),
+        )
+
+    return cached_part(team, selection, ComparisonParts, made)
+
+
+def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callable[[dict[str, Any]], Part]) -> Part:
+    """A part of the page, computed from its context once, until one of its rows changes.
+
+    The key contains everything that is read beside the chosen sweeps. While runs are going, nothing is kept.
     """
     choice = chosen(team, selection)
     choices = facets(team, choice.matrix.pk if choice.matrix else None, selection.phase)
     thresholds = rows_digest(ThresholdOverride, team)
     floors = session_spreads(team, {sweep.cluster_name for sweep in choice.sweeps}) if len(choice.sweeps) > 1 else {}
     key = key_of(
-        team.pk, "compare", selection.query(), choice.digest(), repr(choices), thresholds, repr(sorted(floors.items()))
+        team.pk, kind.__name__, selection.query(), choice.digest(), repr(choices), thresholds,
+        repr(sorted(floors.items())),
+    )  # fmt: skip
+    return get_or_compute(
+        key,
+        kind,
+        lambda: make(context_of(team, selection, choice.compared(), choices, floors) | {"matrix": choice.matrix}),
+        keep=lambda part: not part["going"],
     )
 
-    def made() -> ComparisonParts:
-        context = context_of(team, selection, choice.compared(), choices, floors)
-        going = any(curve.progress.going for curve in context["compared"].curves)
-        # What is undecided is decided by more repeats.
-        is_open = is_undecided(context.get("headline"), context.get("against"))
 
-        def render_part(name: str) -> SafeString:
-            return render_to_string(f"reports/compare/{name}.html", context)
-
-        return ComparisonParts(
-            going=going,
-            figures=[context["ceilings"], *context["latencies"][:1]],
-            permalink=context["permalink"],
-            title=title_of(context["compared"]),
-            equal=context["equal"].sentence if context["equal"] else "",
-            repeats=next_repeats(choice.matrix) if choice.matrix and is_open else None,
-            lead=render_part("lead"),
-            actions=render_part("actions"),
-            headline=render_part("headline"),
-            body=render_part("body"),
-            numbers=render_part("all_numbers"),
-        )
-
-    return get_or_compute(key, ComparisonParts, made, keep=lambda parts: not parts["going"])
+def is_going(curves: Sequence[Curve]) -> bool:
+    """Whether runs of these sweeps are queued or running."""
+    return any(curve.progress.going for curve in curves)
 
 
 def is_undecided(headline: Headline | None, table: Against | None) -> bool:
@@ -281,13 +313,12 @@ def judged(
     floors: Mapping[str, SessionSpread],
     equal: EqualLoad | None,
 ) -> dict[str, Any]:
-    """What the checks of pairs and the ratios say, and the headline; nothing of fewer than two sides."""
+    """The ratios and the headline; nothing of fewer than two sides."""
     if len(curves) < 2:
-        return {"pairs": []}
+        return {}
     sides, profile = sides_by_sweep(curves), profile_of(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
-        "pairs": pairs(sides.values(), profile),
         "headline": headline_of(curves, judging, labels_of(curves)),
         "against": against(
             curves,
