@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["str", "int", "bool", "float", "choice", "size", "duration"]
+Kind = Literal["str", "int", "bool", "float", "choice", "size", "duration", "pem"]
 
 SIZE_UNITS = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}  # bytes
 DURATION_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}  # seconds
 MAX_TEXT_LENGTH = 500
+MAX_PEM_LENGTH = 20_000
 # Whole numbers only: PostgreSQL reads 1.5GB, Redis does not.
 _QUANTITY = re.compile(r"([0-9]+)\s*([A-Za-z]*)")
+_PEM = re.compile(r"(-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/= ]+-----END \2-----\s*)+")
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -34,7 +36,8 @@ class Property:
     """One declared property. `least` and `most` are bytes for a size and seconds for a duration.
 
     `choices` are all values of a choice; of any other type they are words accepted beside its usual values.
-    `pattern` must match the whole of a str; without one a str may hold any printable characters.
+    `pattern` must match the whole of a str; without one a str may hold any printable characters. A pem is certificates
+    or a key; its line breaks become blanks.
     """
 
     name: str
@@ -51,6 +54,8 @@ class Property:
     def check(self, value: object) -> str:
         """The canonical text of `value`. Raises PropertyError, whose message says what to write instead."""
         text = _plain(value)
+        if self.type == "pem":
+            text = " ".join(text.split())
         if not text.isprintable():
             raise self._error("must not contain line breaks or other control characters")
         if text in self.choices:
@@ -66,6 +71,10 @@ class Property:
                 return self._check_number(text)
             case "size" | "duration":
                 return self._check_quantity(text)
+            case "pem":
+                if len(text) > MAX_PEM_LENGTH or not _PEM.fullmatch(text):
+                    raise self._error("must be PEM text, from -----BEGIN to the end of the last -----END line")
+                return text
 
     def number(self, text: str) -> float:
         """The value of a checked text: bytes of a size, seconds of a duration, else the number itself."""

@@ -350,7 +350,9 @@ def _came_up(deployment: Deployment, provisioner: ServerProvisioner, server: Ser
 
 
 def _stop(deployment: Deployment) -> None:
-    """A planned stop: the data is kept in every mode. One that had to be forced keeps nothing that is trusted."""
+    """A planned stop: the data is kept in every mode, but by a cache. One that had to be forced keeps nothing that is
+    trusted.
+    """
     rows = Deployment.objects.filter(pk=deployment.pk)
     rows.update(state=State.STOPPING)
     known = _servers.known.get(deployment.pk)
@@ -363,6 +365,9 @@ def _stop(deployment: Deployment) -> None:
                 rows.update(state=State.UP)
                 raise RunFailed(Reason.SERVER_LOST, str(error)) from error
             log.warning("%s", error)
+        recipe = known[1].wanted.system.process
+        if recipe is not None and not recipe.keeps_data and known[1].folder:
+            rows.update(fingerprint="", rows_loaded=None)
         del _servers.known[deployment.pk]
     rows.update(state=State.DOWN, process={}, conductor=None)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from benchmarks.speed.live import BenchmarkFailed
 from benchmarks.speed.report import Report
 from runs.catalog import load_catalog
 from runs.ycsb.properties import render_properties
@@ -101,7 +102,10 @@ def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str
 def _run(manifest: Manifest, properties: Path, threads: int, arms: tuple[str, str]) -> str:
     argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", ":".join(map(str, manifest.jars))]
     argv += ["benchsite.DriverComparison", str(properties), str(threads), str(ROUNDS), str(ROUND_S), *arms]
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise BenchmarkFailed(f"The comparison of {manifest.binding} ended: {ended.stderr[-2000:]}")
+    return ended.stdout
 
 
 Round = tuple[float, float, float]  # operations, seconds, processor seconds

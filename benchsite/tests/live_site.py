@@ -182,7 +182,7 @@ def shared_site(
 
     The rows of each test stay until the last one has ended.
     """
-    build(settings.YCSB_DIR)
+    build(settings.YCSB_DIR, everything=True)
     empty_database = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: None)

@@ -37,7 +37,7 @@ from runs.models import (
 )
 from runs.models.run import Phase, Reason, Stage, Status, Verdict
 from runs.recording.run_context import hosts_of
-from runs.tests.factories import make_user
+from runs.tests.factories import make_database, make_user
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
 from workers.site_client import SiteClient
@@ -170,6 +170,22 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
     # Without persistence its data is gone, so it is loaded anew before the next rung.
     assert runs["redis off load r2"].status == Status.SUCCEEDED
     assert runs["redis off A 4t r1"].status == Status.SUCCEEDED
+
+
+def test_measures_systems_whose_clients_are_built_on_demand(site):
+    def with_memcached(matrix):
+        database = matrix.entries.select_related("database").get().database
+        cache = make_database(team=matrix.team, cluster=database.cluster, system="memcached", name="Cache", version="")
+        matrix.entries.update(database=cache, mode="none")
+
+    matrix = site.submit(("redis", "off"), rungs=[4], before=with_memcached)
+    runs = site.until_ended(matrix)
+    assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
+    for run in runs:
+        before, after = run.evidence["before"], run.evidence["after"]
+        assert before["in_force"] and before["topology"] == after["topology"] and run.evidence["rows"] == 10_000
+        assert run.evidence["server_version"] == before["topology"]["version"]
+        assert not run.measurement_sets.get().measurements.filter(failed__gt=0).exists()
 
 
 def test_it_says_why_a_server_did_not_come_up(site):

@@ -12,7 +12,7 @@ from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessR
 from runs.property_schema import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
-_TEMPLATE = re.compile(r"\{([a-z_]+)\}")
+_TEMPLATE = re.compile(r"\{([a-z_-]+)\}")
 # The properties of a URL's options begin so where the option's own name would say too little.
 URL_OPTION = "url."
 
@@ -92,18 +92,21 @@ def render_server(
         "token": str(token),
         **{name: chosen.get(name, "") for name in recipe.not_in_config},
     }
+    flags = [name for name in recipe.not_in_config if system.settings[name].type == "bool"]
+    absent = [f"{{{name}}}" for name in flags if chosen.get(name) != "true"]
+    arguments = [text for text in recipe.argv if not any(word in text for word in absent)]
     fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}
     in_config = {name: text for name, text in chosen.items() if name not in recipe.not_in_config}
     if not password:
         fixed = {name: text for name, text in fixed.items() if recipe.fixed[name] != "{password}"}
+    config = {}
+    if recipe.config_format != "none":
+        body = render_config(recipe.config_format, {**in_config, **fixed})
+        config[recipe.config_name] = _fill(recipe.config_head, values) + body
     return RenderedServer(
-        argv=tuple(_fill(text, values) for text in recipe.argv),
+        argv=tuple(_fill(text, values | dict.fromkeys(flags, "")) for text in arguments),
         init_argv=tuple(_fill(text, values) for text in recipe.init_argv),
-        files={
-            recipe.config_name: _fill(recipe.config_head, values)
-            + render_config(recipe.config_format, {**in_config, **fixed}),
-            **{name: _fill(text, values) for name, text in recipe.files.items()},
-        },
+        files=config | {name: _fill(text, values) for name, text in recipe.files.items()},
         settings=chosen,
         host=host,
         port=port,

@@ -151,6 +151,7 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
             stored=table.text("stored", ""),
             fixed=_checked(table, "fixed", properties),
             also=table.texts("also"),
+            scans=table.flag("scans", True),
         )
 
 
@@ -163,7 +164,9 @@ def _stock(table: Table, modes: Mapping[str, Mode]) -> StockClient:
                 raise table.error(f"{slug} is no durability mode of this system")
         with requests:
             stock = {slug: _checked(requests, slug, binding.properties) for slug in requests.names()}
-        return StockClient(binding=binding, modes=stock, no_modes=no_modes)
+        return StockClient(
+            binding=binding, modes=stock, no_modes=no_modes, administered=table.flag("administered", True)
+        )
 
 
 def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
@@ -250,6 +253,7 @@ def _modes(parent: Table, settings: Mapping[str, Property], binding: Binding) ->
                 readback=tuple(Readback(setting, text) for setting, text in expected.items()),
                 replicas_needed=table.count("replicas_needed", 0),
                 notes=table.text("notes", ""),
+                no_client=table.text("no_client", ""),
             )
     if not modes:
         raise parent.error("a system needs at least one durability mode")
@@ -269,7 +273,10 @@ def _durability(table: Table) -> Durability:
 
 def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
     with table:
-        config_format: ConfigFormat = _one_of(table, "config_format", ConfigFormat)
+        config_format: ConfigFormat = (
+            _one_of(table, "config_format", ConfigFormat) if "config_format" in table else "none"
+        )
+        config_name = table.text("config_name") if config_format != "none" else ""
         fixed = _fixed(table, config_format, settings)
         argv = table.texts("argv", required=True)
         init_argv = table.texts("init_argv")
@@ -277,21 +284,23 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         if unknown := set(not_in_config) - settings.keys():
             raise table.error(f"not_in_config: no such settings: {', '.join(sorted(unknown))}.")
         config_head = table.text("config_head", "")
+        known = PLACEHOLDERS | set(not_in_config)
         for text in (*argv, *init_argv, *fixed.values(), config_head):
-            _check_placeholders(table, text, PLACEHOLDERS | set(not_in_config))
+            _check_placeholders(table, text, known)
         return ProcessRecipe(
             program=table.text("program"),
-            config_name=table.text("config_name"),
+            config_name=config_name,
             config_format=config_format,
             argv=argv,
             init_argv=init_argv,
             stop_signal=_one_of(table, "stop_signal", StopSignal),
             fixed=fixed,
             settings=_checked(table, "settings", settings),
-            files=_files(table, table.text("config_name")),
+            files=_files(table, config_name),
             config_head=config_head,
             not_in_config=not_in_config,
             install=table.text("install", ""),
+            keeps_data=table.flag("keeps_data", True),
         )
 
 
@@ -324,7 +333,7 @@ def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, P
         files = _files(table, process.config_name)
         argv, init_argv = table.texts("argv", required=True), table.texts("init_argv")
         for text in (*argv, *init_argv, *fixed.values()):
-            _check_placeholders(table, text, PLACEHOLDERS - PROGRAMS)
+            _check_placeholders(table, text, (PLACEHOLDERS | set(process.not_in_config)) - PROGRAMS)
         repository = table.text("repository")
         if not _REPOSITORY.fullmatch(repository):
             raise table.error(f"repository is {repository!r}: write the image's name without a tag")

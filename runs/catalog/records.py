@@ -19,7 +19,7 @@ UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 STOCK_FLAVOUR = "ycsb"
 OWN_FLAVOUR = "benchsite"
 
-ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql"]
+ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql", "none"]
 NodeList = Literal["first", "hosts", "addresses"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -115,6 +115,7 @@ class Binding:
     when_scanning: dict[str, str]  # client properties that a workload with scans needs
     also: tuple[str, ...] = ()  # other stock bindings with the same properties
     fixed: dict[str, str] = field(default_factory=dict)  # client properties that nobody may choose
+    scans: bool = True  # whether it can scan records in the order of their keys
     target: str = ""  # where a data set lies on a server, with {database} and {table}
     stored: str = field(default="", repr=False)  # what a data set consists of there, for whoever confirms it
 
@@ -124,12 +125,13 @@ class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
 
     Words in braces stand for what is known only at the start: {program} {bin} {lib} {folder} {config} {data} {host}
-    {port} {cluster_port} {seeds} {token} {user} {password} {password_file}, and the settings in `not_in_config`. A
-    system with the setting `nodes` may have several, on 127.0.0.1, 127.0.0.2 and so on.
+    {port} {cluster_port} {seeds} {token} {user} {password} {password_file}, and the settings in `not_in_config`. An
+    argument that names a bool among these is left out where it is false. A system with the setting `nodes` may have
+    several, on 127.0.0.1, 127.0.0.2 and so on.
     """
 
     program: str  # "redis-server", or "java" for a server that `make servers` fetched; found when it is needed
-    config_name: str
+    config_name: str  # empty, with the format "none", for a server that has no configuration file
     config_format: ConfigFormat
     argv: tuple[str, ...]
     init_argv: tuple[str, ...]  # run once in an empty data folder; empty where there is nothing to do
@@ -140,6 +142,7 @@ class ProcessRecipe:
     config_head: str = ""  # what its configuration begins with
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
     install: str = ""  # the commands that install the program
+    keeps_data: bool = True  # whether its data outlives a planned stop
 
 
 class BadTag(ValueError):
@@ -185,6 +188,7 @@ class StockClient:
     binding: Binding
     modes: dict[str, dict[str, str]]  # client properties by mode
     no_modes: dict[str, str]  # modes that it cannot request, and why
+    administered: bool = True  # whether the system's administration works with its properties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +259,7 @@ class System:
         return replace(
             self,
             own_client=False,
+            administered=self.administered and self.stock.administered,
             binding=self.stock.binding,
             stock=None,
             modes={

@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchsite.formatting import counted, duration
-from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, node_count
+from runs.catalog import (
+    BadTag,
+    Mode,
+    PropertyError,
+    System,
+    UnknownMode,
+    UnknownSystem,
+    load_catalog,
+    node_count,
+    scans,
+)
 from runs.generators import how_to_align
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.generator_capacity import capacity_warnings
@@ -67,6 +77,7 @@ def preview(plan: Plan) -> Preview:
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
+    problems += _scan_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.
     node_messages = list(capacity_messages(expansion.runs)) if plan.load_policy == "load" else []
@@ -223,6 +234,12 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     if database.provisioner == "docker":
         yield from _container_problems(database, system)
     if database.provisioner != "external":
+        if plan.resets.get("rung") == "restart" and system.process is not None and not system.process.keeps_data:
+            yield Problem(
+                "resets",
+                f"{database.name}: {system.name} loses its data at a restart. Keep it running between rungs, or load "
+                "again.",
+            )
         yield from _node_problems(database, system, mode, nodes if database.provisioner == "process" else 1)
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
@@ -278,6 +295,19 @@ def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
     return [
         Problem("rungs", f"A rung of {threads} threads cannot be split over {clients} clients: use at least {clients}.")
         for threads, clients in sorted(short.items())
+    ]
+
+
+def _scan_problems(expansion: Expansion) -> list[Problem]:
+    """Workloads with scans for clients that have none."""
+    cells = {}
+    for run in expansion.runs:
+        database = run.sweep.entry.database
+        if scans(run.properties) and not load_catalog().system(database.system, database.flavour).binding.scans:
+            cells[database.name, run.sweep.workload.name] = database.binding
+    return [
+        Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
+        for (database, workload), binding in cells.items()
     ]
 
 

@@ -11,6 +11,7 @@ SHARE = Property(name="share", type="float", least=0, most=1)
 FLAG = Property(name="flag", type="bool")
 MODE = Property(name="mode", type="choice", choices=("always", "everysec", "no"))
 NAME = Property(name="name", pattern="[a-z]+", help="Small letters.")
+CERTIFICATES = Property(name="ca", type="pem", secret=True)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,8 @@ def test_it_writes_values_in_one_form(declared, value, canonical):
         (Property(name="free"), "a\x00b", "control characters"),
         (Property(name="free"), "a\u2028b", "control characters"),
         (Property(name="free"), "x" * 501, "at most 500"),
+        (CERTIFICATES, "file:///etc/ca.pem", "must be PEM text, from -----BEGIN"),
+        (CERTIFICATES, "-----BEGIN CERTIFICATE----- MII= -----END PRIVATE KEY-----", "must be PEM text"),
     ],
 )
 def test_it_refuses_and_says_what_to_write(declared, value, advice):
@@ -64,6 +67,12 @@ def test_it_refuses_and_says_what_to_write(declared, value, advice):
         declared.check(value)
     assert declared.name in str(refused.value)
     assert advice in str(refused.value)
+
+
+def test_pem_text_is_one_line():
+    pem = "-----BEGIN CERTIFICATE-----\nMIIB+/\nAA==\n-----END CERTIFICATE-----\n"
+    line = CERTIFICATES.check(pem * 2)
+    assert line == " ".join((pem * 2).split()) and CERTIFICATES.check(line) == line
 
 
 def test_it_never_repeats_a_secret():

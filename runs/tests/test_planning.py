@@ -204,6 +204,18 @@ def test_modes_with_replicas_need_the_nodes_that_their_database_starts(study):
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 
 
+def test_clients_without_scans_and_servers_without_disks_are_respected(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine()])
+    cache = make_database(team=cluster.team, cluster=cluster, system="memcached", name="Cache")
+    mix = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0", "scanproportion": "0.5"}
+    scans = make_workload(team=cluster.team, name="Ranges", properties=mix)
+    fields = {"entries": [(cache, "none")], "workloads": [scans], "bindings": {"memcached": DIGEST}}
+    [problem] = preview(stored_plan(study(**fields))).problems
+    assert problem.message == "Ranges scans, and the memcached client of Cache cannot: exclude this cell."
+    [problem] = preview(stored_plan(study(**fields, resets={"rung": "restart"}))).problems
+    assert problem.message.startswith("Cache: memcached loses its data at a restart.")
+
+
 def test_warns_of_two_modes_on_one_external_server(study):
     """By its address: two clusters may stand for one server."""
     matrix = study(modes=("always", "everysec"))

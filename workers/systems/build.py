@@ -84,6 +84,8 @@ def read_project(sources: Path) -> Project:
         for parsed in poms
         for pin in parsed.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency")
     }
+    # A binding whose protocol client is its own.
+    versions |= {f"org.benchsite:benchsite-{name}": pom.findtext(f"{POM}version") or "" for name in bindings}
     return Project(
         bindings,
         tuple(binding for binding in bindings if "on_demand" in read_description(sources, binding)),

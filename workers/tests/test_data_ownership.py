@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from benchsite.tests.databases import database_url
 from runs.catalog import load_catalog
@@ -27,14 +28,17 @@ from workers.deployment import Standing
 from workers.provision import ExternalProvisioner, ProcessProvisioner, Server, Wanted
 from workers.provision.administration.redis import MARKER_KEY
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
+from workers.systems.build import build
 from workers.tests.conducting import conduct_run
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS, external_run
+from workers.tests.memcached_session import memcached_session
 from workers.tests.test_administration import postgresql_session, redis_client
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 1000
+MODES = {"redis": "off", "postgresql": "off", "memcached": "none"}
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +49,13 @@ def loopback_allowed(settings):
 @pytest.fixture(scope="module")
 def running() -> Iterator[dict[str, Server]]:
     """Real servers that stand for somebody else's."""
+    build(settings.YCSB_DIR, ["memcached"])
     with site_below_var_tmp() as site:
-        records = [load_catalog().system(system) for system in ("redis", "postgresql")]
+        records = [load_catalog().system(system) for system in MODES]
         provisioners = [
-            ProcessProvisioner(Wanted(deployment=record.slug, system=record, mode=record.mode("off")), site)
+            ProcessProvisioner(
+                Wanted(deployment=record.slug, system=record, mode=record.mode(MODES[record.slug])), site
+            )
             for record in records
         ]
         try:
@@ -74,7 +81,17 @@ def postgresql_server(running):
     return server
 
 
-@pytest.fixture(params=["redis", "postgresql"])
+@pytest.fixture
+def memcached_server(running):
+    server = running["memcached"]
+    with memcached_session(server) as session:
+        # Items of the present second survive it.
+        while server.administration.read_marker("usertable") or server.administration.content("usertable"):
+            session.ask("flush_all")
+    return server
+
+
+@pytest.fixture(params=MODES)
 def server(request, running):
     """Each system in turn; the servers start before the test, whose threads are counted."""
     return request.getfixturevalue(f"{request.param}_server")
@@ -105,6 +122,11 @@ def write(server: Server, keys: list[str]) -> None:
             for key in keys:
                 pipeline.hset(key, "field0", "x")
             pipeline.execute()
+        return
+    if server.wanted.system.slug == "memcached":
+        with memcached_session(server) as session:
+            for key in keys:
+                session.ask(f"set {key} 0 0 1\r\nx")
         return
     with postgresql_session(server) as session:
         session.execute("CREATE TABLE IF NOT EXISTS usertable (ycsb_key text PRIMARY KEY, field0 text)")

@@ -1,0 +1,140 @@
+package org.benchsite.ycsb;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.KeyStore;
+import java.security.PrivateKey;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.Base64;
+import java.util.List;
+
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
+
+/**
+ * TLS as a binding's properties describe it: NAME.tls, and NAME.tls.ca, NAME.tls.certificate and NAME.tls.key as PEM texts
+ * whose line breaks may be blanks.
+ */
+public final class Tls {
+    private static final char[] NO_PASSWORD = {};
+
+    private Tls() {
+    }
+
+    /** The properties to declare. `name` begins their names. */
+    public static List<Property> properties(String name) {
+        return List.of(
+            Property.choice(name + ".tls", "disable", "disable", "trust", "verify-ca", "verify-full"),
+            Property.text(name + ".tls.ca", ""),
+            Property.text(name + ".tls.certificate", ""),
+            Property.text(name + ".tls.key", ""));
+    }
+
+    public static boolean isEnabled(Settings settings, String name) {
+        return !settings.text(name + ".tls").equals("disable");
+    }
+
+    /** Whether the certificate must name the host. */
+    public static boolean checksHost(Settings settings, String name) {
+        return settings.text(name + ".tls").equals("verify-full");
+    }
+
+    /**
+     * Trusts any server, the CA of the properties, or those of Java; shows the client's certificate where there is one.
+     * Throws an IllegalArgumentException that names the property that cannot be read.
+     */
+    public static SSLContext context(Settings settings, String name) throws GeneralSecurityException, IOException {
+        String ca = settings.text(name + ".tls.ca");
+        TrustManager[] trusted = null;
+        if (settings.text(name + ".tls").equals("trust")) {
+            trusted = new TrustManager[] {new TrustAll()};
+        } else if (!ca.isEmpty()) {
+            KeyStore store = emptyStore();
+            int number = 0;
+            for (Certificate certificate : certificates(name + ".tls.ca", ca)) {
+                store.setCertificateEntry("ca-" + number++, certificate);
+            }
+            TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            factory.init(store);
+            trusted = factory.getTrustManagers();
+        }
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys(settings, name), trusted, null);
+        return context;
+    }
+
+    private static KeyManager[] keys(Settings settings, String name)
+        throws GeneralSecurityException, IOException {
+        String certificate = settings.text(name + ".tls.certificate");
+        if (certificate.isEmpty()) {
+            return null;
+        }
+        Certificate[] chain = certificates(name + ".tls.certificate", certificate).toArray(new Certificate[0]);
+        KeyStore store = emptyStore();
+        store.setKeyEntry("client", key(name + ".tls.key", settings.text(name + ".tls.key"), chain[0]), NO_PASSWORD, chain);
+        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        factory.init(store, NO_PASSWORD);
+        return factory.getKeyManagers();
+    }
+
+    private static KeyStore emptyStore() throws GeneralSecurityException, IOException {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, NO_PASSWORD);
+        return store;
+    }
+
+    /** At least one. */
+    private static List<Certificate> certificates(String property, String pem) {
+        // Between the markers a base64 decoder takes no blanks.
+        String lines = pem.replaceAll("\\s+(?!CERTIFICATE-)", "\n");
+        try {
+            List<Certificate> certificates = List.copyOf(CertificateFactory.getInstance("X.509")
+                .generateCertificates(new ByteArrayInputStream(lines.getBytes(US_ASCII))));
+            if (!certificates.isEmpty()) {
+                return certificates;
+            }
+        } catch (GeneralSecurityException e) {
+            throw new IllegalArgumentException(property + " holds no certificates as PEM text: " + e.getMessage(), e);
+        }
+        throw new IllegalArgumentException(property + " holds no certificates as PEM text");
+    }
+
+    /** A key of the kind that the certificate has, as PKCS #8 without a password. */
+    private static PrivateKey key(String property, String pem, Certificate certificate) {
+        try {
+            String base64 = pem.replaceAll("-----(BEGIN|END) PRIVATE KEY-----|\\s", "");
+            return KeyFactory.getInstance(certificate.getPublicKey().getAlgorithm())
+                .generatePrivate(new PKCS8EncodedKeySpec(Base64.getDecoder().decode(base64)));
+        } catch (GeneralSecurityException | IllegalArgumentException e) {
+            // The cause may repeat a part of the key.
+            throw new IllegalArgumentException(
+                property + " must be the certificate's key as PEM text, BEGIN PRIVATE KEY, without a password");
+        }
+    }
+
+    private static final class TrustAll implements X509TrustManager {
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String authType) {
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String authType) {
+        }
+
+        @Override
+        public X509Certificate[] getAcceptedIssuers() {
+            return new X509Certificate[0];
+        }
+    }
+}
