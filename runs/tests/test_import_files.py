@@ -219,6 +219,27 @@ def test_it_says_why_a_file_is_refused(client_in):
     assert "Save as uploaded runs" not in page
 
 
+def test_many_files_are_one_table_below_those_refused(client_in):
+    files = [sent(f"client-{number}.txt", summary()) for number in range(5)]
+    upload = bring(client_in, *files, sent("notes.txt", "Dear diary,\ntoday nothing ran.\n"))
+    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "6 files: 1 refused" in page
+    assert page.index("Refused files") < page.index("All files of this import") < page.index("Operations in each file")
+    assert page.count(">refused<") == 2
+
+
+def test_files_of_a_folder_keep_their_paths(client_in):
+    parts = [
+        f'--edge\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode() + summary()
+        for name in ("night/client-1/out.txt", "night/client-2/out.txt", "../../etc/out.txt")
+    ]
+    body = b"\r\n".join([*parts, b"--edge--\r\n"])
+    response = client_in.post(reverse("imports"), body, content_type="multipart/form-data; boundary=edge")
+    assert response.status_code == 302
+    names = list(Upload.objects.get().files.values_list("name", flat=True))
+    assert names == ["night/client-1/out.txt", "night/client-2/out.txt", "etc/out.txt"]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

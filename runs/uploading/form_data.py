@@ -86,7 +86,7 @@ def read_body(request: HttpRequest) -> Body:
     keeping = _Keeping(request)
     stream = _Counted(request)
     try:
-        fields, files = _Parser(request.META, stream, [keeping], "utf-8").parse()  # type: ignore[arg-type]
+        fields, files = FolderParser(request.META, stream, [keeping], "utf-8").parse()  # type: ignore[arg-type]
         if keeping.refused:
             raise BodyRefused("payload-too-large", keeping.refused)
         if keeping.interrupted or stream.bytes < length:
@@ -148,7 +148,7 @@ def _too_large() -> str:
     )
 
 
-class _Parser(MultiPartParser):
+class FolderParser(MultiPartParser):
     def sanitize_file_name(self, file_name: str) -> str | None:
         """Names are labels, and the folder in one tells whose file it is: nothing is ever opened by it."""
         parts = [part for part in file_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]

@@ -51,6 +51,7 @@ class ArrivingFile(TemporaryUploadedFile):
     def __init__(self, name: str, content_type: str, charset: str | None) -> None:
         file = tempfile.NamedTemporaryFile(suffix=".upload", dir=folder())  # noqa: SIM115 - closed with the request
         UploadedFile.__init__(self, file, name, content_type, 0, charset)
+        self.path_name = name  # with its folders, which Django takes off `name`
 
 
 class ImportedFiles(TemporaryFileUploadHandler):

@@ -16,6 +16,7 @@ from benchsite.teams.permissions import owned_or_404, role_required, team_of, us
 from runs.forms.imports import ImportForm
 from runs.models import Upload
 from runs.uploading import upload_lifecycle
+from runs.uploading.form_data import FolderParser
 from runs.uploading.processing import receive_files, work_at_once
 from runs.uploading.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
 from runs.views.pagination import page_of
@@ -31,6 +32,8 @@ def imports(request: HttpRequest) -> HttpResponseBase:
     """The page that takes files. GET shows the form and what is under way, POST takes the files."""
     handler = ImportedFiles(request)
     request.upload_handlers = [handler]
+    # A browser sends the files of a folder with their paths, which Django's own parser drops.
+    request.parse_file_upload = lambda meta, body: FolderParser(meta, body, [handler]).parse()  # type: ignore[assignment,method-assign]
     return _imports(request, handler)
 
 
@@ -56,7 +59,9 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
 
 def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpResponseBase:
     """A few files are read at once, many by a worker."""
-    upload = receive_files(team_of(request), user_of(request), [(file.name or "", file) for file in files])
+    upload = receive_files(
+        team_of(request), user_of(request), [(getattr(file, "path_name", file.name) or "", file) for file in files]
+    )
     return redirect("import", pk=upload.pk)
 
 
@@ -75,7 +80,7 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         return _save(request, found, form)
     context = {
         "upload": found, "form": form, "busy": found.state in BUSY, "groupings": Upload.Grouping.choices,
-        **_told(found),
+        "refused": [file for file in found.recognised.get("files", ()) if file["error"]], **_told(found),
     }  # fmt: skip
     return render(request, "runs/imports/page.html", context, status=422 if form is not None and form.is_bound else 200)
 

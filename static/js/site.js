@@ -94,7 +94,8 @@
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
   document.addEventListener("change", function (event) {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
-    if (event.target.closest("[data-drop]")) chosen(event.target.form);
+    const folder = event.target.matches("[webkitdirectory]");
+    if (event.target.closest("[data-drop]")) chosen(event.target.form, folder ? event.target.files : []);
   });
 
   // The sum of the shares of a mix, while they are typed.
@@ -115,10 +116,12 @@
     for (const file of [...input.files, ...more]) all.items.add(file), (size += file.size);
     input.files = all.files;
     input.setCustomValidity(size > form.dataset.most ? "Too large together: compress them, or import fewer." : "");
-    const names = [...all.files].map((file) => Object.assign(document.createElement("li"), { textContent: file.name }));
+    const name = (file) => file.webkitRelativePath || file.name;
+    const names = [...all.files].map((file) => Object.assign(document.createElement("li"), { textContent: name(file) }));
     form.querySelector("ul").replaceChildren(...names);
   }
 
+  document.querySelectorAll("[data-drop] [hidden]").forEach((folder) => (folder.hidden = false));
   for (const type of ["dragover", "drop"])
     document.addEventListener(type, function (event) {
       const form = event.target.closest("[data-drop]");
