@@ -319,6 +319,7 @@ class Curve:
     notes: str = ""
     setup: Setup = field(default_factory=Setup)
     progress: Progress = field(default_factory=Progress)
+    stand_ins: tuple[str, ...] = ()  # of each run whose server was not the product, what it was; none is in a point
 
     @property
     def label(self) -> str:

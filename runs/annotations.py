@@ -107,7 +107,12 @@ def exclude(runs: Iterable[Run], user: User, reason: str) -> int:
 @transaction.atomic
 def include(runs: Iterable[Run], user: User) -> int:
     """Include runs again; how many had been excluded."""
-    out = [run.pk for run in _locked(runs) if run.excluded_reason]
+    locked = _locked(runs)
+    if stand_ins := [run for run in locked if run.stand_in]:
+        raise AnnotationRefused(
+            f"“{stand_ins[0].name}” measured a {stand_ins[0].stand_in} and not the product: it stays excluded."
+        )
+    out = [run.pk for run in locked if run.excluded_reason]
     Run.objects.filter(pk__in=out).update(excluded_reason="", excluded_by=None, excluded_at=None)
     _note(out, "included", user)
     return len(out)

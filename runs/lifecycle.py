@@ -269,6 +269,12 @@ def note(run_id: uuid.UUID, claim: uuid.UUID, *, stage: Stage | None = None, tex
             RunEvent.objects.create(run_id=run_id, kind="note", text=text)
 
 
+def note_stand_in(run_id: uuid.UUID, claim: uuid.UUID, stand_in: str) -> None:
+    """The server is not the product: the run is left out of figures and comparisons, and belongs to no history."""
+    reason = f"The server is a {stand_in} and not the product. Numbers of stand-ins never enter a figure."
+    note(run_id, claim, stand_in=stand_in, config_key="", excluded_reason=reason, excluded_at=Now())
+
+
 def finish(run_id: uuid.UUID, claim: uuid.UUID, to: Status, *, reason: Reason = Reason.NONE, detail: str = "") -> None:
     """The conductor's own end of a run; repeating it changes nothing.
 

@@ -25,6 +25,7 @@ class Verification:
     modes: tuple[str, ...]
     counts: dict[str, int]  # passed, failed, skipped -> checks of all modes
     failures: tuple[str, ...]  # "mode: check: detail"
+    not_tested: dict[str, str]  # mode -> why this server could not have it
 
 
 def verifications_of(system: str) -> list[Verification]:
@@ -54,4 +55,5 @@ def _parse(entry: dict[str, Any]) -> Verification:
         failures=tuple(
             f"{mode}: {check['check']}: {check['detail']}" for mode, check in checks if check["status"] == "failed"
         ),
+        not_tested=dict(entry.get("not_tested", {})),
     )

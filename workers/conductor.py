@@ -208,6 +208,8 @@ class Conductor:
             self._evidence(mode_stated=True)
             return
         self._evidence(**{when: answer.as_dict()})
+        if stand_in := answer.topology.get("stand_in"):
+            lifecycle.note_stand_in(self.run.pk, self.claim, stand_in)
         if not answer.in_force:
             raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(answer.differences))
         before = self.run.evidence["before"].get("topology", answer.topology)

@@ -52,7 +52,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
     """n, window, warm-up, service or response, clients merged, generator CPU, mode, exclusions, worst finding."""
     points = [point for curve in curves for point in curve.points]
     if not points:
-        return ""
+        return stand_in_sentence(curves)
     parts = [
         _repeats(points),
         _window(points),
@@ -62,6 +62,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _generators(points),
         _modes(points),
         _left_out(points),
+        stand_in_sentence(curves).rstrip("."),
         _nothing_done(points),
         _worst(points),
     ]
@@ -142,6 +143,15 @@ def _left_out(points: Sequence[Point]) -> str:
     if overridden := sum(len(point.overridden) for point in points):
         parts.append(f"{_runs(overridden)} rejected but counted with a written reason")
     return " and ".join(parts) if parts else "nothing left out"
+
+
+def stand_in_sentence(curves: Sequence[Curve]) -> str:
+    """How many runs are no points because their server was not the product; empty for none."""
+    stand_ins = [kind for curve in curves for kind in curve.stand_ins]
+    if not stand_ins:
+        return ""
+    kinds = " or ".join(f"a {kind}" for kind in sorted(set(stand_ins)))
+    return f"{_runs(len(stand_ins))} against {kinds} not drawn: such a server is not the product."
 
 
 def _nothing_done(points: Sequence[Point]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from reports.curves import Curve
-from reports.figures.captions import notes_of
+from reports.figures.captions import notes_of, stand_in_sentence
 from reports.figures.export_size import Medium, scaled
 from reports.figures.layout import Frame, PlotlyFigure
 from reports.figures.points import STANDING_SAYS
@@ -94,7 +94,9 @@ class CurvesFigure(Figure):
     def empty(self) -> str:
         if not self.curves:
             return NOTHING_CHOSEN
-        return self.lacking() if any(curve.points for curve in self.curves) else NOTHING_YET
+        if any(curve.points for curve in self.curves):
+            return self.lacking()
+        return stand_in_sentence(self.curves) or NOTHING_YET
 
     def lacking(self) -> str:
         """Why there is nothing to draw although there are points, and what to do; empty where there is."""

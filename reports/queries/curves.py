@@ -32,6 +32,7 @@ RUN_FIELDS = (
     "verdict",
     "excluded_reason",
     "verdict_override",
+    "stand_in",
 )
 # Statistic in URLs and figures -> column of Measurement, in µs.
 COLUMNS = {
@@ -143,7 +144,7 @@ def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
     by_sweep: dict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
     for run in runs:
         by_sweep[run["sweep_id"]].append(run)
-    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED], specs)
+    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED and not run["stand_in"]], specs)
     return [_curve(rows.get(sweep.pk, sweep), specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in sweeps]
 
 
@@ -257,6 +258,7 @@ def _curve(
         tags=tuple(sweep.tags),
         notes=sweep.notes,
         setup=_setup(spec) if spec else Setup(),
+        stand_ins=tuple(run["stand_in"] for run in runs if run["stand_in"]),
         progress=Progress(len(runs), ended[Status.SUCCEEDED], ended[Status.FAILED], ended[Status.CANCELLED]),
     )
 
@@ -407,9 +409,11 @@ def run_point(run: Run) -> Point | None:
 
 
 def run_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
-    """Each of the runs as a point of its own, whatever its standing, by its id. Five queries, however many they are."""
+    """Each of the runs as a point of its own, whatever its standing, by its id; none of those against stand-ins. Five
+    queries, however many they are.
+    """
     specs = {run.sweep_id: cast(RunSpec, run.spec) for run in runs if run.sweep_id}
-    rows = Run.objects.filter(pk__in=[run.pk for run in runs]).annotate(mode_verified=MODE_VERIFIED)
+    rows = Run.objects.filter(pk__in=[run.pk for run in runs], stand_in="").annotate(mode_verified=MODE_VERIFIED)
     repeats = _repeats(list(rows.values(*RUN_FIELDS, "mode_verified")), specs)
     return {run_id: _point([repeat]) for run_id, repeat in repeats.items()}
 

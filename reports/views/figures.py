@@ -120,10 +120,18 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
 @team_required
 def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """One run over time, from its stored series; `?from_s=&to_s=` is a part of it, more finely."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = _owned_run(request, pk)
     return unless_known(
         request, run_version(run.pk), lambda: respond(request, _series(request, run, form), form, SERIES, pk)
     )
+
+
+def _owned_run(request: HttpRequest, pk: uuid.UUID) -> Run:
+    """The team's run. One whose server was not the product has no figure."""
+    run = owned_or_404(Run.objects.all(), request, pk)
+    if run.stand_in:
+        raise Http404(f"This run measured a {run.stand_in} and not the product, so it has no figure.")
+    return run
 
 
 def _series(request: HttpRequest, run: Run, form: str) -> Figure:
@@ -146,7 +154,7 @@ def _series(request: HttpRequest, run: Run, form: str) -> Figure:
 @team_required
 def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Latency by percentile of one run, whether or not it counts."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = _owned_run(request, pk)
 
     def made() -> HttpResponse:
         figure = PercentilesFigure.of(f"percentiles-{run.pk}", run_point(run))
@@ -159,7 +167,7 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
 @team_required
 def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """The latencies of one run over time; `?kind=response` for those from the scheduled start."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = _owned_run(request, pk)
     kind = "response" if request.GET.get("kind") == "response" else "service"
 
     def made() -> HttpResponse:

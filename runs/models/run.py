@@ -214,6 +214,9 @@ class Run(models.Model):
     checks_assessed = models.PositiveSmallIntegerField(null=True, blank=True)  # of them: those that had their data
     throughput_ops_s = models.FloatField(null=True, blank=True)
 
+    # "vendor mock" or "wire stand-in" where the server said that it is not the product: no figure has such a run.
+    stand_in = models.CharField(max_length=20, blank=True)
+
     # What people say about it.
     excluded_reason = models.TextField(blank=True)  # empty: not excluded
     excluded_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")

@@ -19,6 +19,7 @@ RECORDS = {
         "in-memory-all": ("memory", "all", "memory", 0.0),
         "all": ("memory", "all", "memory", 0.0),
         "commit-to-device": ("disk", "all", "disk", 0.0),
+        "commit-to-device-linearizable": ("disk", "all", "disk", 0.0),
     },
     "cassandra": {
         "no-commitlog": ("memory", 0, "none", None),

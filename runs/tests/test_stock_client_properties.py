@@ -29,7 +29,14 @@ def mongodb(w: str, journal: str, concern: str = "local", preference: str = "pri
 RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
     "aerospike": (
         {"as.host": "10.0.0.1", "as.port": "7001"},
-        {"in-memory-master": {}, "master": {}, "in-memory-all": {}, "all": {}, "commit-to-device": {}},
+        {
+            "in-memory-master": None,
+            "master": None,
+            "in-memory-all": {},
+            "all": {},
+            "commit-to-device": {},
+            "commit-to-device-linearizable": None,
+        },
     ),
     "cassandra": (
         {"hosts": "10.0.0.1,10.0.0.2", "port": "7001"},
@@ -49,12 +56,12 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
             "unchecked": {"couchbase.syncMutationResponse": "false"},
             "memory": couchbase(0, 0),
             "replicate-1": couchbase(0, 1),
-            "majority": couchbase(0, 0),
+            "majority": None,
             "persist-1": couchbase(1, 0),
             "persist-1-replicate-1": couchbase(1, 1),
-            "majority-persist-active": couchbase(0, 0),
+            "majority-persist-active": None,
             "persist-2": couchbase(2, 0),
-            "persist-majority": couchbase(0, 0),
+            "persist-majority": None,
         },
     ),
     "ferretdb": ({"mongodb.url": "mongodb://10.0.0.1:7001/ycsb"}, {"sqlite": {}, "postgresql": {}}),

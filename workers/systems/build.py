@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,9 +236,12 @@ def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project
         shutil.rmtree(copy, ignore_errors=True)
 
 
-def fetch_servers(into: Path, wanted: Sequence[str]) -> dict[str, Manifest]:
-    """Fetches the jars of these systems' servers where they are not current. Raises BuildError."""
-    poms = {pom.parent.name: pom for pom in sorted(SOURCES.glob(f"*/{SERVER_POM}"))}
+def fetch_servers(into: Path, wanted: Sequence[str], poms: Mapping[str, Path] | None = None) -> dict[str, Manifest]:
+    """Fetches the jars of these systems' servers where they are not current; `poms`: others than the systems' own.
+
+    Raises BuildError.
+    """
+    poms = poms or {pom.parent.name: pom for pom in sorted(SOURCES.glob(f"*/{SERVER_POM}"))}
     if unknown := sorted(set(wanted) - set(poms)):
         raise BuildError(f"There are no jars of a server of {unknown[0]}; there are those of {', '.join(poms)}.")
     into.mkdir(parents=True, exist_ok=True)
@@ -273,7 +276,7 @@ def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
     manifest.write()
     replace_folder(into / name, fresh)
     print(f"  {name}: {driver}, {len(jars)} jars, digest {manifest.digest[:12]}")
-    return manifest
+    return verify(into / name)
 
 
 def main() -> int:

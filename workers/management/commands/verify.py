@@ -57,6 +57,13 @@ class Command(BaseCommand):
         parser.add_argument("--password-env", help="the environment variable that holds the password")
         parser.add_argument("--nodes", type=int, default=1, help="of a cluster that Benchsite starts (%(default)s)")
         parser.add_argument("--table", default="benchsite_verify", help="where records are written (%(default)s)")
+        parser.add_argument(
+            "--not-tested",
+            action="append",
+            default=[],
+            metavar="MODE=REASON",
+            help="a mode that this server cannot have, for the record; repeatable",
+        )
         parser.add_argument("--how", choices=HOWS, default=HOWS[0], help="what the server is (%(default)s)")
         parser.add_argument("--output", type=Path, help="the JSON file (default: var/verified/SYSTEM-VERSION.json)")
 
@@ -64,6 +71,8 @@ class Command(BaseCommand):
         try:
             system = load_catalog().system(options["system"])
             modes = [system.mode(slug) for slug in options["mode"] or ()]
+            pairs = [text.partition("=") for text in options["not_tested"]]
+            not_tested = {system.mode(slug).slug: reason for slug, _, reason in pairs}
             manifest = read_manifest(settings.YCSB_DIR / system.binding.name) if system.own_client else None
         except (UnknownSystem, UnknownMode, ManifestError) as error:
             raise CommandError(str(error)) from error
@@ -81,8 +90,9 @@ class Command(BaseCommand):
             "driver": manifest.driver,
             "binding_digest": manifest.digest,
             "modes": {},
+            "not_tested": not_tested,
         }
-        for mode, provisioner in self._provisioners(system, modes, properties, options):
+        for mode, provisioner in self._provisioners(system, modes, properties, options, not_tested):
             self.stdout.write(f"{system.name}, mode {mode.slug}")
             with tempfile.TemporaryDirectory(prefix="benchsite-verify-") as folder:
                 try:
@@ -130,16 +140,23 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _provisioners(
-        self, system: System, modes: list[Mode], properties: dict[str, str], options: dict[str, Any]
+        self,
+        system: System,
+        modes: list[Mode],
+        properties: dict[str, str],
+        options: dict[str, Any],
+        not_tested: dict[str, str],
     ) -> Iterator[tuple[Mode, Provisioner]]:
-        """Each mode that the servers can have, with what starts or finds them."""
+        """Each mode that the servers can have, with what starts or finds them; the others go into `not_tested`."""
         hosts, nodes = options["hosts"], options["nodes"]
         node_settings = {"nodes": str(nodes)} if nodes > 1 else {}
         for mode in modes or system.modes.values():
-            if mode.no_client or (not hosts and mode.replicas_needed >= nodes):
-                self.stdout.write(
-                    f"{system.name}, mode {mode.slug}: skipped, {mode.no_client or 'it needs more nodes.'}"
-                )
+            if not hosts and mode.replicas_needed >= nodes:
+                not_tested.setdefault(mode.slug, "It needs more nodes.")
+            if mode.no_client:
+                not_tested[mode.slug] = mode.no_client
+            if mode.slug in not_tested:
+                self.stdout.write(f"{system.name}, mode {mode.slug}: skipped. {not_tested[mode.slug]}")
                 continue
             wanted = Wanted(
                 deployment=f"verify-{os.getpid()}-{mode.slug}",

@@ -87,6 +87,11 @@ public abstract class AdminProgram {
 
     protected abstract long deleteKeys(String table, List<String> keys) throws Exception;
 
+    /** One line for people. */
+    protected String describe(Exception thrown) {
+        return Failure.describe(thrown);
+    }
+
     /** Answers the calls on stdin until it is closed. */
     protected static void serve(Function<Address, AdminProgram> program) throws IOException {
         Gson json = new Gson();
@@ -100,7 +105,7 @@ public abstract class AdminProgram {
             } catch (NameTaken e) {
                 answer.addProperty("name_taken", e.getMessage());
             } catch (Exception e) {
-                answer.addProperty("error", Failure.describe(e));
+                answer.addProperty("error", admin.describe(e));
             }
             answers.println(answer);
         }

@@ -12,10 +12,10 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 
-import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
@@ -55,14 +55,14 @@ public final class Tls {
      * Throws an IllegalArgumentException that names the property that cannot be read.
      */
     public static SSLContext context(Settings settings, String name) throws GeneralSecurityException, IOException {
-        String ca = settings.text(name + ".tls.ca");
+        List<X509Certificate> authorities = authorities(settings, name);
         TrustManager[] trusted = null;
         if (settings.text(name + ".tls").equals("trust")) {
             trusted = new TrustManager[] {new TrustAll()};
-        } else if (!ca.isEmpty()) {
+        } else if (!authorities.isEmpty()) {
             KeyStore store = emptyStore();
             int number = 0;
-            for (Certificate certificate : certificates(name + ".tls.ca", ca)) {
+            for (Certificate certificate : authorities) {
                 store.setCertificateEntry("ca-" + number++, certificate);
             }
             TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
@@ -70,11 +70,19 @@ public final class Tls {
             trusted = factory.getTrustManagers();
         }
         SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys(settings, name), trusted, null);
+        KeyManagerFactory keys = keys(settings, name);
+        context.init(keys == null ? null : keys.getKeyManagers(), trusted, null);
         return context;
     }
 
-    private static KeyManager[] keys(Settings settings, String name)
+    /** The certificates of the CA; none where those of Java are to be trusted. */
+    public static List<X509Certificate> authorities(Settings settings, String name) {
+        String ca = settings.text(name + ".tls.ca");
+        return ca.isEmpty() ? List.of() : certificates(name + ".tls.ca", ca);
+    }
+
+    /** The client's certificate and key; null where there is none. */
+    public static KeyManagerFactory keys(Settings settings, String name)
         throws GeneralSecurityException, IOException {
         String certificate = settings.text(name + ".tls.certificate");
         if (certificate.isEmpty()) {
@@ -85,7 +93,7 @@ public final class Tls {
         store.setKeyEntry("client", key(name + ".tls.key", settings.text(name + ".tls.key"), chain[0]), NO_PASSWORD, chain);
         KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         factory.init(store, NO_PASSWORD);
-        return factory.getKeyManagers();
+        return factory;
     }
 
     private static KeyStore emptyStore() throws GeneralSecurityException, IOException {
@@ -95,12 +103,14 @@ public final class Tls {
     }
 
     /** At least one. */
-    private static List<Certificate> certificates(String property, String pem) {
+    private static List<X509Certificate> certificates(String property, String pem) {
         // Between the markers a base64 decoder takes no blanks.
         String lines = pem.replaceAll("\\s+(?!CERTIFICATE-)", "\n");
         try {
-            List<Certificate> certificates = List.copyOf(CertificateFactory.getInstance("X.509")
-                .generateCertificates(new ByteArrayInputStream(lines.getBytes(US_ASCII))));
+            List<X509Certificate> certificates = new ArrayList<>();
+            CertificateFactory.getInstance("X.509")
+                .generateCertificates(new ByteArrayInputStream(lines.getBytes(US_ASCII)))
+                .forEach(certificate -> certificates.add((X509Certificate) certificate));
             if (!certificates.isEmpty()) {
                 return certificates;
             }

@@ -1,4 +1,6 @@
-"""Stock clients against real servers: a Redis that Benchsite reads, and a memcached of which everything is stated."""
+"""Runs on external clusters: stock clients with a Redis that Benchsite reads and a memcached of which everything is
+stated, and a server that is not the product.
+"""
 
 import socket
 import subprocess
@@ -8,9 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.urls import reverse
 
 from benchsite.teams.models import Role
 from benchsite.tests.live_site import GENERATORS, LiveSite
+from reports.figures.ladder import LadderFigure
+from reports.queries import curves
+from runs.annotations import AnnotationRefused, include
 from runs.catalog import data_target, load_catalog
 from runs.data_confirmations import confirm
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run
@@ -31,23 +37,24 @@ from workers.provision.ports import free_port
 from workers.systems.build import ROOT, build
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.distributions import make_distribution
+from workers.tests.stand_ins.aerospike import aerospike_stand_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 HOME = "ycsb-0.17.0"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module", autouse=True)
 def home() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="benchsite-test-") as folder:
-        yield make_distribution(Path(folder) / HOME, build(ROOT / "var" / "ycsb"))
-
-
-@pytest.fixture
-def live(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:
-    monkeypatch.setenv("BENCHSITE_YCSB_HOMES", str(home))
-    monkeypatch.setenv("BENCHSITE_EXTERNAL_NETWORKS", "127.0.0.0/8")
-    with LiveSite(tmp_path) as site:
-        yield site
+    """A YCSB distribution, in the environment of the site that starts behind it."""
+    build(ROOT / "var" / "ycsb", ["aerospike"])
+    with (
+        tempfile.TemporaryDirectory(dir="/var/tmp", prefix="benchsite-test-") as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        home = make_distribution(Path(folder) / HOME, build(ROOT / "var" / "ycsb"))
+        patch.setenv("BENCHSITE_YCSB_HOMES", str(home))
+        patch.setenv("BENCHSITE_EXTERNAL_NETWORKS", "127.0.0.0/8")
+        yield home
 
 
 @pytest.fixture
@@ -78,7 +85,7 @@ def memcached() -> Iterator[int]:
             server.kill()
 
 
-def external_database(team, port: int, system: str, **properties: str) -> Database:
+def external_database(team, port: int, system: str, client: str = "", **properties: str) -> Database:
     cluster = make_cluster(team=team, provisioner="external", machines=[])
     Node.objects.create(cluster=cluster, machine=make_machine(), address=f"127.0.0.1:{port}")
     return make_database(
@@ -86,8 +93,8 @@ def external_database(team, port: int, system: str, **properties: str) -> Databa
         cluster=cluster,
         system=system,
         version="stated 1",
-        flavour="ycsb",
-        client=f"{HOME}/{system}",
+        flavour="ycsb" if client else "benchsite",
+        client=client,
         binding_properties=properties,
     )
 
@@ -126,11 +133,12 @@ def succeeded(runs: list[Run]) -> None:
         assert not kept.measurements.filter(failed__gt=0).exists()
 
 
-def test_runs_ladders_with_stock_clients(live: LiveSite, redis_server: Server, memcached: int, home: Path):
-    team = make_team()
+def test_runs_ladders_with_stock_clients(shared_site: LiveSite, redis_server: Server, memcached: int, home: Path):
+    team, live = make_team(), shared_site
     user = make_user(team=team, role=Role.ADMIN)
-    cache = external_database(team, memcached, "memcached")
-    store = external_database(team, redis_server.port, "redis", **{"redis.password": redis_server.password})
+    cache = external_database(team, memcached, "memcached", f"{HOME}/memcached")
+    password = {"redis.password": redis_server.password}
+    store = external_database(team, redis_server.port, "redis", f"{HOME}/redis", **password)
 
     # Nobody confirmed the target: nothing is written.
     [refused, *_] = live.until_ended(submitted(cache, "none", user, [2]))
@@ -174,3 +182,30 @@ def test_runs_ladders_with_stock_clients(live: LiveSite, redis_server: Server, m
         Database.objects.filter(pk=store.pk).update(**fields)
         with pytest.raises(PlanError, match=words):
             submitted(Database.objects.get(pk=store.pk), mode, user, [2])
+
+
+def test_runs_against_a_stand_in_enter_no_figure(shared_site: LiveSite, client):
+    team = make_team()
+    user = make_user(team=team, role=Role.ADMIN)
+    with aerospike_stand_in() as server:
+        runs = shared_site.until_ended(
+            submitted(external_database(team, server.port, "aerospike"), "master", user, [2, 4])
+        )
+    assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 3
+    measured = runs[1]
+    assert measured.sweep is not None
+    assert measured.throughput_ops_s and not measured.counts and measured.config_key == ""
+    assert measured.stand_in == "wire stand-in"
+
+    [curve] = curves([measured.sweep])
+    sentence = "2 runs against a wire stand-in not drawn: such a server is not the product."
+    assert curve.points == () and LadderFigure([curve]).empty == sentence
+    client.force_login(user)
+    page = client.get(reverse("run", args=[measured.pk])).content.decode()
+    assert "Not the product: wire stand-in" in page and reverse("figure-run-series", args=[measured.pk]) not in page
+    for figure in ("figure-run-series", "figure-run-percentiles", "figure-heat"):
+        assert client.get(reverse(figure, args=[measured.pk])).status_code == 404
+    answer = client.get(reverse("figure-sweep", args=[measured.sweep.pk])).json()
+    assert (answer["figure"], answer["caption"]) == (None, sentence)
+    with pytest.raises(AnnotationRefused, match="measured a wire stand-in and not the product: it stays excluded"):
+        include([measured], user)
