@@ -8,7 +8,7 @@ from reports.curves import Curve
 from reports.figures.ceilings import CeilingsFigure
 from reports.figures.distributions import CEILING, RUNG, SweepsPercentilesFigure
 from reports.figures.durability import DurabilityFigure
-from reports.figures.figure import Figure
+from reports.figures.figure import CurvesFigure
 from reports.figures.latency import LatencyFigure
 from reports.figures.price import PriceFigure
 from reports.figures.scalability import ScalabilityFigure
@@ -19,17 +19,17 @@ from reports.selection import Selection
 
 # Of a figure beside the state of its page: "with", "zoom", "at".
 Options = Mapping[str, str]
-Maker = Callable[[Sequence[Curve], Selection, Options], Figure]
+Maker = Callable[[Sequence[Curve], Selection, Options], CurvesFigure]
 MAX_OPERATION: Final = 60
 
 
-def ceilings(curves: Sequence[Curve], selection: Selection, options: Options) -> Figure:
+def ceilings(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """How much each sweep sustains."""
     published = overlays(selection.published, phase=selection.phase)
     return CeilingsFigure(curves, highlight=selection.highlight, published=published)
 
 
-def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> Figure:
+def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """Latency against throughput of the chosen operation, READ where none is.
 
     `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
@@ -47,7 +47,7 @@ def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> 
     return LatencyFigure(curves, choice, printed)
 
 
-def percentiles(curves: Sequence[Curve], selection: Selection, options: Options) -> Figure:
+def percentiles(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
     return SweepsPercentilesFigure(
         curves,
@@ -70,6 +70,14 @@ PICTURES: Final[Mapping[str, Maker]] = {
     "durability": lambda curves, selection, options: DurabilityFigure(curves, highlight=selection.highlight),
     "price": lambda curves, selection, options: PriceFigure(curves, highlight=selection.highlight),
 }
+
+
+def figure_of(name: str, curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+    """The figure of the sides that the selection shows; colours and ranks are those among all."""
+    figure = PICTURES[name](selection.shown(curves), selection, options)
+    figure.among = curves
+    return figure
+
 
 # Those that are drawn from what is stored second by second too, and not from curves alone.
 OF_SERIES: Final = frozenset({"stability"})

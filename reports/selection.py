@@ -16,9 +16,12 @@ from reports.analysis.gate import VARIES
 from reports.curves import STATISTICS, Curve, kind_of
 from reports.figures.latency import SCALES
 from reports.figures.latency_points import Choice
+from runs.identifiers import uuid_of
 
 VERSION = "1"
 ALL = "all"
+BOTH = "BOTH"  # operations in one figure
+MAX_SHOWN = 10  # sides, of more only those that are chosen
 MAX_VALUES = 60  # of one name in an address
 MAX_VALUE_LENGTH = 200
 KINDS = ("service", "response")
@@ -38,7 +41,7 @@ FACETS: Final[Mapping[str, str]] = {
 }
 NAMES = (
     "v", "matrix", "sweep", *FACETS, "phase", "since", "until", "op", "stat", "kind", "scale", "highlight",
-    "baseline", "vary", "load", "within", "anyway", "published",
+    "baseline", "vary", "load", "within", "anyway", "published", "side",
 )  # fmt: skip
 # What only the drawing of a figure needs; no part of the state.
 DRAWING_NAMES = ("theme", "narrow", "with", "zoom")
@@ -76,7 +79,7 @@ class Selection:
     phase: str = ""  # "load": the loads instead of the measured sweeps
     since: dt.date | None = None  # sweeps made on this day or later (UTC)
     until: dt.date | None = None  # on this day or before
-    operation: str = ""  # empty: every operation that was measured, a figure each
+    operation: str = ""  # empty: the first that was measured; "BOTH": the first two in one figure
     statistic: str = "p99"
     kind: str = ""  # of KINDS; empty: as the curves have it
     scale: str = "auto"
@@ -87,6 +90,7 @@ class Selection:
     limit_us: float | None = None  # the latency under which throughputs are read; in the address in ms
     anyway: bool = False  # ratios even where the sides are not comparable
     published: tuple[str, ...] = ()  # studies whose results are laid over the pictures
+    sides: tuple[str, ...] = ()  # of many, the sweeps that are drawn; "all"; none: those with the highest ceilings
     problems: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -101,6 +105,14 @@ class Selection:
     def kind_for(self, curves: Sequence[Curve]) -> str:
         """The chosen kind of latency; where none is, the one that these curves are read by."""
         return self.kind or kind_of(curves)
+
+    def shown(self, curves: Sequence[Curve]) -> list[Curve]:
+        """The sides that are drawn: all of few, of many the chosen ones, else those with the highest ceilings."""
+        if chosen := [curve for curve in curves if str(curve.sweep_id) in self.sides]:
+            return chosen
+        if len(curves) <= MAX_SHOWN or ALL in self.sides:
+            return list(curves)
+        return sorted(curves, key=lambda curve: -curve.ceiling_ops_s)[:MAX_SHOWN]
 
     def choice(self, operation: str, curves: Sequence[Curve]) -> Choice:
         """What the latency figure of one operation draws."""
@@ -137,6 +149,7 @@ class Selection:
             "within": [_number_text(None if self.limit_us is None else self.limit_us / 1e3)],
             "anyway": ["1" if self.anyway else ""],
             "published": self.published,
+            "side": self.sides,
             **{name: self.facet(name) for name in FACETS},
         }
         return [(name, value) for name in NAMES[1:] if name not in without for value in values[name] if value]
@@ -183,6 +196,7 @@ def read(parameters: Parameters) -> Selection:
         limit_us=None if limit_ms is None else limit_ms * 1e3,
         anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
         published=_texts(parameters, "published", problems),
+        sides=_sides(parameters, problems),
         problems=tuple(problems),
     )
 
@@ -224,6 +238,11 @@ def _sweeps(parameters: Parameters, problems: list[str]) -> tuple[uuid.UUID, ...
     if len(keys) > MAX_VALUES:
         problems.append(f"The address names {len(keys)} sweeps; the first {MAX_VALUES} are shown. Choose fewer.")
     return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
+
+
+def _sides(parameters: Parameters, problems: list[str]) -> tuple[str, ...]:
+    texts = _texts(parameters, "side", problems)
+    return (ALL,) if ALL in texts else tuple(str(key) for text in texts if (key := uuid_of(text)))
 
 
 def _texts(parameters: Parameters, name: str, problems: list[str]) -> tuple[str, ...]:

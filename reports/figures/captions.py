@@ -6,6 +6,12 @@ from benchsite import formatting
 from reports.curves import Curve, MachineFacts, Point, operations_of
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
+KIND_HELP = {
+    "service": "Service time: latency from the call to the answer",
+    "response": "Response time: latency from the scheduled start, so waiting for an earlier operation counts too",
+}
+BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
+NOTHING_LEFT_OUT = "nothing left out"
 MAX_MACHINES = 3  # that are named
 DEMONSTRATION = "Demonstration: too short to publish"
 
@@ -41,11 +47,15 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
         notes.append(DEMONSTRATION)
     if sentence := machine_sentence(curves):
         notes.append(sentence)
-    uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
-    if uneven:
-        more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
-        notes.append(f"Uneven ladder{more}: {uneven[0]}")
+    if sentence := _uneven(curves):
+        notes.append(sentence)
     return tuple(notes)
+
+
+def _uneven(curves: Sequence[Curve]) -> str:
+    uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
+    more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
+    return f"Uneven ladder{more}: {uneven[0]}" if uneven else ""
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
@@ -67,6 +77,33 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _worst(points),
     ]
     return " · ".join(part for part in parts if part) + "."
+
+
+def chips_of(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
+    """What a page states once for all its figures: in a few words, and in a sentence."""
+    points = [point for curve in curves for point in curve.points]
+    if not points:
+        return []
+    repeats, window, generators, left_out = _repeats(points), _window(points), _generators(points), _left_out(points)
+    partial = any(point.clients_merged < point.clients_expected for point in points)
+    machines, uneven = machine_sentence(curves), _uneven(curves)
+    chips = [
+        (repeats.partition(" run")[0], repeats),
+        (window.replace(" measured", "").replace(" of warm-up", " warm-up"), window),
+        (KIND_SAYS[kind], KIND_HELP[kind]),
+        ("clients missing" if partial else "", _clients(points)),
+        (
+            generators.partition(", not")[0].replace("load generators' CPU at most", "generator CPU ≤"),
+            f"{generators}. {BUSY_GENERATOR}",
+        ),
+        ("" if all(point.mode_verified for point in points) else "durability mode not read back", _modes(points)),
+        ("" if left_out == NOTHING_LEFT_OUT else left_out, f"{left_out}. Hollow in the figures"),
+        ("checks complain" if any(point.worst_finding for point in points) else "", _worst(points)),
+        ("" if all(curve.publishable for curve in curves) else "demonstration", DEMONSTRATION),
+        (machines and ("one machine" if machines.startswith("Everything") else "shared machines"), machines or "."),
+        (uneven and "uneven ladder", uneven or "."),
+    ]
+    return [(text, f"{full[0].upper()}{full[1:].rstrip('.')}.") for text, full in chips if text]
 
 
 def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
@@ -142,7 +179,7 @@ def _left_out(points: Sequence[Point]) -> str:
         parts.append(f"{_runs(excluded)} left out by a person")
     if overridden := sum(len(point.overridden) for point in points):
         parts.append(f"{_runs(overridden)} rejected but counted with a written reason")
-    return " and ".join(parts) if parts else "nothing left out"
+    return " and ".join(parts) if parts else NOTHING_LEFT_OUT
 
 
 def stand_in_sentence(curves: Sequence[Curve]) -> str:

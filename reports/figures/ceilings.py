@@ -1,4 +1,4 @@
-"""Throughput ceilings as bars: grouped by database, patterned by durability mode."""
+"""Throughput ceilings as bars, the highest first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from reports.analysis.looks import Look as PlanLook
 from reports.analysis.plateau import ALPHA
 from reports.curves import Curve, in_order, look_of
 from reports.figures import bars, captions
-from reports.figures.bars import Bar, bars_figure
+from reports.figures.bars import Bar, bars_figure, by_value
 from reports.figures.figure import CurvesFigure, sentences
 from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.overlay import NAMED, Published, is_drawn, published_said
@@ -42,7 +42,7 @@ class CeilingsFigure(CurvesFigure):
     def draw(self, frame: Frame) -> PlotlyFigure:
         loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
         title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
-        drawn = bars_of(self.curves, frame.theme, highlight=self.highlight)
+        drawn = bars_of(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
         log = towering(self.curves, self.published)
         return bars_figure(
@@ -53,21 +53,20 @@ class CeilingsFigure(CurvesFigure):
     def caption(self) -> str:
         return sentences(
             "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated",
-            best_sentence(self.curves),
+            self.shown_sentence,
+            best_sentence(self.among),
             captions.caption(self.curves),
             published_said(self.published),
         )
 
     @property
     def table(self) -> Table:
-        best = Ranking.of(self.curves).best
+        best = Ranking.of(self.among).best
         return tabulated(COLUMNS, (_row(curve, best.get(curve.sweep_id)) for curve in in_order(self.curves)))
 
     @property
     def height_px(self) -> int:
-        others = sum(is_drawn(result.throughput_ops_s) for result in self.published)
-        databases = len({curve.database_name for curve in self.curves})
-        return bars.height_px(len(self.curves) + others, databases + bool(others))
+        return bars.height_px(len(self.curves) + sum(is_drawn(result.throughput_ops_s) for result in self.published))
 
 
 COLUMNS: Final[Columns] = {
@@ -119,11 +118,17 @@ def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
     return 0 < own * TOWERING < printed
 
 
-def bars_of(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> list[Bar]:
-    """Databases together, within each the weakest promise first."""
-    appearance = looks(curves, theme, highlight=highlight)
-    ranking = Ranking.of(curves)
-    return [_bar(curve, appearance[curve.sweep_id], ranking) for curve in _named(in_order(curves))]
+def bars_of(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
+    """The highest first. `among`, where it is more than `curves`, is what they are ranked and coloured among."""
+    appearance = looks(among or curves, theme, highlight=highlight)
+    ranking = Ranking.of(among or curves)
+    both = len({curve.phase for curve in curves}) > 1
+    return by_value(
+        [
+            _bar(curve, appearance[curve.sweep_id], ranking, is_load=both and curve.phase == "load")
+            for curve in in_order(curves)
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,30 +243,26 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     return f"{sentence}. Of single runs {divided}" if None in best.values() else sentence
 
 
-def _named(curves: Sequence[Curve]) -> list[Curve]:
-    """Loads say that they are, where they stand beside other sweeps."""
-    if len({curve.phase for curve in curves}) < 2:
-        return list(curves)
-    return [replace(curve, mode=f"{curve.mode}, load") if curve.phase == "load" else curve for curve in curves]
-
-
-def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:
-    ceiling, share = curve.ceiling, ranking.share(curve)
-    note = ranking.note(curve)
+def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
+    ceiling, note = curve.ceiling, ranking.note(curve)
     of_class = ranking.best_of_class.get(curve.sweep_id) and note not in (BEST, AMONG_BEST)
     return Bar(
-        group=curve.database_name,
-        name=curve.mode,
+        name=curve.database_name,
+        detail=f"{detail_of(curve, look)}{', load' if is_load else ''}",
         look=look,
         value=ceiling.throughput_ops_s if ceiling else None,
         value_label=_value_label(curve),
         hover=_hover(curve, bool(of_class)),
         low=ceiling.low_ops_s if ceiling else None,
         high=ceiling.high_ops_s if ceiling else None,
-        share_of_best=share,
-        notes=tuple(part for part in (note, AMONG_CLASS if of_class else "") if part),
+        note=AMONG_CLASS if of_class else note,
         side=str(curve.sweep_id),
     )
+
+
+def detail_of(curve: Curve, look: Look) -> str:
+    """The mode, and what else tells a side from others of its database and mode."""
+    return look.label.removeprefix(f"{curve.database_name} · ")
 
 
 def _value_label(curve: Curve) -> str:
@@ -311,15 +312,14 @@ def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
     grey = Look(colour=theme.grey, dash="dot", symbol="circle", pattern="", label=NAMED, faded=True)
     return [
         Bar(
-            group=NAMED,
             name=result.label,
+            detail=f"{result.study} {result.year}{', disputed' if result.disputed else ''}",
             look=grey,
             value=result.throughput_ops_s,
             value_label=" ".join(
                 part for part in (result.qualifier, formatting.short(result.throughput_ops_s)) if part
             ),
             hover=published_hover(result),
-            notes=(f"{result.study} {result.year}", *(["disputed"] if result.disputed else [])),
             hollow=True,
         )
         for result in published

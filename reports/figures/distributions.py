@@ -114,14 +114,13 @@ class SweepsPercentilesFigure(CurvesFigure):
 
     def drawings(self, frame: Frame) -> list[Drawing]:
         """Grey ones first, below the rest."""
-        appearance = looks([rung.curve for rung, _ in self.drawn], frame.theme, highlight=self.highlight)
+        appearance = looks(self.among, frame.theme, highlight=self.highlight)
         drawings = []
         for rung, held in self.drawn:
             look = appearance[rung.curve.sweep_id]
             label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung.at}"
-            group = rung.curve.database_name
             drawings.append(
-                Drawing(distribution_of(held), label, look.colour, look.dash, look.symbol, group, look.faded)
+                Drawing(distribution_of(held), label, look.colour, look.dash, look.symbol, look.group, look.faded)
             )
         return sorted(drawings, key=lambda drawing: not drawing.faded)
 

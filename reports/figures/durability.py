@@ -135,7 +135,7 @@ class DurabilityFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         promises = self.promises
-        appearance = looks(self.curves, frame.theme, highlight=self.highlight)
+        appearance = looks(self.among, frame.theme, highlight=self.highlight)
         layout = base_layout(frame)
         last = max(len(promises.names) - 1, 0)
         layout["xaxis"] = axis(
@@ -159,7 +159,7 @@ class DurabilityFigure(CurvesFigure):
         ]
         clear = [(trade, look) for trade, look, _ in traces if not look.faded]
         if len(clear) < len(traces) or len(traces) > marks.MAX_WITH_RINGS:
-            lines = [(some[0], trade.steps[0].curve.database_name, look.faded) for trade, look, some in traces]
+            lines = [(some[0], look.group, look.faded) for trade, look, some in traces]
             marks.fold_legend(lines)
         if len(clear) <= MAX_LABELS:
             _annotate(layout, clear, frame)

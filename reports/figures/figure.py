@@ -61,10 +61,10 @@ class Figure(ABC):
     def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen", linked: bool = False) -> dict[str, Any]:
         """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is.
 
-        `linked`: with the ids of sweeps and runs, for readers who may open them.
+        `linked`: with the ids of sweeps and runs, for readers who may open them, on pages that state the notes once.
         """
-        on_paper = medium == "paper"
-        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, self.notes, linked)
+        on_paper, notes = medium == "paper", () if linked and medium == "screen" else self.notes
+        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, notes, linked)
         return {
             "figure": None if self.empty else scaled(self.draw(frame), medium),
             "caption": self.caption,
@@ -84,6 +84,7 @@ class CurvesFigure(Figure):
 
     def __init__(self, curves: Sequence[Curve], *, highlight: str = "") -> None:
         self.curves = curves
+        self.among = curves  # all that are compared, where `curves` are some of them: they decide colours and ranks
         self.highlight = highlight  # the database that has a colour where there are too many for all
 
     @property
@@ -101,6 +102,12 @@ class CurvesFigure(Figure):
     def lacking(self) -> str:
         """Why there is nothing to draw although there are points, and what to do; empty where there is."""
         return ""
+
+    @property
+    def shown_sentence(self) -> str:
+        """ "10 of 40 sides are shown"; empty where all are."""
+        shown, among = len(self.curves), len(self.among)
+        return f"{shown} of {among} sides are shown" if shown < among else ""
 
     @property
     def live(self) -> bool:

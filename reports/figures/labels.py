@@ -62,15 +62,24 @@ SIDES = (
 )
 
 
-def place(labels: Sequence[Label], obstacles: Sequence[Box], width: float, height: float) -> list[Place]:
-    """A place for each label, one after the other: the candidate that covers the least and stays inside."""
+def place(
+    labels: Sequence[Label], obstacles: Sequence[Box], width: float, height: float, *, only_free: bool = False
+) -> list[Place | None]:
+    """A place for each label, one after the other: the candidate that covers the least and stays inside.
+
+    `only_free`: None for a label that would cover something or leave the area everywhere.
+    """
     taken = np.array([(box.left, box.top, box.right, box.bottom) for box in obstacles], dtype=float).reshape(-1, 4)
-    chosen: list[Place] = []
+    chosen: list[Place | None] = []
     for label in labels:
         candidates = [(anchor, rank) for anchor in range(len(label.anchors)) for rank in range(len(SIDES))]
         boxes = np.array([_box(label, label.anchors[anchor], SIDES[rank]) for anchor, rank in candidates])
         liking = np.array([rank * 2.0 + anchor * 5.0 for anchor, rank in candidates])
-        best = int(np.argmin(_covered(boxes, taken) + _outside(boxes, width, height) * 30.0 + liking))
+        cost = _covered(boxes, taken) + _outside(boxes, width, height) * 30.0
+        best = int(np.argmin(cost + liking))
+        if only_free and cost[best] > 0:
+            chosen.append(None)
+            continue
         taken = np.vstack([taken, boxes[best]])
         anchor, rank = candidates[best]
         chosen.append(Place(anchor, *SIDES[rank]))

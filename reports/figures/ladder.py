@@ -57,7 +57,7 @@ class LadderFigure(CurvesFigure):
         if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
             marks.fold_legend(
                 [
-                    (t, c.database_name, appearance[c.sweep_id].faded)
+                    (t, appearance[c.sweep_id].group, appearance[c.sweep_id].faded)
                     for c, some in traces
                     for t in some
                     if t["showlegend"]

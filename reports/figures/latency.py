@@ -37,28 +37,27 @@ class LatencyFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         choice = self.choice
-        drawn = drawn_curves(self.curves, looks(self.curves, frame.theme, highlight=choice.highlight), choice)
+        drawn = drawn_curves(self.curves, looks(self.among, frame.theme, highlight=choice.highlight), choice)
         layout = base_layout(frame)
         layout["showlegend"] = True
         zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
-        layout["annotations"] += direct_labels(drawn, layout, frame)
+        layout["annotations"] += direct_labels(drawn, layout, frame, lines_shown(drawn, choice)[0])
         crossings = lay_lines(drawn, choice, layout, frame)
         solid = [side for side in drawn if not side.dashed]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
         traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dashed)) for side in drawn]
         sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn} if frame.linked else {}
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
-        if frame.narrow or len(solid) > marks.MAX_WITH_RINGS or any(side.look.faded for side in drawn):
-            lines = [
-                (t, side.curve.database_name, side.look.faded) for side, some in traces for t in some if t["showlegend"]
-            ]
-            marks.fold_legend(lines)
+        if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
+            marks.fold_legend(
+                [(t, side.look.group, side.look.faded) for side, some in traces for t in some if t["showlegend"]]
+            )
         ringed = [
             drawn_curve for drawn_curve in solid if len(solid) <= marks.MAX_WITH_RINGS and not drawn_curve.look.faded
         ]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
         data += [ring for drawn_curve in ringed for ring in _rings(drawn_curve)] + crossings
-        thin_rung_labels(data, layout, frame)
+        thin_rung_labels(data, drawn, layout, frame)
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side
@@ -72,6 +71,7 @@ class LatencyFigure(CurvesFigure):
     def caption(self) -> str:
         return sentences(
             "Zoomed up to the latency of the knees" if self.choice.zoom else "",
+            self.shown_sentence,
             captions.caption(self.curves, kind=self.choice.kind),
             self._beyond(),
             published_said(drawn_with_latency(self.published)),

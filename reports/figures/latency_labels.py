@@ -13,17 +13,20 @@ from reports.figures.layout import Frame, Layout, Trace, annotation, cut, escape
 MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
-AREA_WIDE = (520.0, 300.0)
-AREA_NARROW = (290.0, 230.0)
-# As low as a figure of half a page.
-RUNG_AREA_WIDE = (480.0, 200.0)
+AREA_WIDE = (480.0, 200.0)
+AREA_NARROW = (280.0, 190.0)
 # Of a rung's name, which has ten points.
 RUNG_CHARACTER_PX = 5.8
 RUNG_LINE_PX = 11.0
 
 
-def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[dict[str, Any]]:
-    """The names of all curves that are not grey, unless they are too many; of two operations, of the solid one."""
+def direct_labels(
+    drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame, load_ops_s: float | None = None
+) -> list[dict[str, Any]]:
+    """The names of the curves that are not grey, of many those that have room; of two operations, of the solid one.
+
+    `load_ops_s` is where a line stands.
+    """
     width, height = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
     clear = [side for side in drawn if not side.look.faded and not side.dashed]
@@ -33,6 +36,9 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     everything = [d for side in drawn for d in (*side.counted, *side.hollow)]
     at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
+    if load_ops_s:
+        x = _share(across, load_ops_s) * width
+        obstacles.append(Box(x - 2, 0, x + 2, height))
     # A name may lie on what is there for context only.
     for side in drawn:
         obstacles += [] if side.look.faded else _along([at[id(d)] for d in side.counted])
@@ -40,7 +46,10 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     anchors = [_anchors(side, across, up) for side in named]
     labels = [Label(text, tuple(at[id(d)] for d in some)) for some, text in zip(anchors, texts, strict=True)]
     annotations = []
-    for side, some, text, spot in zip(named, anchors, texts, place(labels, obstacles, width, height), strict=True):
+    spots = place(labels, obstacles, width, height, only_free=len(named) > marks.MAX_WITH_RUNG_LABELS)
+    for side, some, text, spot in zip(named, anchors, texts, spots, strict=True):
+        if spot is None:
+            continue
         anchor = some[spot.anchor]
         x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
         annotations.append(
@@ -59,30 +68,41 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     return annotations
 
 
-def thin_rung_labels(traces: Sequence[Trace], layout: Layout, frame: Frame) -> None:
-    """Removes the names of rungs that would lie on another one: ends of curves and ringed points keep theirs first."""
-    width, height = AREA_NARROW if frame.narrow else RUNG_AREA_WIDE
+def thin_rung_labels(traces: Sequence[Trace], drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> None:
+    """Removes the names of rungs that would lie on something: ends of curves and ringed points keep theirs first."""
+    width, height = AREA_NARROW if frame.narrow else AREA_WIDE
     texts = [trace for trace in traces if trace["mode"] == "markers+text"]
     names = [
         (0 < index < len(trace["x"]) - 1 and size == min(trace["marker"]["size"]), trace, index, size)
         for trace in texts
         for index, size in enumerate(trace["marker"]["size"])
     ]
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return _share(layout["xaxis"], x) * width, (1 - _share(layout["yaxis"], y)) * height
+
+    obstacles: list[Box] = []
+    for side in drawn:
+        path = [at(d.x, d.y) for d in side.counted]
+        # A name stands off its own point, whose box is as small as the mark.
+        obstacles += _along(path) + [Box(x - 3, y - 3, x + 3, y + 3) for x, y in path]
     kept: list[Box] = []
     for _, trace, index, size in sorted(names, key=lambda name: name[0]):
-        right = _share(layout["xaxis"], trace["x"][index]) * width - size / 2
-        bottom = (1 - _share(layout["yaxis"], trace["y"][index])) * height - size / 2
+        right, bottom = at(trace["x"][index], trace["y"][index])
+        right, bottom = right - size / 2, bottom - size / 2
         box = Box(right - RUNG_CHARACTER_PX * len(trace["text"][index]), bottom - RUNG_LINE_PX, right, bottom)
-        if any(box.overlaps(other) for other in kept):
+        if any(box.overlaps(other) for other in (*kept, *obstacles)):
             trace["text"][index] = ""
         else:
             kept.append(box)
 
 
 def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
-    """The whole label; on a telephone, where the colour says which database, only the mode if that is enough."""
+    """The whole label; on a telephone and of many, where the colour says which database, the mode if that is enough."""
     solid = [other for other in drawn if not other.dashed]
-    if frame.narrow and len({other.curve.label for other in solid}) == len(solid):
+    if (frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS) and len({other.curve.label for other in solid}) == len(
+        solid
+    ):
         return cut(side.curve.mode, 16)
     return cut(side.look.label, MAX_DIRECT)
 

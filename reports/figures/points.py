@@ -18,7 +18,7 @@ MAX_WITH_RUNG_LABELS = 6
 # And from this many on rings would too, and the legend names databases instead of curves.
 MAX_WITH_RINGS = 12
 
-OTHERS = "other databases"
+OTHERS = "others"
 
 STANDING_SAYS = {
     Standing.COUNTED: "",
@@ -155,13 +155,13 @@ def rung_texts(
 
 
 def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
-    """Of many curves, one entry of the legend for each database, and one for all that are grey.
+    """Of many curves, one entry of the legend for each colour, and one for all that are grey.
 
-    Each line comes with its database and whether it is grey; a click on an entry hides the whole group.
+    Each line comes with what its colour stands for and whether it is grey; a click on an entry hides the whole group.
     """
     seen: set[str] = set()
-    for trace, database, faded in lines:
-        group = OTHERS if faded else database
+    for trace, name, faded in lines:
+        group = OTHERS if faded else name
         trace["legendgroup"] = escaped(group)
         trace["showlegend"] = group not in seen
         trace["name"] = shortened(group, 40)

@@ -7,8 +7,8 @@ from benchsite import formatting
 from reports.analysis.cost import dollars_per_million, operations_per_dollar
 from reports.curves import Curve, in_order
 from reports.figures import bars, captions
-from reports.figures.bars import Bar, bars_figure
-from reports.figures.ceilings import AMONG_BEST, best_of, ratio_label
+from reports.figures.bars import Bar, bars_figure, by_value
+from reports.figures.ceilings import AMONG_BEST, best_of, detail_of, ratio_label
 from reports.figures.figure import SIDE, CurvesFigure, named, sentences
 from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.table import Columns, Table, tabulated
@@ -44,11 +44,11 @@ class PriceFigure(CurvesFigure):
         return [curve for curve in in_order(self.curves) if per_dollar(curve)]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        appearance, drawn = looks(self.drawn, frame.theme, highlight=self.highlight), self.drawn
+        appearance, drawn = looks(self.among, frame.theme, highlight=self.highlight), self.drawn
         best = max((per_dollar(curve) or 0.0 for curve in drawn), default=0.0)
         among = best_of(drawn, lambda curve: 1 / (curve.setup.price_per_hour or 1.0)) if len(drawn) > 1 else {}
         bars = [_bar(curve, appearance[curve.sweep_id], best, is_best=among.get(curve.sweep_id)) for curve in drawn]
-        return bars_figure(bars, frame, "operations per US$ at the ceiling")
+        return bars_figure(by_value(bars), frame, "operations per US$ at the ceiling")
 
     @property
     def caption(self) -> str:
@@ -77,23 +77,21 @@ class PriceFigure(CurvesFigure):
 
     @property
     def height_px(self) -> int:
-        return bars.height_px(len(self.drawn), len({curve.database_name for curve in self.drawn}))
+        return bars.height_px(len(self.drawn))
 
 
 def _bar(curve: Curve, look: Look, best: float, *, is_best: bool | None) -> Bar:
     value, ceiling = per_dollar(curve) or 0.0, curve.ceiling
-    share = value / best if best else None
     least = "≥ " if ceiling and ceiling.is_lower_bound else ""
-    note = AMONG_BEST if is_best else ratio_label(share).replace("lower", "fewer")
+    note = AMONG_BEST if is_best else ratio_label(value / best if best else None).replace("lower", "fewer")
     return Bar(
-        group=curve.database_name,
-        name=curve.mode,
+        name=curve.database_name,
+        detail=detail_of(curve, look),
         look=look,
         value=value,
         value_label=least + formatting.short(value),
         hover=_hover(curve),
-        share_of_best=share,
-        notes=(note,) if note else (),
+        note=note,
     )
 
 

@@ -101,7 +101,8 @@ class StabilityFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         graded = [(ridge, ridge.stability) for ridge in self.ridges]
-        appearance = looks([ridge.curve for ridge in self.ridges], frame.theme, highlight=self.highlight)
+        sides = {curve.sweep_id: curve for curve in (*self.among, *(ridge.curve for ridge in self.ridges))}
+        appearance = looks(list(sides.values()), frame.theme, highlight=self.highlight)
         layout = base_layout(frame, characters=NOTE_CHARACTERS)
         last = max(
             (float(ridge.seconds[-1]) + ridge.interval_s for ridge in self.ridges if ridge.seconds.size), default=1.0

@@ -1,7 +1,7 @@
 """Colours of figures, light and dark, and which curve gets which colour, dash, marker and pattern.
 
-Series colours have at least 3:1 contrast on their panel. Colour means the database, dash and marker the durability
-mode; neither ever stands alone.
+Series colours have at least 3:1 contrast on their panel. Colour means the database, of many databases the system; dash
+and marker mean the durability mode, the pattern of a bar what a power failure may take. None of them stands alone.
 """
 
 import itertools
@@ -39,7 +39,7 @@ LIGHT = Theme(
     axis="#8b94a3",
     grey="#8f97a4",
     shade="rgba(91,100,114,0.10)",
-    series=("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"),
+    series=("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#882255", "#7A6A00", "#6A4C93"),
 )
 DARK = Theme(
     name="dark",
@@ -50,7 +50,7 @@ DARK = Theme(
     axis="#68717f",
     grey="#7d8696",
     shade="rgba(154,163,178,0.13)",
-    series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442"),
+    series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#DDDDDD", "#EE8866", "#9C6ADE"),
 )
 
 PAPER = replace(LIGHT, colourless=True)
@@ -71,6 +71,9 @@ CIVIDIS = (
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star")
 PATTERNS = ("", "/", ".", "x", "-", "|", "\\")
+MAX_DATABASES = 5  # that have a colour each
+# What a power failure may take of acknowledged writes -> the pattern of a bar.
+PATTERN_SAYS = {"": "solid: loses none", "/": "hatched: may lose seconds", ".": "dotted: may lose any"}
 
 
 def theme_named(name: str) -> Theme:
@@ -87,7 +90,9 @@ class Look:
     symbol: str
     pattern: str
     label: str
-    faded: bool = False  # one of more databases than there are colours, and not the one that is highlighted
+    faded: bool = False  # one of more databases or systems than there are colours, and not the one that is highlighted
+    group: str = ""  # what the colour stands for: the database, of many databases the system
+    known: bool = True  # whether it is known what its mode promises; where it is not, the pattern says nothing
 
     @property
     def band(self) -> str:
@@ -108,24 +113,14 @@ def databases_of(curves: Sequence[Curve]) -> list[str]:
 def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict[UUID, Look]:
     """The look of every curve.
 
-    Up to five databases have a colour each. Of more, each of up to five systems has one; with a named database to
-    highlight, or with one or more than five systems, one database is highlighted - the named one, else the one with the
-    highest ceiling - and the rest is grey. Modes with the same durability record share dash and marker across
-    databases, the strongest promise being solid; two curves of one database never do, and a mode of which nobody knows
-    what it promises shares them with none.
+    Up to five databases have a colour each. Of more, each system has one, the fastest systems as long as there are
+    colours; with a named database to highlight, or a single system, one database is highlighted - the named one, else
+    the one with the highest ceiling - and the rest is grey. Modes with the same durability record share dash and marker
+    across databases, the strongest promise being solid; two curves of one database never do, and a mode of which nobody
+    knows what it promises shares them with none.
     """
     databases = databases_of(curves)
-    chosen = highlight if highlight in databases else _fastest(curves)
-    crowded = len(databases) > len(theme.series)
-    systems = sorted({curve.system_name for curve in curves}, key=str.casefold)
-    if crowded and highlight not in databases and 1 < len(systems) <= len(theme.series):
-        crowded = False
-        colours = {curve.database_name: theme.series[systems.index(curve.system_name)] for curve in curves}
-    else:
-        colours = {
-            name: (theme.series[0] if name == chosen else theme.grey) if crowded else theme.series[index]
-            for index, name in enumerate(databases)
-        }
+    groups, colours = _colours(curves, theme, highlight)
     labels = labels_of(curves)
     known = {durability_key(curve.durability) for curve in curves if curve.durability}
     ranks = {key: rank for rank, key in enumerate(sorted(known))}
@@ -137,15 +132,44 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
         while (curve.database_name, number) in taken:
             number += 1
         taken.add((curve.database_name, number))
+        group = groups[curve.database_name]
         look_of[curve.sweep_id] = Look(
-            colour=colours[curve.database_name],
+            colour=colours[group],
             dash=DASHES[number % len(DASHES)],
             symbol=SYMBOLS[(databases.index(curve.database_name) if theme.colourless else number) % len(SYMBOLS)],
-            pattern=PATTERNS[number % len(PATTERNS)],
+            pattern=_pattern(curve.durability),
             label=labels[curve.sweep_id],
-            faded=crowded and curve.database_name != chosen,
+            faded=colours[group] == theme.grey,
+            group=group,
+            known=bool(curve.durability),
         )
     return look_of
+
+
+def _colours(curves: Sequence[Curve], theme: Theme, highlight: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Database -> what its colour stands for, and that -> the colour."""
+    databases = databases_of(curves)
+    themselves = {name: name for name in databases}
+    if len(databases) <= MAX_DATABASES:
+        return themselves, dict(zip(databases, theme.series, strict=False))
+    if highlight in databases or len({curve.system_name for curve in curves}) < 2:
+        chosen = highlight if highlight in databases else _fastest(curves)
+        return themselves, {name: theme.series[0] if name == chosen else theme.grey for name in databases}
+    ceilings: dict[str, float] = {}
+    for curve in curves:
+        ceilings[curve.system_name] = max(curve.ceiling_ops_s, ceilings.get(curve.system_name, 0.0))
+    fastest = sorted(ceilings, key=lambda name: -ceilings[name])[: len(theme.series)]
+    coloured = dict(zip(sorted(fastest, key=str.casefold), theme.series, strict=False))
+    systems = {curve.database_name: curve.system_name for curve in curves}
+    return systems, {name: coloured.get(name, theme.grey) for name in ceilings}
+
+
+def _pattern(durability: Mapping[str, object]) -> str:
+    """One of `PATTERN_SAYS`; none where nobody knows what a mode promises."""
+    if not durability:
+        return ""
+    window = durability.get("loss_window_s")
+    return "." if window is None else "/" if window else ""
 
 
 def _fastest(curves: Sequence[Curve]) -> str:

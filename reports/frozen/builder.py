@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from benchsite import formatting
 from benchsite.teams.models import Team
-from reports.figure_registry import OF_SERIES, PICTURES
+from reports.figure_registry import OF_SERIES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.latency import points_table
 from reports.figures.table import Table
@@ -116,7 +116,7 @@ def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
     picture = next(picture for picture in material.pictures if picture.key == item.name)
 
     def drawn() -> FrozenFigure:
-        figure = PICTURES[picture.name](material.curves, picture.selection, dict(picture.options))
+        figure = figure_of(picture.name, material.curves, picture.selection, dict(picture.options))
         return frozen_figure(item.name, item.title, item.says, figure)
 
     if picture.name in OF_SERIES:

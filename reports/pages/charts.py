@@ -8,10 +8,9 @@ from django.urls import reverse
 
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.ceilings import CeilingsFigure
-from reports.selection import VERSION, Selection
+from reports.selection import BOTH, VERSION, Selection
 
-# Two pictures stand side by side without anybody's asking; more are a choice.
-MAX_OPERATIONS = 2
+MAX_OPERATIONS = 2  # whose numbers stand side by side without anybody's asking
 WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE")
 
 
@@ -57,14 +56,28 @@ def figure_link(
 
 def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]:
     """The chosen operation, or the first ones that were measured."""
-    return [selection.operation] if selection.operation else operations_of(curves)[:MAX_OPERATIONS]
+    chosen = selection.operation not in ("", BOTH)
+    return [selection.operation] if chosen else operations_of(curves)[:MAX_OPERATIONS]
 
 
 def ceilings_picture(selection: Selection) -> Picture:
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
     plain = replace(selection, load_ops_s=None, limit_us=None, baseline=None, anyway=False, vary=())
-    says = "per database and durability mode, weakest promise first"
-    return Picture("ceilings", "Throughput ceilings", "ceilings", plain, says)
+    return Picture("ceilings", "Throughput ceilings", "ceilings", plain, "highest first")
+
+
+def latency_picture(selection: Selection, curves: Sequence[Curve]) -> Picture | None:
+    """Latency against throughput of the chosen operation or operations; None where none was measured."""
+    operations = shown_operations(selection, curves)
+    if selection.operation == BOTH and len(operations) > 1:
+        return _of_both(selection, *operations)
+    return next(iter(latency_pictures(selection, curves, operations[:1])), None)
+
+
+def _of_both(selection: Selection, first: str, second: str) -> Picture:
+    title, says = f"{first} and {second} {STATISTICS[selection.statistic]} against throughput", f"dashed: {second}"
+    chosen = replace(selection, operation=first)
+    return Picture("reads-and-writes", title, "latency", chosen, says, (("with", second),))
 
 
 def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: Sequence[str]) -> list[Picture]:
@@ -102,11 +115,9 @@ def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture
 def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
     measured = operations_of(curves)
     statistic = STATISTICS[selection.statistic]
-    first = selection.operation or (measured[0] if measured else "")
-    reads = replace(selection, operation="READ")
+    first = next(iter(shown_operations(selection, curves)), "")
     if "READ" in measured and (write := next((operation for operation in WRITES if operation in measured), "")):
-        title, says = f"READ solid, {write} dashed: {statistic}", "both operations in one panel"
-        yield Picture("reads-and-writes", title, "latency", reads, says, (("with", write),))
+        yield _of_both(selection, "READ", write)
     if first:
         chosen, low = replace(selection, operation=first), first.lower()
         title = f"{first} {statistic}, zoomed"

@@ -31,15 +31,30 @@ class TableRow:
     within: Within | None  # of the operation that reaches the limit first; None without a limit
     how: str  # where the latencies are from
     best: frozenset[str]  # columns whose best value it has: "ceiling", "knee", "within"
+    is_shown: bool  # in the figures
 
 
-def table_rows(curves: Sequence[Curve], equal: EqualLoad | None, against: Against | None) -> list[TableRow]:
-    """The reference first, then by falling ceiling."""
+def table_rows(
+    curves: Sequence[Curve], equal: EqualLoad | None, against: Against | None, shown: Sequence[Curve]
+) -> list[TableRow]:
+    """The reference first, then by falling ceiling. `shown` are those that the figures draw."""
     ranking = Ranking.of(curves)
     sides = {side.curve.sweep_id: side for side in equal.sides} if equal else {}
     rows = {row.curve.sweep_id: row for row in against.rows} if against else {}
     best = _best_values(curves, equal)
-    made = [_row(curve, ranking, rows.get(curve.sweep_id), sides.get(curve.sweep_id), equal, best) for curve in curves]
+    drawn = {curve.sweep_id for curve in shown}
+    made = [
+        _row(
+            curve,
+            ranking,
+            rows.get(curve.sweep_id),
+            sides.get(curve.sweep_id),
+            equal,
+            best,
+            is_shown=curve.sweep_id in drawn,
+        )
+        for curve in curves
+    ]
     reference = against.baseline.sweep_id if against else None
     return sorted(made, key=lambda row: (row.curve.sweep_id != reference, -row.curve.ceiling_ops_s))
 
@@ -51,6 +66,8 @@ def _row(
     side: SideAt | None,
     equal: EqualLoad | None,
     best: Mapping[str, float],
+    *,
+    is_shown: bool,
 ) -> TableRow:
     ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
     latencies = _latencies(side, equal) if side and equal else {}
@@ -65,6 +82,7 @@ def _row(
         within=_within(side) if side else None,
         how=side.how if side else "",
         best=own_best,
+        is_shown=is_shown,
     )
 
 

@@ -118,7 +118,7 @@ def _disk_layouts(study: Study) -> tuple[PrintedFigure, ...]:
         return bars_figure(bars, frame, "throughput (ops/s)")
 
     title, says = "Three disk layouts, drawn", f"Cassandra 1.1.7 on four nodes. {HOLLOW}"
-    return (PrintedFigure(study, "disk-layouts", title, "disk-layouts", draw, says, bars_height(9, 3)),)
+    return (PrintedFigure(study, "disk-layouts", title, "disk-layouts", draw, says, bars_height(9)),)
 
 
 def _bar(fact: Fact, group: str, name: str, number: int, theme: Theme, unit: str) -> Bar:

@@ -54,10 +54,10 @@ def test_it_shows_the_newest_matrix_with_both_pictures(client_in, team):
     html = page(client_in)
     assert "Newer" in html and "2 sweeps" in html
     found = sources(html)
-    assert [url.split("?")[0] for url in found] == ["/figures/ceilings/", "/figures/latency/", "/figures/latency/"]
+    assert [url.split("?")[0] for url in found] == ["/figures/ceilings/", "/figures/latency/"]
     # The figures name the matrix, so that they stay what they were when a newer one arrives meanwhile.
     assert all(str(newest.pk) in url for url in found)
-    assert "op=READ" in found[1] and "op=UPDATE" in found[2]
+    assert "op=READ" in found[1]
 
 
 def test_every_figure_of_the_page_answers(client_in, team):
@@ -113,8 +113,8 @@ def test_another_teams_matrix_is_not_shown(client_in, team):
 def test_across_all_matrices_only_what_is_meant_to_be_compared_is_shown(client_in, team):
     study(team, name="A demonstration", purpose="demo")
     study(team, name="For real", purpose="measured", modes=("everysec",))
-    assert "1 sweep." in page(client_in, "?matrix=all")
-    assert "2 sweeps." in page(client_in, "?matrix=all&purpose=demo")
+    assert "1 sweep<" in page(client_in, "?matrix=all")
+    assert "2 sweeps<" in page(client_in, "?matrix=all&purpose=demo")
 
 
 def test_facets_narrow_what_is_shown(client_in, team):
@@ -187,3 +187,23 @@ def test_unknown_sweeps_only_is_an_empty_page_with_a_way_out(client_in, team):
     study(team)
     html = page(client_in, f"?sweep={uuid.uuid4()}")
     assert "No sweep matches" in html and "not among your team" in html
+
+
+def test_operations_are_drawn_alone_or_in_one_figure(client_in, team):
+    study(team)
+    latency = sources(page(client_in))[1]
+    assert "op=READ" in latency and "with=" not in latency
+    assert "op=UPDATE" in sources(page(client_in, "?op=UPDATE"))[1]
+    both = sources(page(client_in, "?op=BOTH"))[1].replace("&amp;", "&")
+    assert "op=READ" in both and "with=UPDATE" in both
+
+
+def test_ten_of_many_sides_are_drawn(client_in, team):
+    matrix = study(team, modes=[f"m{number}" for number in range(12)])
+    html = page(client_in)
+    assert "10 of 12" in html and html.count('class="beyond"') in (1, 2)
+    key = str(matrix.sweeps.first().pk)
+    drawn = client_in.get(sources(page(client_in, f"?side={key}"))[0].replace("&amp;", "&")).json()["figure"]["data"]
+    assert [trace["meta"] for trace in drawn] == [key]
+    every = client_in.get(sources(page(client_in, "?side=all"))[0].replace("&amp;", "&")).json()["figure"]["data"]
+    assert len(every) == 12

@@ -33,7 +33,7 @@ def test_what_is_set_is_a_chip_that_lets_it_go(client_in, team):
     study(team, modes=("off", "everysec", "always"))
     html = page(client_in, "?mode=always&mode=off&since=2020-01-31&vary=mode")
     assert "2 of 3" in html
-    chips = re.findall(r'<a class="chip" href="([^"]+)" title="([^"]+)"', html)
+    chips = re.findall(r'<a class="chip" id="chip-[1-9]" href="([^"]+)" title="([^"]+)"', html)
     found = {title: parse_qs(urlsplit(href.replace("&amp;", "&")).query) for href, title in chips}
     assert set(found) == {"Mode: always", "Mode: off", "What varies: durability mode", "Since: 2020-01-31"}
     assert found["Mode: off"]["mode"] == ["always"] and found["Mode: off"]["since"] == ["2020-01-31"]
@@ -43,7 +43,7 @@ def test_what_is_set_is_a_chip_that_lets_it_go(client_in, team):
 def test_a_chosen_value_that_nothing_has_stays_in_its_menu(client_in, team):
     study(team)
     html = page(client_in, "?mode=never")
-    assert 'name="mode" value="never" checked' in html
+    assert re.search(r'name="mode" value="never"[^>]* checked', html)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_people_left_out_is_said_with_its_effect(client_in, team):
     run.excluded_reason = "a <b>neighbour</b> was compiling"
     run.save()
     html = page(client_in)
-    assert "What does not count here" in html and "1 run left out by people" in html
+    assert "What does not count" in html and "1 run left out by people" in html
     assert "neighbour&lt;/b&gt; was compiling" in html and "with what people left out" in html
 
 
@@ -163,7 +163,7 @@ def test_what_is_opened_later_is_a_part_or_a_page(client_in, team, name):
 def test_no_other_picture_is_fetched_before_it_is_opened(client_in, team):
     study(team)
     first = re.findall(r'data-src="([^"?]+)', page(client_in))
-    assert first == ["/figures/ceilings/", "/figures/latency/", "/figures/latency/"]
+    assert first == ["/figures/ceilings/", "/figures/latency/"]
     later = re.findall(r'data-src="([^"]+)"', client_in.get(reverse("compare-pictures"), headers=HTMX).content.decode())
     assert any("with=UPDATE" in url for url in later) and any("zoom=1" in url for url in later)
     for url in later:

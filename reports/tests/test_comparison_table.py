@@ -17,7 +17,7 @@ def side(mode, factor, **changes):
 def rows_of(*curves, limit_us=None):
     equal = equal_load(curves, ["READ", "UPDATE"], load_ops_s=2000.0, limit_us=limit_us)
     judging = Judging({}, profile("measured", {}), {})
-    return table_rows(curves, equal, against(curves, judging, equal))
+    return table_rows(curves, equal, against(curves, judging, equal), curves)
 
 
 def test_reference_is_first_then_highest_ceilings():
@@ -37,7 +37,8 @@ def test_marks_best_value_of_each_column():
 
 def test_value_of_one_side_alone_is_not_best():
     unmeasured = replace(side("none", 1), points=())
-    rows = table_rows([side("always", 1), unmeasured], None, None)
+    sides = [side("always", 1), unmeasured]
+    rows = table_rows(sides, None, None, sides)
     assert not any(row.best for row in rows)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from reports.analysis.points import Spread, spread
 from reports.curves import Progress, Standing
-from reports.figures.bars import GROUP_GAP, placed
 from reports.figures.ceilings import CeilingsFigure, bars_of
 from reports.figures.ladder import LadderFigure
 from reports.figures.latency import LatencyFigure
@@ -115,7 +114,7 @@ def test_it_makes_valid_figures_of_one_run(frame):
 
 def test_axes_name_their_units():
     ceilings, latency, ladder = every_figure([curve()], FRAMES[0]).values()
-    assert ceilings["layout"]["yaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
+    assert ceilings["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
     assert latency["layout"]["xaxis"]["title"]["text"] == "throughput, all operations (ops/s)"
     assert latency["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms)"
     assert ladder["layout"]["yaxis"]["title"]["text"] == "throughput (ops/s)"
@@ -168,16 +167,32 @@ def test_repeats_are_a_band():
     assert "median of 3 repeats, 800 to 950" in lines_of(figure)[0]["text"][0]
 
 
-def test_bars_stand_together_by_database_with_the_weakest_promise_first():
-    curves = [curve("Redis", "always"), curve("PostgreSQL", "on"), curve("Redis", "off"), curve("PostgreSQL", "off")]
-    bars = placed(bars_of(curves, LIGHT), GROUP_GAP)
-    assert [(bar.group, bar.name) for bar in bars] == [
-        ("PostgreSQL", "off"),
-        ("PostgreSQL", "on"),
-        ("Redis", "off"),
-        ("Redis", "always"),
-    ]
-    assert bars[1].position - bars[0].position == 1.0 < bars[2].position - bars[1].position
+def test_bars_begin_with_the_highest():
+    curves = [curve(mode=f"m{ops_s}", points=[point(2, ops_s)]) for ops_s in (500.0, 900.0, 700.0)]
+    bars = bars_of([*curves, curve(mode="none", points=[])], LIGHT)
+    assert [bar.detail for bar in bars] == ["m900.0", "m700.0", "m500.0", "none"]
+
+
+def test_pattern_says_what_may_be_lost():
+    seconds = {**DISK, "loss_window_s": 1.0}
+    records = {"none": DISK, "seconds": seconds, "any": MEMORY, "unknown": {}}
+    curves = [curve(mode=mode, durability=record) for mode, record in records.items()]
+    assert [look.pattern for look in looks(curves, LIGHT).values()] == ["", "/", ".", ""]
+    texts = [note["text"] for note in CeilingsFigure(curves).draw(FRAMES[0])["layout"]["annotations"]]
+    assert "solid: loses none · hatched: may lose seconds · dotted: may lose any" in texts
+    assert not any(
+        "solid" in note["text"] for note in CeilingsFigure(curves[:1]).draw(FRAMES[0])["layout"]["annotations"]
+    )
+
+
+def test_colours_are_those_of_all_sides():
+    curves = [curve(f"{name} {n}", system_name=name) for name in ("Redis", "MariaDB", "MongoDB") for n in (1, 2)]
+    figure = CeilingsFigure(curves[4:])
+    figure.among = curves
+    shown = {trace["marker"]["color"] for trace in figure.draw(FRAMES[0])["data"]}
+    assert shown == {looks(curves, LIGHT)[curves[4].sweep_id].colour}
+    assert len({look.colour for look in looks(curves, LIGHT).values()}) == 3
+    assert "2 of 6 sides are shown" in figure.caption
 
 
 def test_bars_carry_their_value_and_by_how_much_they_are_lower():
@@ -185,8 +200,8 @@ def test_bars_carry_their_value_and_by_how_much_they_are_lower():
     slow = curve("Redis", "always", points=[point(2, 500.0), point(4, 505.0, throughput_ops_s=repeats[0])])
     fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0, throughput_ops_s=repeats[1])])
     high, low = bars_of([slow, fast], LIGHT)
-    assert (high.value_label, high.notes) == ("≥ 1.82k", ("best",))
-    assert (low.value_label, low.notes) == ("505", ("≥ 3.6\N{MULTIPLICATION SIGN} lower",))
+    assert (high.value_label, high.note) == ("≥ 1.82k", "best")
+    assert (low.value_label, low.note) == ("505", "≥ 3.6\N{MULTIPLICATION SIGN} lower")
 
 
 def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
@@ -194,7 +209,7 @@ def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
     failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
     bars = bars_of([going, failed], LIGHT)
     assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
-    assert all(trace["y"] == [None] for trace in CeilingsFigure([going, failed]).draw(FRAMES[0])["data"])
+    assert all(trace["x"] == [None] for trace in CeilingsFigure([going, failed]).draw(FRAMES[0])["data"])
 
 
 def test_names_cannot_speak_html():

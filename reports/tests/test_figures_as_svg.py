@@ -55,7 +55,7 @@ def test_page_offers_each_figure_without_javascript(client_in, team):
     study(team)
     html = client_in.get(reverse("compare")).content.decode()
     addresses = [url.replace("&amp;", "&") + "&as=svg" for url in sources(html)]
-    assert len(addresses) == 3 and all(address.replace("&", "&amp;") in html for address in addresses)
+    assert len(addresses) == 2 and all(address.replace("&", "&amp;") in html for address in addresses)
     for address in addresses:
         response = client_in.get(address)
         assert response["Content-Type"] == "image/svg+xml" and ET.fromstring(response.content).tag == f"{SVG}svg"

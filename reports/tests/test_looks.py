@@ -176,7 +176,7 @@ def test_no_side_is_best_before_the_first_look():
     sides = [side(2, 2), side(1, 2, seed=2)]
     assert list(best_of(sides).values()) == [None, None]
     assert best_sentence(sides).startswith("2 of 3 repeats: no verdict before the first look. ")
-    assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", bars_of(sides, LIGHT)[1].notes[0])
+    assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", bars_of(sides, LIGHT)[1].note)
     others = [replace(side, matrix_id=uuid.uuid4()) for side in sides]
     assert list(best_of(others).values()) == [True, False], "sides of different plans have no look"
 

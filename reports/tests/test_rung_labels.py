@@ -19,17 +19,17 @@ def rungs(x, y):
 
 def test_ends_of_a_curve_keep_their_names():
     trace = rungs([10, 11, 12, 13], [50, 50, 50, 50])
-    thin_rung_labels([trace], LAYOUT, Frame(LIGHT))
+    thin_rung_labels([trace], [], LAYOUT, Frame(LIGHT))
     assert trace["text"] == ["10", "", "", "13"]
 
 
 def test_names_with_room_stay():
     traces = [rungs([10, 50, 90], [10, 20, 30]), rungs([10, 50, 90], [60, 70, 80])]
-    thin_rung_labels(traces, LAYOUT, Frame(LIGHT))
+    thin_rung_labels(traces, [], LAYOUT, Frame(LIGHT))
     assert [trace["text"] for trace in traces] == [["10", "50", "90"]] * 2
 
 
 def test_two_curves_at_one_point_have_one_name():
     traces = [rungs([50, 90], [50, 90]), rungs([50, 20], [50, 20])]
-    thin_rung_labels(traces, LAYOUT, Frame(LIGHT))
+    thin_rung_labels(traces, [], LAYOUT, Frame(LIGHT))
     assert [trace["text"][0] for trace in traces] == ["50", ""]

@@ -19,14 +19,14 @@ from reports.analysis.pairs import PairFinding, pair_findings
 from reports.analysis.repeat_comparison import Outcome
 from reports.analysis.sessions import SessionSpread
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
-from reports.figures.captions import notes_of
+from reports.figures.captions import chips_of
 from reports.figures.ceilings import Ranking
-from reports.figures.theme import LIGHT, databases_of, labels_of
+from reports.figures.theme import MAX_DATABASES, databases_of, labels_of
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import (
     FigureLink,
     ceilings_picture,
-    latency_pictures,
+    latency_picture,
     more_pictures,
     picture_link,
     shown_operations,
@@ -50,7 +50,7 @@ from reports.queries import (
     session_spreads,
     sides_by_sweep,
 )
-from reports.selection import KINDS, MAX_VALUES, Selection, read
+from reports.selection import ALL, BOTH, KINDS, MAX_SHOWN, MAX_VALUES, Selection, read
 from runs.models import Matrix, Sweep, ThresholdOverride
 from runs.pages.next_repeats import NextRepeats, next_repeats
 from runs.validity import Profile, SideFacts
@@ -65,12 +65,13 @@ KIND_MENU_SAYS = {
     "service": "from the call (service time)",
     "response": "from the scheduled start (response time)",
 }
+SINGLE = "A single run has no interval: a difference may be chance. Repeats show how far results vary."
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 # What the form of the menus gives itself, and what that of the movable line does.
 MENU_NAMES = frozenset(
     {
         "matrix", "system", "mode", "class", "workload", "cluster", "version", "label", "source", "purpose", "phase",
-        "since", "until", "op", "stat", "scale", "vary", "published",
+        "since", "until", "stat", "scale", "vary", "published",
     }
 )  # fmt: skip
 LINE_NAMES = frozenset({"load", "within"})
@@ -119,10 +120,10 @@ def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = selection_in(request)
     comparison = compared(team_of(request), selection)
-    figures = [
-        picture_link(chart, comparison.curves)
-        for chart in more_pictures(pinned(selection, comparison), comparison.curves)
-    ]
+    state, curves = pinned(selection, comparison), comparison.curves
+    drawn = latency_picture(state, curves)
+    charts = [chart for chart in more_pictures(state, curves) if drawn is None or chart.key != drawn.key]
+    figures = [picture_link(chart, curves) for chart in charts]
     return _part(request, "pictures", selection, {"figures": figures})
 
 
@@ -190,7 +191,7 @@ def parts_of(team: Team, selection: Selection) -> ComparisonParts:
 
         return ComparisonParts(
             going=is_going(comparison.curves),
-            figures=[context["ceilings"], *context["latencies"][:1]],
+            figures=[figure for figure in (context["ceilings"], context["latency"]) if figure],
             permalink=context["permalink"],
             title=title_of(comparison),
             equal=context["equal"].sentence if context["equal"] else "",
@@ -251,6 +252,7 @@ def context_of(
     equal = equal_of(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
+    latency = latency_picture(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves)
     return {
         "selection": selection,
         "compared": comparison,
@@ -263,15 +265,11 @@ def context_of(
         "chips": chips(selection, held),
         "controls": controls_of(selection, curves),
         "carried": selection.pairs(without=carried_names(selection, curves)),
+        "operations": operation_links(state, curves),
         "ceilings": picture_link(ceilings_picture(state), curves),
-        "latencies": [
-            picture_link(picture, curves)
-            for picture in latency_pictures(
-                replace(state, load_ops_s=equal.load_ops_s) if equal else state,
-                curves,
-                shown_operations(state, curves),
-            )
-        ],
+        "latency": picture_link(latency, curves) if latency else None,
+        "many": many_sides(state, curves),
+        "sides_carried": selection.pairs(without={"side"}),
         "more_pictures": reverse("compare-pictures") + state.query(),
         "all_numbers": reverse("compare-numbers") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
@@ -283,16 +281,42 @@ def context_of(
         "left_out": left_out(curves),
         "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
         **verdicts,
-        "sides": table_rows(curves, equal, verdicts.get("against")),
-        "warnings": warnings(curves),
+        "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves)),
+        "caveats": caveats(curves, selection.kind_for(curves), verdicts.get("headline")),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),
     }
 
 
 def pinned(selection: Selection, comparison: Compared) -> Selection:
-    """The selection with the newest matrix by its name: what the figures ask for, and what a shared link says."""
+    """What the figures ask for, and what a shared link says: the newest matrix by its name, no sides of another one."""
+    ids = {str(curve.sweep_id) for curve in comparison.curves} | {ALL}
+    selection = replace(selection, sides=tuple(side for side in selection.sides if side in ids))
     return replace(selection, matrix=str(comparison.matrix_id)) if comparison.matrix_id else selection
+
+
+def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str, str, bool]]:
+    """What the latency figure can draw: text, address, and whether it does. The first operation is the default."""
+    measured = operations_of(curves)
+    values = ["", *measured[1:], *([BOTH] if len(measured) > 1 else [])] if measured else []
+    drawn = "" if state.operation == (measured or [""])[0] else state.operation
+    return [
+        (
+            "both" if value == BOTH else value or measured[0],
+            reverse("compare") + replace(state, operation=value).query(),
+            value == drawn,
+        )
+        for value in values
+    ]
+
+
+def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | None:
+    """How many sides are drawn, and the addresses with all and with the highest; None where there are few."""
+    if len(curves) <= MAX_SHOWN:
+        return None
+    shown = len(state.shown(curves))
+    all_sides, few = (reverse("compare") + replace(state, sides=sides).query() for sides in ((ALL,), ()))
+    return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few}
 
 
 def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
@@ -345,7 +369,7 @@ def controls_of(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]
         # The one that is shown by itself is nobody's choice: its value is empty.
         "kinds": [(kind if kind != kind_of(curves) else "", KIND_MENU_SAYS[kind]) for kind in kinds_of(curves)],
         # To highlight one of; none while every one has a colour of its own.
-        "databases": databases if len(databases) > len(LIGHT.series) else [],
+        "databases": databases if len(databases) > MAX_DATABASES else [],
     }
 
 
@@ -376,6 +400,7 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     return [{"curve": curve, "share": ranking.share(curve), "is_best": best.get(curve.sweep_id)} for curve in curves]
 
 
-def warnings(curves: Sequence[Curve]) -> list[str]:
-    """What every reader has to know before believing the pictures."""
-    return [f"{note}." for note in notes_of(curves)]
+def caveats(curves: Sequence[Curve], kind: str, headline: Headline | None) -> list[tuple[str, str]]:
+    """What every reader has to know before believing the figures: in a few words, and in a sentence."""
+    chips = chips_of(curves, kind)
+    return [(headline.certainty, SINGLE), *chips[1:]] if headline and headline.certainty else chips

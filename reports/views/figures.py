@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.figure_registry import OF_SERIES, PICTURES
+from reports.figure_registry import OF_SERIES, figure_of
 from reports.figures.export_size import medium_named
 from reports.figures.figure import Figure
 from reports.figures.heat import HeatFigure
@@ -87,7 +87,7 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
     version = sweeps_version([sweep.pk for sweep in choice.sweeps], with_series=picture in OF_SERIES)
 
     def made() -> HttpResponse:
-        figure = PICTURES[picture](choice.compared().curves, selection, request.GET.dict())
+        figure = figure_of(picture, choice.compared().curves, selection, request.GET.dict())
         return respond(request, figure, form, f"figure-{picture}")
 
     return unless_known(request, f"{choice.digest()} {version}", made)

@@ -18,7 +18,7 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from benchsite.teams.sign_in_link import digest
 from reports import watch_links
-from reports.figure_registry import PICTURES
+from reports.figure_registry import PICTURES, figure_of
 from reports.figures.export_size import medium_named
 from reports.models import WatchLink
 from reports.pages.watch_page import watch_page
@@ -112,7 +112,7 @@ def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -
 
     def made() -> dict[str, Any]:
         selection = _selection(request, link)
-        figure = PICTURES[picture](compared(link.team, selection).curves, selection, parameters)
+        figure = figure_of(picture, compared(link.team, selection).curves, selection, parameters)
         return figure.answer(
             theme=parameters.get("theme", "light"),
             narrow=parameters.get("narrow") == "1",

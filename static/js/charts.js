@@ -1,6 +1,6 @@
 // Draws every <figure data-src="URL">. The URL answers JSON:
 //   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, height?, csv?, json?, md?, tex?}
-// `?theme=light|dark` is added, `&narrow=1` below 560 px, `&medium=slide|paper` for downloads. The server chooses every
+// `?theme=light|dark` is added, `&narrow=1` below 440 px, `&medium=slide|paper` for downloads. The server chooses every
 // colour and size. A figure in a closed <details> is not fetched before that is opened.
 (function () {
   "use strict";
@@ -13,8 +13,10 @@
   };
   const FORMS = { csv: "CSV", json: "JSON", md: "Markdown", tex: "LaTeX" };
   const FIGURES = "figure[data-src]";
+  const NARROW_PX = 440;
   const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
-  const known = new WeakMap();
+  const known = new WeakMap(); // plot → its state: htmx keeps a plot where it replaces the figure around it
+  const built = new WeakSet(); // figures
   let plotly = null, line = Promise.resolve();
 
   function loadPlotly() {
@@ -44,22 +46,28 @@
   }
 
   function build(figure) {
-    const state = { cache: {}, timer: 0, plot: figure.querySelector(".figure__plot") || make("div", "figure__plot") };
+    built.add(figure);
+    const plot = figure.querySelector(".figure__plot") || make("div", "figure__plot");
+    const state = known.get(plot) || { plot, timer: 0 };
+    if (state.src !== figure.dataset.src) Object.assign(state, { cache: {}, src: figure.dataset.src });
     state.caption = figure.querySelector("figcaption") || make("figcaption");
     state.tools = make("div", "figure__tools");
     state.twin = make("details", "figure__table");
+    if (plot.id) state.twin.id = `${plot.id}-table`;
     state.twin.append(make("summary", "", "Table"), make("div", "table-wrap"));
+    state.twin.addEventListener("toggle", () => state.twin.open && fillTable(state));
     figure.querySelector(".figure__fallback")?.remove();
-    figure.prepend(state.plot);
-    if (!state.caption.isConnected) state.plot.after(state.caption);
+    figure.prepend(plot);
+    if (!state.caption.isConnected) plot.after(state.caption);
     figure.append(state.tools, state.twin);
     if ("menu" in figure.dataset) {
       state.twin.firstChild.textContent = "Caption, exports and table";
       state.twin.firstChild.after(state.caption, state.tools);
     }
     if (figure.classList.contains("figure--spark")) state.tools.hidden = state.twin.hidden = true;
-    known.set(figure, state);
-    new ResizeObserver(() => state.drawn && state.plot.offsetParent && window.Plotly.Plots.resize(state.plot)).observe(state.plot);
+    if (known.has(plot)) return state;
+    known.set(plot, state);
+    new ResizeObserver(() => state.drawn && plot.offsetParent && window.Plotly.Plots.resize(plot)).observe(plot);
     return state;
   }
 
@@ -79,10 +87,11 @@
     return element;
   }
 
-  function fillTable(state, table, caption) {
-    const wrap = state.twin.lastElementChild;
+  // Built when it is opened.
+  function fillTable(state) {
+    const { table, caption } = state.json, wrap = state.twin.lastElementChild;
     state.twin.hidden = !table?.rows.length || state.tools.hidden;
-    if (state.twin.hidden) return wrap.replaceChildren();
+    if (state.twin.hidden || !state.twin.open) return wrap.replaceChildren();
     const numeric = table.columns.map((_, i) => table.rows.some((row) => typeof row[i] === "number"));
     const element = make("table", "table table--dense");
     element.append(make("caption", "sr-only", caption || "The figure's numbers"));
@@ -156,7 +165,8 @@
     const drawing = json.figure?.data?.length && window.benchsiteView ? window.benchsiteView(figure, json.figure) : json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
     if ("height" in json) figure.style.setProperty("--figure-height", json.height ? json.height + "px" : "");
-    fillTable(state, json.table, json.caption);
+    state.json = json;
+    fillTable(state);
     if (json.empty || !drawing?.data?.length) return say(state, json.empty || "No data yet.");
     const Plotly = await loadPlotly();
     // One by one, each painted before the next is drawn.
@@ -176,14 +186,14 @@
   }
 
   async function draw(figure, fresh) {
-    const state = known.get(figure) || build(figure);
+    const state = built.has(figure) ? known.get(figure.querySelector(".figure__plot")) : build(figure);
     const theme = window.benchsiteTheme();
     const turn = (state.turn = (state.turn || 0) + 1);
     clearTimeout(state.timer);
     try {
       if (fresh || !state.cache[theme]) {
         if (!state.drawn && !state.plot.childElementCount) say(state, "Drawing …");
-        const json = await fetchJson(figure, figure.clientWidth < 560 ? { theme, narrow: 1 } : { theme });
+        const json = await fetchJson(figure, figure.clientWidth < NARROW_PX ? { theme, narrow: 1 } : { theme });
         if (fresh) state.cache = {};
         state.cache[theme] = json;
       }
@@ -203,14 +213,14 @@
   }
 
   function scan() {
-    for (const figure of document.querySelectorAll(FIGURES)) if (!known.has(figure) && !figure.closest("details:not([open])")) draw(figure);
+    for (const figure of document.querySelectorAll(FIGURES)) if (!built.has(figure) && !figure.closest("details:not([open])")) draw(figure);
   }
 
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
   document.addEventListener("toggle", scan, true); // It does not bubble.
   document.addEventListener("benchsite:theme", function () {
-    for (const figure of document.querySelectorAll(FIGURES)) if (known.has(figure)) draw(figure);
+    for (const figure of document.querySelectorAll(FIGURES)) if (built.has(figure)) draw(figure);
   });
   // For pages that change what a figure shows: set data-src, then send this event to the figure.
   document.addEventListener("benchsite:redraw", (event) => draw(event.target, true));

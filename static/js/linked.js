@@ -16,6 +16,9 @@
   const figures = () => [...document.querySelectorAll("figure[data-src]")];
   const plotOf = (figure) => figure.querySelector(".js-plotly-plot");
 
+  // Ranges mean something on the axes that they were taken from only.
+  const zoomOf = (figure, { xaxis, yaxis }) => figure.dataset.name + (xaxis.type === "log" ? " x" : "") + (yaxis.type === "log" ? " y" : "");
+
   function store() {
     const state = new URLSearchParams(), link = document.querySelector("#permalink");
     if (hidden.size) state.set("hide", [...hidden].join(","));
@@ -25,7 +28,7 @@
     if (fragment || location.hash.includes("=")) history.replaceState(history.state, "", location.pathname + location.search + fragment);
     if (link) link.textContent = link.textContent.split("#")[0] + fragment;
     for (const button of document.querySelectorAll("[data-reset-view]")) button.hidden = !state.size;
-    for (const box of document.querySelectorAll("[data-side] .side-shown")) box.checked = !hidden.has(short(box.closest("tr").dataset.side));
+    for (const box of document.querySelectorAll("[data-side] .side-shown:not([name])")) box.checked = !hidden.has(short(box.closest("tr").dataset.side));
   }
 
   // charts.js asks what of a drawing is shown.
@@ -33,9 +36,9 @@
     if (!page()?.contains(figure)) return drawing;
     const isHidden = (side) => side && hidden.has(short(side));
     const data = drawing.data.map((trace) => (isHidden(trace.meta) ? { ...trace, visible: trace.showlegend ? "legendonly" : false } : trace));
-    const layout = { ...drawing.layout, uirevision: `kept ${resets}` };
+    const name = zoomOf(figure, drawing.layout), layout = { ...drawing.layout, uirevision: `${name} ${resets}` };
     layout.annotations = layout.annotations?.filter((note) => !isHidden(note.name));
-    const zoom = zooms.get(figure.dataset.name);
+    const zoom = zooms.get(name);
     if (zoom?.length === 4 && zoom.every(Number.isFinite)) {
       layout.xaxis = { ...layout.xaxis, range: zoom.slice(0, 2) };
       layout.yaxis = { ...layout.yaxis, range: zoom.slice(2) };
@@ -73,11 +76,11 @@
   }
 
   // Arrow keys move over the points of a figure: along a curve, and from curve to curve.
-  function keyboard(figure, plot) {
+  function keyboard(plot) {
     const live = document.createElement("p");
     live.className = "sr-only";
     live.setAttribute("role", "status");
-    figure.append(live);
+    plot.append(live);
     plot.tabIndex = 0;
     let at = null;
     plot.addEventListener("keydown", function (event) {
@@ -105,12 +108,12 @@
   }
 
   document.addEventListener("benchsite:drawn", function (event) {
-    const figure = event.target, plot = plotOf(figure);
-    if (!page()?.contains(figure) || !plot.data.some((trace) => trace.meta)) return;
+    const plot = plotOf(event.target), nameOf = () => plot.closest("figure").dataset.name;
+    if (!page()?.contains(plot) || !plot.data.some((trace) => trace.meta)) return;
     plot.on("plotly_hover", (hover) => highlight(hover.points[0].data.meta || null));
     plot.on("plotly_unhover", () => highlight(null));
     plot.on("plotly_click", function (click) {
-      const point = click.points[0], key = `${figure.dataset.name} ${point.curveNumber} ${point.pointNumber}`;
+      const point = click.points[0], key = `${nameOf()} ${point.curveNumber} ${point.pointNumber}`;
       // The first touch shows what a point is, the second opens it.
       if (byTouch && touched !== key) return void (touched = key);
       open(point.data, point.customdata);
@@ -133,14 +136,14 @@
         return input.dispatchEvent(new Event("change", { bubbles: true }));
       }
       if (!Object.keys(change).some((name) => name.includes("axis"))) return;
-      const { xaxis, yaxis } = plot.layout;
-      if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) zooms.delete(figure.dataset.name);
-      else zooms.set(figure.dataset.name, [...xaxis.range, ...yaxis.range]);
+      const { xaxis, yaxis } = plot.layout, name = zoomOf(plot.closest("figure"), plot.layout);
+      if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) zooms.delete(name);
+      else zooms.set(name, [...xaxis.range, ...yaxis.range]);
       store();
     });
-    if (!figure.querySelector("[role=status]")) keyboard(figure, plot);
+    if (!plot.querySelector("[role=status]")) keyboard(plot);
     plot.setAttribute("role", "application");
-    plot.setAttribute("aria-label", `${figure.dataset.name}. Arrow keys move over the points, Enter opens one.`);
+    plot.setAttribute("aria-label", `${nameOf()}. Arrow keys move over the points, Enter opens one.`);
   });
 
   function boxes() {
@@ -158,7 +161,7 @@
   document.addEventListener("htmx:pushedIntoHistory", store);
   document.addEventListener("pointerdown", (event) => (byTouch = event.pointerType === "touch"), true);
   document.addEventListener("change", function (event) {
-    if (!event.target.matches(".side-shown")) return;
+    if (!event.target.matches(".side-shown:not([name])")) return;
     toggle(event.target.closest("tr").dataset.side, !event.target.checked);
     redraw();
   });

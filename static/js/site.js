@@ -1,6 +1,7 @@
 // Conveniences: every page works without them.
 (function () {
   "use strict";
+  const RETRY_MS = 3000;
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
   const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -20,23 +21,42 @@
   document.addEventListener("DOMContentLoaded", () => localTimes(document));
   document.addEventListener("htmx:afterSwap", () => localTimes(document));
 
-  // A request of htmx that fails is visible until the next answer. What polls asks again by itself.
+  // A request of htmx that fails is visible until the next answer. What only reads is asked again, as what polls is.
+  let retry = 0;
   function failed(event) {
-    const polls = event.detail.elt.getAttribute("hx-trigger")?.includes("every ");
-    const status = event.detail.xhr?.status;
-    const reason = status ? `The server answered ${status}` : "No answer from the server";
+    const { elt, requestConfig, pathInfo, xhr } = event.detail, status = xhr?.status;
+    const polls = elt.getAttribute("hx-trigger")?.includes("every ");
+    const again = requestConfig.verb === "get" && (!status || status >= 502);
     answered();
     const note = document.createElement("p");
     note.className = "note note--warn request-note";
     note.setAttribute("role", "alert");
-    note.textContent = `${reason}, ${polls ? "retrying" : "try again"}.`;
+    note.textContent = `${status ? `The server answered ${status}` : "No answer from the server"}, ${polls || again ? "retrying" : "try again"}.`;
     document.body.append(note);
+    if (polls || !again) return;
+    const ask = () => elt.isConnected && window.htmx.ajax("get", pathInfo.requestPath, { source: elt, event: requestConfig.triggeringEvent });
+    retry = setTimeout(ask, RETRY_MS);
   }
   function answered() {
+    clearTimeout(retry);
     document.querySelector(".request-note")?.remove();
   }
   for (const type of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(type, failed);
   document.addEventListener("htmx:afterOnLoad", (event) => event.detail.successful && answered());
+
+  // Where a part of the page is replaced, what was opened stays open, and what had the focus keeps it.
+  let kept = null;
+  document.addEventListener("htmx:beforeSwap", function () {
+    const details = [...document.querySelectorAll("details[id]")].map(({ id, open }) => [id, open]);
+    kept = { focus: document.activeElement?.id, top: scrollY, details };
+  });
+  document.addEventListener("htmx:afterSwap", function () {
+    const changed = (kept?.details || []).filter(([id, open]) => (document.getElementById(id)?.open ?? open) !== open);
+    for (const [id, open] of changed) document.getElementById(id).open = open;
+    if (changed.length) scrollTo({ top: kept.top, behavior: "instant" });
+    if (kept?.focus) document.getElementById(kept.focus)?.focus({ preventScroll: true });
+    kept = null;
+  });
 
   document.addEventListener("click", async function (event) {
     const copy = event.target.closest("[data-copy]");

@@ -1,0 +1,69 @@
+"""Menus of Compare change the page in place: scroll position, focus and opened parts stay, the address follows."""
+
+import pytest
+from django.urls import reverse
+
+from benchsite.tests.browser import chromium, playwright, site
+from runs.tests.factories import make_run, make_sweep
+
+__all__ = ["chromium", "site"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture
+def page(site):
+    rival = make_sweep(matrix=site.world.matrix, mode="off")
+    for threads in (2, 4, 8):
+        make_run(rival, threads=threads, throughput=1500.0 * threads)
+    page = site.open(viewport={"width": 1280, "height": 700}, reduced_motion="reduce")
+    page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
+    return page
+
+
+def test_menu_keeps_scroll_focus_opened_parts_and_drawing(page, site):
+    page.evaluate("document.querySelector('#plot-ceilings').mark = 1; document.querySelector('#filters').open = true")
+    page.locator("#choose-stat").focus()
+    page.evaluate("scrollTo(0, 300)")
+    page.locator("#choose-stat").select_option("p95")
+    page.wait_for_url("**stat=p95*")
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ p95")
+    assert page.evaluate("scrollY") == 300
+    assert page.evaluate("document.activeElement.id") == "choose-stat"
+    assert page.evaluate("document.querySelector('#plot-ceilings').mark") == 1
+    assert page.evaluate("document.querySelector('#filters').open")
+    assert "stat=p95" in page.locator("#permalink").text_content()
+    page.go_back()
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ p99")
+    assert "stat" not in page.url and page.locator("#choose-stat").input_value() == "p99"
+    assert not site.complaints
+
+
+def test_request_under_way_is_shown_and_failure_retried(page):
+    page.route("**/compare/?*", lambda route: route.abort())
+    page.get_by_role("link", name="UPDATE").click()
+    note = page.locator(".request-note")
+    playwright.expect(note).to_have_text("No answer from the server, retrying.")
+    held = []
+    page.unroute("**/compare/?*")
+    page.route("**/compare/?*", lambda route: held.append(route))
+    playwright.expect(page.locator("#comparison.htmx-request")).to_have_count(1, timeout=10_000)
+    held[0].continue_()
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("UPDATE p99")
+    playwright.expect(note).to_have_count(0)
+
+
+def test_sides_beyond_ten_are_listed_and_ticked(page, site):
+    for number in range(9):
+        extra = make_sweep(matrix=site.world.matrix, mode=f"m{number}")
+        make_run(extra, threads=2, throughput=100.0 + number)
+    page.reload(wait_until="networkidle")
+    bars = page.locator("#plot-ceilings .bars .point")
+    playwright.expect(bars).to_have_count(10)
+    assert page.locator("tr[data-side]:visible").count() == 10
+    page.get_by_text("1 more side").click()
+    page.locator("tr.beyond .side-shown").check()
+    page.wait_for_url("**side=*")
+    playwright.expect(bars).to_have_count(11)
+    page.get_by_role("link", name="the ten highest").click()
+    playwright.expect(bars).to_have_count(10)
