@@ -60,6 +60,8 @@ figure_urls: Patterns = [
     *with_twins("matrices/<uuid:pk>", figures.matrix, "figure-matrix"),
     path("runs/<uuid:pk>/live/", live.run_live_figure, name="figure-run-live"),
     *with_twins("runs/<uuid:pk>/series", figures.run_series, "figure-run-series"),
+    *with_twins("runs/<uuid:pk>/servers", figures.run_servers, "figure-run-servers"),
+    *with_twins("runs/<uuid:pk>/counters", figures.run_counters, "figure-run-counters"),
     *with_twins("runs/<uuid:pk>/heat", figures.run_heat, "figure-heat"),
     *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
 ]

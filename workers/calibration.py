@@ -17,8 +17,8 @@ from runs.generators import Capacity
 from runs.ycsb.command import JVM_OPTIONS, WORKLOAD_CLASS, java_command
 from runs.ycsb.properties import MAX_INT, render_properties
 from runs.ycsb.status import parse_status
-from workers.facts import usable_cores
 from workers.manifests import Manifest, ManifestError, installed_bindings, java_executable
+from workers.node_probe import usable_cores
 from workers.process import StartError, run_process
 
 DURATION_S: Final = 6  # the JVM compiles in the first seconds

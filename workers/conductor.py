@@ -24,7 +24,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from benchsite.formatting import grouped
 from runs import artifacts, client_lifecycle, generators, lifecycle
 from runs.lifecycle import ClaimLost, TransitionRefused
-from runs.measures.host import KIND
+from runs.measures.host import COUNTERS_KIND, KIND
 from runs.models import ClientRun, Ending, Run
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
@@ -41,6 +41,8 @@ from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.provision.administration import AdministrationError
+from workers.server_counters import FILE_NAME as COUNTERS_FILE
+from workers.server_counters import CounterSampler
 from workers.uploads import measuring_here
 
 log = logging.getLogger(__name__)
@@ -144,6 +146,7 @@ class Conductor:
         self._expected_end = 0.0  # of the clients, on this process's clock
         self._hinted_at = 0.0
         self._sampler: HostSampler | None = None
+        self._counters: CounterSampler | None = None
         self._grace = OutageGrace()
 
     def carry_out(self) -> None:
@@ -167,6 +170,8 @@ class Conductor:
             log.exception("Run %s failed inside Benchsite.", self.run.pk)
             detail = f"{type(error).__name__}: {error}. See the conductor's log; the run can be run again."
             self._end(Status.FAILED, Reason.INTERNAL_ERROR, detail)
+        finally:
+            self._stop_counters()
 
     def _steps(self) -> tuple[Callable[[], None], ...]:
         """In order. Each can be repeated: `retry` does so when PostgreSQL was away in the middle of it."""
@@ -229,6 +234,7 @@ class Conductor:
         self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
 
     def _count_rows(self) -> None:
+        self._stop_counters()
         self.standing.check_alive()
         self._rows = self.standing.rows_after(self.run)
         self._evidence(rows=self._rows)
@@ -280,7 +286,7 @@ class Conductor:
         orders = client_orders(
             self.spec,
             properties,
-            nodes_are_sampled=self.standing.process_id is not None,
+            nodes_are_sampled=bool(self.standing.process_ids),
             node_cpus=self.standing.cpus.get("clients", ()),
         )
         ClientRun.objects.bulk_create(
@@ -309,20 +315,29 @@ class Conductor:
             lifecycle.note(self.run.pk, self.claim, starts_at=Now() + START_LEAD)
             self.run.refresh_from_db(fields=["starts_at"])
             self._expected_end = time.monotonic() + (clients[0].order["duration_s"] or 0)
-        self._sample_host()
+        self._sample_servers()
         if self.run.phase == Phase.MEASURE:
             self._note(Stage.MEASURING)
 
-    def _sample_host(self) -> None:
-        """Sample this host from now on, where it runs the server."""
-        if self._sampler is None and (process_id := self.standing.process_id) is not None:
+    def _sample_servers(self) -> None:
+        """From now on: this host, where it runs the servers, and the counters of servers that can be asked."""
+        duration_s = self._expected_end - time.monotonic()
+        offset_s = database_now().timestamp() - time.time()
+        if self._sampler is None and (servers := self.standing.process_ids):
             self._sampler = HostSampler(
                 service=os.getpid(),
                 registry=settings.GUARDED_DIR,
-                servers=[process_id],
-                duration_s=self._expected_end - time.monotonic(),
-                clock_offset_s=database_now().timestamp() - time.time(),
+                servers=servers,
+                duration_s=duration_s,
+                clock_offset_s=offset_s,
             )
+        if self._counters is None and self.standing.system.administered:
+            administration = self.standing.administration
+            self._counters = CounterSampler(administration, duration_s=duration_s, clock_offset_s=offset_s)
+
+    def _stop_counters(self) -> None:
+        if self._counters is not None:
+            self._counters.stop()
 
     def _are_ready(self, expected: int) -> bool:
         """Whether all clients are connected. Clients that no generator has claimed get another message now and then."""
@@ -418,18 +433,23 @@ class Conductor:
             time.sleep(READY_POLL_S)
 
     def _keep_server_files(self) -> None:
-        """The server's configuration and log, and its host's samples. What was measured is worth more: without them the
-        run goes on.
+        """The server's configuration and log, its host's samples and its counters. What was measured is worth more:
+        without them the run goes on.
         """
         try:
             retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
-            if self._sampler is not None and (samples := self._sampler.text):
-                store = partial(artifacts.store, self.run, KIND, FILE_NAME, samples.encode())
-                retry(store, errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
+            files = [
+                (KIND, FILE_NAME, self._sampler.text if self._sampler else ""),
+                (COUNTERS_KIND, COUNTERS_FILE, self._counters.text if self._counters else ""),
+            ]
+            for kind, name, text in files:
+                if text:
+                    store = partial(artifacts.store, self.run, kind, name, text.encode())
+                    retry(store, errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
         except Exception as error:
             log.exception("The server's files of run %s could not be stored.", self.run.pk)
-            text = f"The server's configuration and log, or its host's samples, could not be stored: {error}."
-            retry(lambda: lifecycle.note(self.run.pk, self.claim, text=text))
+            problem = f"The server's configuration and log, or its samples, could not be stored: {error}."
+            retry(lambda: lifecycle.note(self.run.pk, self.claim, text=problem))
 
 
 def _client_trouble(client: ClientRun) -> RunFailed:

@@ -71,9 +71,10 @@ class Standing:
         return self.server.version
 
     @property
-    def process_id(self) -> int | None:
-        """Its main process, where that runs on this host."""
-        return cast("int | None", self.server.process.get("pid"))
+    def process_ids(self) -> list[int]:
+        """The main process of each node, where they run on this host."""
+        process = self.server.process
+        return cast("list[int]", process.get("pids") or ([process["pid"]] if "pid" in process else []))
 
     @property
     def cpus(self) -> dict[str, list[int]]:

@@ -1,4 +1,4 @@
-"""Samples this host from /proc, once a second. Standard library only, Linux only, no Django.
+"""Samples this host from /proc once a second: the machine as the node probe does, and whose CPU time it was. On Linux.
 
 Every row covers the time since the row before. CPU is in cores (1.0: one core for the whole time), apart for the
 servers under test, the clients, Benchsite, and the kernel's threads and interrupts. Other processes are what remains
@@ -11,57 +11,44 @@ The time of servers and clients is that of their live processes plus that of the
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from workers import guardian
+from workers.node_probe import INTERVAL_S, Counters, machine_values, row_text
 from workers.process_registry import read_records
 
-INTERVAL_S: Final = 1.0
 # A long run keeps fewer rows, as the histograms of its clients do.
 LONG_RUN_S: Final = 3600
 LONG_RUN_INTERVAL_S: Final = 10.0
 FILE_NAME: Final = "host.csv"
 CLIENT_LABEL: Final = "ycsb "
 KERNEL_THREADS_PARENT: Final = 2  # kthreadd
-SECTOR_BYTES: Final = 512  # the unit of /proc/diskstats, whatever the disk's own is
 TICKS_S: Final = os.sysconf("SC_CLK_TCK")
-
-Owner = Literal["servers", "clients", "benchsite", "kernel"]
-OWNERS: Final[tuple[Owner, ...]] = ("servers", "clients", "benchsite", "kernel")
-PRESSURE: Final = ("cpu", "io", "memory")
+# Whose a process is: one of these, or "node1", "node2" for those of each server under test.
+CLIENTS, BENCHSITE, KERNEL = "clients", "benchsite", "kernel"
 
 
 @dataclass
 class _Process:
     ticks: int  # user and system
     waited_ticks: int  # those of the children that it waited for
-    owner: Owner | None  # None: another process
+    owner: str  # empty: another process
 
 
 @dataclass
-class _Counters:
-    """What the kernel counts up, and what it says of this moment."""
+class _Usage:
+    """What the processes of each owner have used up to now."""
 
-    at: float = 0.0  # time.monotonic()
-    cores: list[tuple[int, int]] = field(default_factory=list)  # (busy, total) ticks of each
-    user: int = 0  # ticks of processes and kernel threads
-    interrupts: int = 0
-    io_wait: int = 0
-    steal: int = 0
-    owners: dict[Owner, int] = field(default_factory=dict)
-    pressure_us: dict[str, float] = field(default_factory=dict)  # NaN where the kernel does not say
-    disk: tuple[int, int, int] = (0, 0, 0)  # sectors read and written, and the most milliseconds of one disk at work
-    network: tuple[int, int] = (0, 0)  # bytes received and sent, without loopback
-    running: int = 0
-    load_average: float = 0.0
-    memory_available: int = 0
+    ticks: Counter[str] = field(default_factory=Counter)
+    memory_bytes: dict[str, float] = field(default_factory=dict)  # of nodes
 
 
 class HostSampler:
-    """Makes one row per interval. `servers` are the main processes of the servers under test.
+    """Makes one row per interval. `servers` are the main processes of the servers under test, one for each node.
 
     Clients are found by the registry's records. Benchsite is `service`, the process whose tree this is part of, with
     all processes that its owner guards (the parts of a one-machine site); what is started apart counts as other.
@@ -79,21 +66,27 @@ class HostSampler:
         clock_offset_s: float = 0.0,
     ) -> None:
         self.registry, self.clock_offset_s = registry, clock_offset_s
-        self.interval_s = LONG_RUN_INTERVAL_S if (duration_s or 0) > LONG_RUN_S else INTERVAL_S
-        self._roots: dict[int, Owner] = {**_parts_beside(service), **dict.fromkeys(servers, "servers")}
+        self.interval_s = sampling_interval_s(duration_s)
+        nodes = {pid: f"node{number}" for number, pid in enumerate(servers, 1)}
+        self._nodes = list(nodes.values())
+        self._roots: dict[int, str] = {**_parts_beside(service), **nodes}
         self._processes: dict[int, _Process] = {}
-        self._last: _Counters | None = None
+        self._last: tuple[Counters, _Usage] | None = None
         self._lines: list[str] = []
         self._is_over = not guardian.LINUX
 
     def tick(self) -> None:
         """Call it several times a second: it takes a sample when one is due."""
         now = time.monotonic()
-        if self._is_over or (self._last is not None and now - self._last.at < self.interval_s):
+        if self._is_over or (self._last is not None and now - self._last[0].at < self.interval_s):
             return
         try:
-            sample = self._count()
-            self._lines.append(self._row(self._last, sample) if self._last else _header(len(sample.cores)))
+            sample = Counters(), self._count_processes()
+            if self._last is not None:
+                values = self._values(self._last, sample)
+                if not self._lines:
+                    self._lines.append(",".join(values))
+                self._lines.append(row_text(values))
             self._last = sample
         except (OSError, ValueError, IndexError):
             self._is_over = True
@@ -101,99 +94,81 @@ class HostSampler:
     @property
     def text(self) -> str:
         """The rows so far as CSV with a line of names; empty before the first."""
-        return "".join(self._lines) if len(self._lines) > 1 else ""
+        return "\n".join([*self._lines, ""]) if self._lines else ""
 
-    def _row(self, before: _Counters, now: _Counters) -> str:
-        elapsed_s = now.at - before.at
-        ticks = elapsed_s * TICKS_S
-        owned = {owner: max(0, now.owners[owner] - before.owners[owner]) / ticks for owner in OWNERS}
-        user = (now.user - before.user) / ticks
-        values = [
-            time.time() + self.clock_offset_s,
-            elapsed_s,
-            *(owned[owner] for owner in OWNERS[:-1]),
-            owned["kernel"] + (now.interrupts - before.interrupts) / ticks,
-            max(0.0, user - sum(owned.values())),
-            (now.steal - before.steal) / ticks,
-            (now.io_wait - before.io_wait) / ticks,
-            now.running,
-            now.load_average,
-            *((now.pressure_us[name] - before.pressure_us[name]) / elapsed_s / 1e6 for name in PRESSURE),
-            now.memory_available,
-            *((now.disk[i] - before.disk[i]) * SECTOR_BYTES / elapsed_s for i in (0, 1)),
-            (now.disk[2] - before.disk[2]) / elapsed_s / 1e3,
-            *((now.network[i] - before.network[i]) / elapsed_s for i in (0, 1)),
-            *(
-                (busy - busy_before) / max(1, total - total_before)
-                for (busy, total), (busy_before, total_before) in zip(now.cores, before.cores, strict=True)
-            ),
-        ]
-        return ",".join(f"{value:.3f}".rstrip("0").rstrip(".") for value in values) + "\n"
+    def _values(self, before: tuple[Counters, _Usage], now: tuple[Counters, _Usage]) -> dict[str, float]:
+        elapsed_s = now[0].at - before[0].at
+        used, used_before = now[1], before[1]
+        owned = {
+            owner: max(0, used.ticks[owner] - used_before.ticks[owner]) / (elapsed_s * TICKS_S)
+            for owner in (*self._nodes, CLIENTS, BENCHSITE, KERNEL)
+        }
+        machine = machine_values(before[0], now[0])
+        user = machine["user_cores"] + machine["system_cores"]
+        values = {
+            "at_s": time.time() + self.clock_offset_s,
+            "interval_s": elapsed_s,
+            "servers_cores": sum(owned[node] for node in self._nodes),
+            "clients_cores": owned[CLIENTS],
+            "benchsite_cores": owned[BENCHSITE],
+            "kernel_cores": owned[KERNEL] + machine["interrupt_cores"],
+            "other_cores": max(0.0, user - sum(owned.values())),
+            **machine,
+        }
+        # Their disk bytes (/proc/PID/io) are left out: since large folios a write counts as megabytes there.
+        for node in self._nodes:
+            values[f"{node}_cores"] = owned[node]
+            values[f"{node}_memory_bytes"] = used.memory_bytes[node]
+        return values
 
-    def _count(self) -> _Counters:
-        counters = _Counters(at=time.monotonic())
-        _count_cpu(counters)
-        counters.owners = self._count_processes()
-        for name in PRESSURE:
-            counters.pressure_us[name] = _pressure_us(name)
-        counters.disk, counters.network = _disk(), _network()
-        counters.load_average = os.getloadavg()[0]
-        counters.memory_available = _available_memory()
-        return counters
-
-    def _count_processes(self) -> dict[Owner, int]:
-        """Ticks so far of each owner. Other processes are recognised once and not read again."""
+    def _count_processes(self) -> _Usage:
+        """Up to now. Other processes are recognised once and not read again."""
         roots = dict(self._roots)
         for record in read_records(self.registry):
             if record.label.startswith(CLIENT_LABEL):
-                roots[record.pid] = "clients"
+                roots[record.pid] = CLIENTS
         present = {int(name) for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208
         self._processes = {pid: process for pid, process in self._processes.items() if pid in present}
         parents: dict[int, int] = {}
         for pid in present:
             process = self._processes.get(pid)
-            if process is not None and process.owner is None and pid not in roots:
+            if process is not None and not process.owner and pid not in roots:
                 continue
             with contextlib.suppress(OSError, IndexError):
                 parents[pid], ticks, waited_ticks = _stat(pid)
-                self._processes[pid] = _Process(ticks, waited_ticks, None)
+                self._processes[pid] = _Process(ticks, waited_ticks, "")
         for pid in parents:
             self._processes[pid].owner = self._owner_of(pid, parents, roots)
-        totals: dict[Owner, int] = dict.fromkeys(OWNERS, 0)
+        usage = _Usage()
         for process in self._processes.values():
-            if process.owner is not None:
-                # Of Benchsite's own processes some wait for the clients and the servers, whose time is counted there.
-                waits = process.owner in ("servers", "clients")
-                totals[process.owner] += process.ticks + (process.waited_ticks if waits else 0)
-        return totals
+            # Of Benchsite's own processes some wait for the clients and the servers, whose time is counted there.
+            waits = process.owner not in ("", BENCHSITE, KERNEL)
+            usage.ticks[process.owner] += process.ticks + (process.waited_ticks if waits else 0)
+        for node in self._nodes:
+            pids = [pid for pid, process in self._processes.items() if process.owner == node]
+            usage.memory_bytes[node] = _memory_bytes(pids)
+        return usage
 
-    def _owner_of(self, pid: int, parents: Mapping[int, int], roots: Mapping[int, Owner]) -> Owner | None:
+    def _owner_of(self, pid: int, parents: Mapping[int, int], roots: Mapping[int, str]) -> str:
         """That of its nearest ancestor whose owner is known."""
         while pid not in roots:
             if pid == KERNEL_THREADS_PARENT:
-                return "kernel"
+                return KERNEL
             if pid not in parents:
                 known = self._processes.get(pid)
-                return known.owner if known else None
+                return known.owner if known else ""
             pid = parents[pid]
         return roots[pid]
 
 
-def _header(cores: int) -> str:
-    """The names of the columns; shares are fractions of the interval."""
-    owners = [f"{owner}_cores" for owner in OWNERS]
-    pressure = [f"{name}_pressure" for name in PRESSURE]
-    columns = [
-        *("at_s", "interval_s", *owners, "other_cores", "steal_cores", "io_wait_cores", "running", "load_average"),
-        *(*pressure, "memory_available_bytes", "disk_read_bytes_s", "disk_written_bytes_s", "disk_busy"),
-        *("network_received_bytes_s", "network_sent_bytes_s"),
-    ]
-    return ",".join([*columns, *(f"core{core}_busy" for core in range(cores))]) + "\n"
+def sampling_interval_s(duration_s: float | None) -> float:
+    """How far apart the rows of a run of that length are."""
+    return LONG_RUN_INTERVAL_S if (duration_s or 0) > LONG_RUN_S else INTERVAL_S
 
 
-def _parts_beside(service: int) -> dict[int, Owner]:
+def _parts_beside(service: int) -> dict[int, str]:
     """The service, and where a guardian holds it, everything that the guardian's owner has guarded."""
-    parts: dict[int, Owner] = {service: "benchsite"}
+    parts = {service: BENCHSITE}
     with contextlib.suppress(OSError, IndexError):
         own_guardian = _stat(service)[0]
         if _is_guardian(own_guardian):
@@ -201,7 +176,7 @@ def _parts_beside(service: int) -> dict[int, Owner]:
             for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
                 with contextlib.suppress(OSError, IndexError):
                     if _stat(int(name))[0] == owner and _is_guardian(int(name)):
-                        parts[int(name)] = "benchsite"
+                        parts[int(name)] = BENCHSITE
     return parts
 
 
@@ -217,53 +192,17 @@ def _stat(pid: int) -> tuple[int, int, int]:
     return int(fields[1]), int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
 
 
-def _count_cpu(counters: _Counters) -> None:
-    for line in Path("/proc/stat").read_text().splitlines():
-        name, *values = line.split()
-        if name == "procs_running":
-            counters.running = int(values[0])
-        elif name.startswith("cpu"):
-            # Guests are contained in user and nice.
-            user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, values[:8])
-            busy = user + nice + system + irq + soft_irq
-            if name == "cpu":
-                counters.user, counters.interrupts = user + nice + system, irq + soft_irq
-                counters.io_wait, counters.steal = io_wait, steal
-            else:
-                counters.cores.append((busy, busy + idle + io_wait + steal))
-
-
-def _pressure_us(resource: str) -> float:
-    """For how long some process has waited for the resource, so far; NaN where the kernel does not count it."""
-    try:
-        some = Path(f"/proc/pressure/{resource}").read_text().partition("\n")[0]
-    except OSError:
-        return float("nan")
-    return float(some.rpartition("total=")[2])
-
-
-def _available_memory() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def _disk() -> tuple[int, int, int]:
-    """Sectors read and written of all disks, and the milliseconds at work of the busiest; partitions are no disks."""
-    read = written = busy_ms = 0
-    for line in Path("/proc/diskstats").read_text().splitlines():
-        _, _, name, *values = line.split()
-        if Path(f"/sys/block/{name}/device").exists():
-            read, written = read + int(values[2]), written + int(values[6])
-            busy_ms = max(busy_ms, int(values[9]))
-    return read, written, busy_ms
-
-
-def _network() -> tuple[int, int]:
-    received = sent = 0
-    for line in Path("/proc/net/dev").read_text().splitlines()[2:]:
-        name, _, values = line.partition(":")
-        if name.strip() != "lo":
-            received, sent = received + int(values.split()[0]), sent + int(values.split()[8])
-    return received, sent
+def _memory_bytes(pids: Iterable[int]) -> float:
+    """Memory of these processes without the files that they map; memory that they share counts once."""
+    own = shared = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+        except OSError:
+            continue
+        sizes = {
+            line.partition(":")[0]: line.split()[1] for line in lines if line.startswith(("RssAnon:", "RssShmem:"))
+        }
+        own += int(sizes.get("RssAnon", 0)) * 1024
+        shared = max(shared, int(sizes.get("RssShmem", 0)) * 1024)
+    return float(own + shared)

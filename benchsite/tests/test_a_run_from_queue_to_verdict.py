@@ -22,7 +22,6 @@ from benchsite.tests.databases import database_url
 from benchsite.tests.live_site import GENERATORS, clients_of, servers_of
 from benchsite.tests.live_site import shared_site as site
 from runs import artifacts, lifecycle
-from runs.measures.host import KIND
 from runs.models import (
     ClientRun,
     Database,
@@ -36,7 +35,7 @@ from runs.models import (
     Series,
 )
 from runs.models.run import Phase, Reason, Stage, Status, Verdict
-from runs.recording.run_context import hosts_of
+from runs.recording.server_samples import counters_of, hosts_of, samples_of
 from runs.tests.factories import make_database, make_user
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
@@ -254,13 +253,19 @@ def test_tells_a_foreign_process_from_its_own(site, burner):
     measured = next(run for run in runs if run.phase == Phase.MEASURE)
 
     # Both generators and the server share one machine: it is sampled once, by the conductor, which knows the server.
-    samples = hosts_of(measured.spec, measured.artifacts.filter(kind=KIND))
+    samples = hosts_of(measured, samples_of(measured))
     assert [host.machine for host in samples] == [measured.spec["cluster"]["machines"][0]["name"]]
     host = samples[0]
     assert len(host) >= 3  # of 1 s warm-up, 3 s measured and 2 s tail
     for owner in ("servers_cores", "clients_cores", "benchsite_cores"):
         assert 0 < host.mean(owner) < host.cores
     assert host.mean("other_cores") > 0.1 * host.cores
+    # Its counters were read beside it, and both are summed up with the cut.
+    counters = counters_of(samples_of(measured))
+    assert len(counters) >= 3 and counters.mean("cache_hits_per_s") > 0
+    kept = measured.measurement_sets.get().server_use
+    assert kept["hit_ratio"] == 1.0
+    assert {use["resource"] for use in kept["uses"]} & {"CPU", "a core"}
     finding = Finding.objects.get(measurement_set__run=measured, check_id="V25")
     assert finding.severity == Finding.Severity.WARN  # Purpose demo never rejects for it.
     assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+\s% of the window", finding.measured)

@@ -1,7 +1,7 @@
 """A figure as SVG, drawn without a browser: for readers without JavaScript. Pure.
 
-It draws what plotly.js draws of bars, lines, points, straight lines and texts on one pair of axes; heat maps and what a
-pointer shows are left out.
+It draws what plotly.js draws of bars, lines, points, straight lines and texts, in panels one below the other on one
+axis across; heat maps and what a pointer shows are left out.
 """
 
 import math
@@ -77,7 +77,7 @@ class Axis:
             exponents = range(math.floor(low), math.ceil(high) + 1)
             marks = [math.log10(part * 10.0**exponent) for exponent in exponents for part in parts]
             return [(mark, formatting.short(10**mark)) for mark in marks if low <= mark <= high]
-        step = _step(high - low, self.is_date)
+        step = _step(high - low, self.is_date, self.layout.get("nticks", MAX_TICKS))
         marks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
         if self.is_date:
             return [(mark, datetime.fromtimestamp(mark, UTC).strftime("%d %b")) for mark in marks]
@@ -92,9 +92,9 @@ def _instant(text: str) -> float | None:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
-def _step(length: float, is_date: bool) -> float:
+def _step(length: float, is_date: bool, number: int) -> float:
     """A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days."""
-    rough = length / MAX_TICKS
+    rough = length / number
     unit = DAY_S if is_date else 10.0 ** math.floor(math.log10(rough))
     return next((part * unit for part in (1, 2, 5, 10, 20, 50, 100) if part * unit >= rough), rough)
 
@@ -110,7 +110,14 @@ def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
     if layout["yaxis"].get("ticktext"):
         left += 5 * max(len(text) for text in layout["yaxis"]["ticktext"])
     across = Axis(layout["xaxis"], [x for trace in traces for x in trace["x"]], left, WIDTH - margin["r"])
-    up = Axis(layout["yaxis"], [y for trace in traces for y in trace["y"]], bottom, top)
+    panels: dict[str, Axis] = {}
+    for name in (name for name in layout if name.startswith("yaxis")):
+        reference = name.replace("axis", "")
+        values = [y for trace in traces if trace.get("yaxis", "y") == reference for y in trace["y"]]
+        low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
+        panels[reference] = Axis(layout[name], values, low, high)
+    # Shapes and notes that speak of the paper span all panels.
+    up = panels["y"] if len(panels) == 1 else Axis(layout["yaxis"], [], bottom, top)
     font = layout["font"]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
@@ -118,10 +125,10 @@ def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
         f"<title>{escape(title)}</title>",
         f'<clipPath id="area"><rect x="{left}" y="{top}" width="{WIDTH - margin["r"] - left}" '
         f'height="{bottom - top}"/></clipPath>',
-        *_axes(across, up),
+        *(part for panel in panels.values() for part in _axes(across, panel, bottom)),
         '<g clip-path="url(#area)">',
         *(part for shape in layout.get("shapes", ()) for part in _shape(shape, across, up)),
-        *(part for trace in traces for part in _trace(trace, across, up)),
+        *(part for trace in traces for part in _trace(trace, across, panels[trace.get("yaxis", "y")])),
         "</g>",
         *(part for note in layout.get("annotations", ()) for part in _annotation(note, across, up, font)),
         *_legend(keys, left, height - legend_px + 6),
@@ -130,7 +137,8 @@ def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
     return "".join(parts)
 
 
-def _axes(across: Axis, up: Axis) -> Iterator[str]:
+def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
+    """Those of one panel; the axis across has its texts below the lowest one."""
     bottom, top, left, right = up.begin_px, up.end_px, across.begin_px, across.end_px
     for axis, is_across in ((across, True), (up, False)):
         colour, muted = axis.layout["gridcolor"], axis.layout["tickfont"]["color"]
@@ -139,11 +147,13 @@ def _axes(across: Axis, up: Axis) -> Iterator[str]:
             if axis.layout.get("showgrid", True):
                 yield _line(*((at, top, at, bottom) if is_across else (left, at, right, at)), colour)
             x, y, anchor = (at, bottom + 16, "middle") if is_across else (left - 6, at + 4, "end")
+            if is_across and bottom < lowest_px - 1:
+                continue
             yield _text(text, x, y, anchor, f' fill="{muted}"')
         line = axis.layout["linecolor"]
         yield _line(left, bottom, right, bottom, line) if is_across else _line(left, top, left, bottom, line)
         middle = (axis.begin_px + axis.end_px) / 2
-        if title := axis.layout.get("title", {}).get("text", ""):
+        if (title := axis.layout.get("title", {}).get("text", "")) and (not is_across or bottom > lowest_px - 1):
             x, y = (middle, bottom + 34) if is_across else (14.0, middle)
             turn = "" if is_across else f' transform="rotate(-90 14 {middle:.1f})"'
             yield _text(title, x, y, "middle", f' fill="{muted}"{turn}')

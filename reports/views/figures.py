@@ -29,12 +29,13 @@ from reports.queries import StoredSeries, chosen, curves, run_point, stored_seri
 from reports.queries.computed_cache import run_version, sweeps_version
 from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MAX_ROWS, Part
+from reports.queries.server_metrics import server_metrics
 from reports.selection import read
 from reports.views.conditional import unless_known
 from runs.models import Matrix, Run
 from runs.models.run import Phase
 
-SERIES = "figure-run-series"
+SERIES, SERVERS, COUNTERS = "figure-run-series", "figure-run-servers", "figure-run-counters"
 DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("text/csv", Table.as_csv),
@@ -148,6 +149,31 @@ def _series(request: HttpRequest, run: Run, form: str) -> Figure:
         events=events_of(run, stored.base_s, last_s) if series else (),
         band=band_of(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
     )
+
+
+@require_GET
+@team_required
+def run_servers(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """The machines that ran the servers of one run, over time."""
+    return _server_metrics(request, pk, form, SERVERS)
+
+
+@require_GET
+@team_required
+def run_counters(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """What the servers of one run counted themselves, over time."""
+    return _server_metrics(request, pk, form, COUNTERS)
+
+
+def _server_metrics(request: HttpRequest, pk: uuid.UUID, form: str, address: str) -> HttpResponseBase:
+    run = owned_or_404(Run.objects.all(), request, pk)
+
+    def made() -> HttpResponse:
+        stored = stored_series(run)
+        figure = server_metrics(run, stored.base_s, window_of(stored, run.target_ops_s), counters=address == COUNTERS)
+        return respond(request, figure, form, address, pk)
+
+    return unless_known(request, run_version(run.pk), made)
 
 
 @require_GET

@@ -53,6 +53,8 @@ class MeasurementSet(models.Model):
     throughput_wall_ops_s = models.FloatField(null=True, blank=True)  # all operations / from first start to last end
     overlap = models.FloatField(null=True, blank=True)  # common part of the clients' time over the whole of it
     clients = models.JSONField(default=list, blank=True)  # per client: number, throughput, runtime, start, operations
+    # What the servers and their machines did in the window: `runs.measures.server_use.summary`. Empty: not sampled.
+    server_use = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     reader_version = models.PositiveSmallIntegerField(default=1)
     algorithm_version = models.PositiveSmallIntegerField(default=1)
     created_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")

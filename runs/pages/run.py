@@ -12,13 +12,14 @@ from django.utils import timezone
 from runs.artifacts import open_artifact
 from runs.catalog import Durability
 from runs.failure_hints import remedy
-from runs.measures.host import KIND, OWN, HostSamples
+from runs.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
+from runs.measures.server_use import busiest_sentence, uses_of
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.pages.container import container_of
 from runs.pages.window import window_panel
 from runs.recording.intervals import INTERVALS
-from runs.recording.run_context import hosts_of
+from runs.recording.server_samples import hosts_of
 from runs.ycsb.redact import is_secret, redact
 
 LAST_LINES = 24
@@ -65,6 +66,7 @@ def run_page(run: Run) -> dict[str, object]:
         cut.findings.all() if cut else (), key=lambda f: (BAD_FIRST.index(Finding.Severity(f.severity)), f.check_id)
     )
     events = list(moments_of(run))
+    hosts = _hosts(run, cut, artifacts)
     overrides = [event for event in events if event.kind == "override"] if run.counts_although_rejected else []
     return {
         "cut": cut,
@@ -86,7 +88,8 @@ def run_page(run: Run) -> dict[str, object]:
         "override": overrides[-1] if overrides else None,
         "remedy": remedy(run.reason),
         "clients": clients_of(run, cut),
-        "hosts": _hosts(run, cut, artifacts),
+        "hosts": [_host_use(host) for host in hosts],
+        "servers": _servers(run, hosts, artifacts),
         "readback": _readback(run.evidence),
         "durability": _durability(run),
         "container": container_of(run.evidence),
@@ -135,28 +138,47 @@ def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     return clients
 
 
-def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> tuple[dict[str, object], ...]:
+def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> list[HostSamples]:
+    """What was sampled of the run's machines within its window."""
     if cut is None or cut.window_from is None or cut.window_to is None:
-        return ()
+        return []
     try:
-        hosts = hosts_of(run.spec, [artifact for artifact in artifacts if artifact.kind == KIND])
+        hosts = hosts_of(run, artifacts)
     except OSError:
-        return ()  # The list of artifacts names the files.
+        return []  # The list of artifacts names the files.
     begin_s, end_s = cut.window_from.timestamp(), cut.window_to.timestamp()
-    return tuple(_host_use(host) for host in (host.within(begin_s, end_s) for host in hosts) if len(host))
+    return [host for host in (host.within(begin_s, end_s) for host in hosts) if len(host)]
+
+
+def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifact]) -> dict[str, object]:
+    """What the page says of the servers' machines: the busiest resource, and what was not sampled."""
+    sampled = {host.machine for host in hosts}
+    nodes = dict.fromkeys(machine["name"] for machine in run.spec["cluster"]["machines"])
+    return {
+        "busiest": busiest_sentence(uses_of(hosts)),
+        "missing": [name for name in nodes if name not in sampled],
+        "has_counters": any(artifact.kind == COUNTERS_KIND for artifact in artifacts),
+    }
 
 
 def _host_use(host: HostSamples) -> dict[str, object]:
     """What one machine did within the window, on average; CPU in cores."""
     columns = host.columns
+    busy = (*OWN, FOREIGN[0]) if host.is_attributed else tuple(f"core{core}_busy" for core in range(host.cores))
     return {
         "machine": host.machine,
         "cores": host.cores,
         # In all, then by HOST_COLUMNS.
-        "cpu": [host.mean(*names) for names in (HOST_COLUMNS[:-2], *((name,) for name in HOST_COLUMNS))],
-        "other_cores": [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))],
+        "cpu": [
+            host.mean(*busy) if busy else None,
+            *(host.mean(name) if name in columns else None for name in HOST_COLUMNS),
+        ],
+        "other_cores": [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))]
+        if host.is_attributed
+        else (),
         # The share of the time that some process waited for a core.
         "cpu_pressure": host.mean("cpu_pressure") if "cpu_pressure" in columns else None,
+        "disk_busy": host.mean("disk_busy") if "disk_busy" in columns else None,
         "memory_available_bytes": (
             float(columns["memory_available_bytes"].min()) if "memory_available_bytes" in columns else None
         ),

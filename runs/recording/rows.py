@@ -12,6 +12,7 @@ import numpy as np
 from benchsite.teams.models import User
 from runs.measures.upper_bounds import upper_bounds
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
+from runs.recording.server_samples import server_use_of
 from runs.validity import CheckResult
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
@@ -39,10 +40,15 @@ def write_set(
     current: bool = True,
     note: str = "",
 ) -> MeasurementSet:
-    """Store one measurement set with its operations and findings; as the current one it takes the place of another."""
+    """Store one measurement set with its operations and findings; as the current one it takes the place of another.
+
+    Raises OSError where the samples of the run's servers cannot be read.
+    """
     if current:
         run.measurement_sets.filter(is_current=True).update(is_current=False)
     kept = set_row(run, number, merged, created_by=created_by, current=current, note=note)
+    if merged.window is not None:
+        kept.server_use = server_use_of(run, merged.window.from_s, merged.window.to_s)
     kept.save(force_insert=True)
     Measurement.objects.bulk_create(measurement_rows(kept, merged))
     Finding.objects.bulk_create(finding_rows(kept, findings))

@@ -1,16 +1,16 @@
 """What is known of a scheduled run beside its clients' output: its machines, its clocks, and other runs of its kind."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from django.db.models import Count, QuerySet
 
 from runs import artifacts
-from runs.measures.host import KIND, HostSamples, parse_host_samples
-from runs.models import Artifact, ClientRun, Measurement, Run
+from runs.models import ClientRun, Measurement, Run
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status, Verdict
+from runs.recording.server_samples import hosts_of, samples_of
 from runs.spec import RunSpec
 from runs.validity import CheckResult, ClientProbe, Profile, Surroundings, facts_of, judge_run
 from runs.validity.spec_facts import cluster_facts, shared_machine
@@ -49,7 +49,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         durability=spec["mode"]["record"],
         mode_stated=bool(run.evidence.get("mode_stated")),
         made_elsewhere=run.source == Run.Source.BY_HAND,
-        hosts=hosts_of(spec, run.artifacts.filter(kind=KIND).select_related("client_run__load_generator__machine")),
+        hosts=hosts_of(run, samples_of(run)),
     )
 
 
@@ -90,23 +90,6 @@ def _divided_cpus(run: Run) -> tuple[int, int] | None:
     """How many CPUs of one machine servers and clients had each; None where they were not divided."""
     cpus = run.evidence.get("cpus")
     return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
-
-
-def hosts_of(spec: RunSpec, samples: Iterable[Artifact]) -> tuple[HostSamples, ...]:
-    """What was sampled of the run's machines: by the conductor of the server's, by one client of each other.
-
-    `samples` are the run's artifacts of that kind, with their clients' machines. Raises OSError.
-    """
-    nodes = [machine["name"] for machine in spec["cluster"]["machines"]]
-    generators = {generator["machine"]["name"] for generator in spec["generators"]}
-    hosts = []
-    for artifact in samples:
-        client = artifact.client_run
-        machine = client.load_generator.machine.name if client and client.load_generator else next(iter(nodes), "")
-        owners = [("servers_cores", machine in nodes), ("clients_cores", machine in generators)]
-        text = artifacts.open_artifact(artifact).decode("utf-8", errors="replace")
-        hosts.append(parse_host_samples(text, machine, tuple(owner for owner, is_there in owners if is_there)))
-    return tuple(host for host in hosts if host is not None)
 
 
 def summary_of(client: ClientRun) -> Summary | None:

@@ -226,6 +226,21 @@ def test_shows_what_the_machines_did_in_the_window(client_in, sweep, artifact_fo
         assert f'<td class="num">{value}</td>' in panel
 
 
+def test_names_the_busiest_resource_of_the_servers(client_in, sweep, artifact_folder):
+    run = make_run(sweep, clients=0)
+    assert "The servers' machines were not sampled" in text_of(client_in.get(url(run))).replace("&#x27;", "'")
+    number = queries_of(client_in, url(run))
+    begin_s = run.measurement_sets.get().window_from.timestamp()
+    rows = [f"{begin_s + i + 1:.3f},1,0.25,0.5" for i in range(10)]
+    for kind, names in (("host", "core0_busy,disk_busy"), ("counters", "cache_hits_per_s,cache_misses_per_s")):
+        artifacts.store(run, kind, f"{kind}.csv", "\n".join([f"at_s,interval_s,{names}", *rows]).encode())
+    page = text_of(client_in.get(url(run))).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    machine = run.spec["cluster"]["machines"][0]["name"]
+    assert f"Busiest: disk of {machine}, 50 % utilised; CPU 25 %." in page
+    assert f"/figures/runs/{run.pk}/servers/" in page and f"/figures/runs/{run.pk}/counters/" in page
+    assert queries_of(client_in, url(run)) == number
+
+
 def test_return_codes_stand_with_their_share(client_in, sweep):
     run = make_run(sweep, measurements=[measurement("READ", 1.0, returns={"OK": 75, "NOT_FOUND": 25})])
     page = text_of(client_in.get(url(run)))

@@ -229,7 +229,7 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: above {interference_reject} of the cores on average
     Not assessed without: samples of every load generator, in which its servers and clients are seen
     """
-    hosts = [host for host in facts.hosts if len(host) and not _unseen(host)]
+    hosts = [host for host in facts.hosts if len(host) and host.is_attributed and not _unseen(host)]
     unknown = _not_sampled(facts)
     if not hosts:
         return not_assessed(unknown)
@@ -262,7 +262,7 @@ def _unseen(host: HostSamples) -> list[str]:
 
 def _not_sampled(facts: RunFacts) -> str:
     """Of which machine nothing is known, as a sentence; empty where every one was sampled."""
-    hosts = [host for host in facts.hosts if len(host)]
+    hosts = [host for host in facts.hosts if len(host) and host.is_attributed]
     for host in hosts:
         if unseen := _unseen(host):
             return (

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from workers.node_probe import file_system
+
 WRITES = 200
 BLOCK = os.urandom(4096)  # 4 KiB; random, so that no file system compresses it away
 # Below this, a flush does not wait for a medium: memory, a cache that promises too much, or a virtual disk like one.
@@ -57,7 +59,7 @@ def probe_disk(folder: Path, writes: int = WRITES) -> DiskProbe:
         path.unlink(missing_ok=True)
     times_us.sort()
     return DiskProbe(
-        file_system=file_system_of(folder),
+        file_system=file_system(str(folder))[1],
         flush=name,
         writes=writes,
         median_us=round(statistics.median(times_us), 1),
@@ -77,24 +79,6 @@ def flush_call() -> tuple[str, Callable[[int], object]]:
         full = getattr(fcntl, "F_FULLFSYNC", 51)
         return "F_FULLFSYNC", lambda descriptor: fcntl.fcntl(descriptor, full)
     return "fsync", os.fsync
-
-
-def file_system_of(folder: Path) -> str:
-    """The type of the file system that holds `folder`; empty where the system does not say."""
-    try:
-        mounts = Path("/proc/self/mounts").read_text("utf-8", "surrogateescape")
-    except OSError:
-        return ""
-    real = folder.resolve()
-    best, found = -1, ""
-    for line in mounts.splitlines():
-        _, place, kind, *_ = line.split(" ")
-        # Blanks in a mount point are written as octal escapes.
-        mounted = Path(place.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\"))
-        # Of two mounts on the same point the later one covers the earlier.
-        if (real == mounted or mounted in real.parents) and len(mounted.parts) >= best:
-            best, found = len(mounted.parts), kind
-    return found
 
 
 def _timed_write_us(descriptor: int, flush: Callable[[int], object]) -> float:

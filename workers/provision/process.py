@@ -272,7 +272,12 @@ class ProcessProvisioner:
             version=version,
             folder=str(self.folder),
             settings=rendered.settings,
-            process={"pid": guarded.pid, "started": guarded.started, "token": guarded.token},
+            process={
+                "pid": guarded.pid,
+                "pids": [guarded.pid, *(node.pid for node in self._others)],
+                "started": guarded.started,
+                "token": guarded.token,
+            },
             files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
             nodes=nodes,

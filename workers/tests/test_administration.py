@@ -1,5 +1,7 @@
 """Counting and deleting the records with certain keys, and nothing else."""
 
+import time
+
 import psycopg
 import pytest
 import redis
@@ -109,3 +111,42 @@ def test_postgresql_administration_encrypts_where_clients_must(servers):
     demanding = administration_for(server.wanted.system, {**properties, "postgresql.ssl": "require"})
     with pytest.raises(AdministrationError, match="does not support SSL"):
         demanding.ping()
+
+
+@pytest.mark.parametrize(
+    ("system", "mode", "growing", "momentary"),
+    [
+        ("redis", "everysec", {"cache_hits", "cache_misses", "commands"}, {"memory_used_bytes", "log_syncs_pending"}),
+        ("postgresql", "on", {"cache_hits", "transactions", "log_bytes", "log_writes", "log_syncs"}, set()),
+    ],
+    ids=["redis", "postgresql"],
+)
+def test_counters_grow_with_the_work_of_the_server(servers, system, mode, growing, momentary):
+    server = servers(system, mode).start()
+    with server.administration.open_counters() as read:
+        before = read()
+        if system == "redis":
+            with redis_client(server) as client:
+                client.set("user0", "x")
+                client.get("user0")
+                client.get("user1")
+        else:
+            with postgresql_session(server) as session:
+                session.execute("CREATE TABLE usertable AS SELECT generate_series(1, 1000) AS n")
+                session.execute("SELECT count(*) FROM usertable").fetchone()
+        # PostgreSQL's backends report what they did when they end.
+        end = time.monotonic() + 20
+        while not growing <= (grown := {n for n, count in read().counts.items() if count > before.counts[n]}):
+            assert time.monotonic() < end, growing - grown
+            time.sleep(0.1)
+        assert momentary <= set(read().values)
+
+
+def test_counters_of_a_server_that_went_away_are_an_error(servers):
+    provisioner = servers("redis", "off")
+    administration = provisioner.start().administration
+    with administration.open_counters() as read:
+        read()
+        provisioner.stop(planned=False)
+        with pytest.raises(AdministrationError, match="Redis at 127"):
+            read()

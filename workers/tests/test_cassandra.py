@@ -91,6 +91,18 @@ def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Se
     assert server.administration.size(TABLE) == 990
 
 
+def test_counts_what_the_nodes_do(server: Server):
+    with server.administration.open_counters() as read:
+        before = read()
+        server.administration.create_table("counted", FIELDS, "{}")
+        server.administration.size("counted")
+        after = read()
+    assert after.counts["reads"] > before.counts["reads"]
+    assert {"writes", "flushes", "compactions", "key_cache_hits", "key_cache_misses"} <= set(after.counts)
+    assert {"compactions_pending", "flushes_pending"} <= set(after.values)
+    assert "cache_hits" not in after.counts  # the chunk cache is off unless file_cache_enabled is set
+
+
 def test_client_reports_unreachable_replicas_and_missing_tables(manifest: Manifest, server: Server, tmp_path: Path):
     properties = {"operationcount": "20", "dataintegrity": "false", "table": "nowhere"}
     ended = run_client(manifest, server, tmp_path / "nowhere", "-t", **properties)

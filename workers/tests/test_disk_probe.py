@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from workers.node_probe import file_system
 from workers.provision import probe_disk
-from workers.provision.disk import HARDLY_WAITS, DiskProbe, file_system_of, flush_call
+from workers.provision.disk import HARDLY_WAITS, DiskProbe, flush_call
 
 
 def probe(**changes) -> DiskProbe:
@@ -20,7 +21,7 @@ def test_it_probes_a_real_folder(tmp_path):
     assert disk.writes == 200
     assert 0 < disk.median_us <= disk.p99_us <= disk.most_us
     assert list(tmp_path.iterdir()) == []
-    assert disk.as_dict()["file_system"] == file_system_of(tmp_path)
+    assert disk.as_dict()["file_system"] == file_system(str(tmp_path))[1]
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="This system has no /dev/shm.")

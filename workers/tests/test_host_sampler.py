@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
-from runs.measures.host import parse_host_samples
-from workers import host_sampler
+from runs.measures.host import HostSamples, read_columns
+from workers import host_sampler, node_probe
 from workers.guarded_process import start_guarded
 from workers.host_sampler import HostSampler
 
@@ -51,8 +52,8 @@ def sampled(sampler, until, patience_s=30):
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
         sampler.tick()
-        samples = parse_host_samples(sampler.text, "here", ())
-        if samples is not None and until(samples):
+        columns = read_columns(sampler.text)
+        if columns is not None and until(samples := HostSamples(machine="here", columns=columns)):
             return samples
         time.sleep(0.05)
     raise AssertionError(f"not sampled: {sampler.text}")
@@ -67,6 +68,18 @@ def test_counts_short_children_of_a_server(tmp_path, start):
     sampler = HostSampler(service=os.getpid(), registry=tmp_path, servers=[server.pid])
     samples = sampled(sampler, lambda samples: cpu_s(samples, "servers_cores") > 0.2)
     assert cpu_s(samples, "clients_cores") == 0
+
+
+def test_tells_the_servers_of_several_nodes_apart(tmp_path, start):
+    servers = [start(BURN), start(WAIT)]
+    sampler = HostSampler(service=os.getpid(), registry=tmp_path, servers=[server.pid for server in servers])
+    samples = sampled(sampler, lambda samples: cpu_s(samples, "node1_cores") > 0.2)
+    assert cpu_s(samples, "node2_cores") < 0.2
+    assert cpu_s(samples, "servers_cores") == pytest.approx(cpu_s(samples, "node1_cores"), abs=0.2)
+    resident = psutil.Process(servers[1].pid).memory_info().rss
+    assert 0 < samples.columns["node2_memory_bytes"][-1] <= resident
+    for name in ("context_switches_s", "interrupts_s", "disk_busy", "network_sent_bytes_s", "swap_used_bytes"):
+        assert (samples.columns[name] >= 0).all()
 
 
 def test_finds_clients_by_their_records(tmp_path):
@@ -108,6 +121,16 @@ def test_parts_add_up_to_the_busy_cores(tmp_path, start):
     assert (samples.columns["memory_available_bytes"] > 0).all()
 
 
+def test_the_busiest_disk_is_that_of_the_interval():
+    """A disk that was busy long ago counts for nothing."""
+    before, now = node_probe.Counters(), node_probe.Counters()
+    before.disks = {"sda": (0, 0, 0, 0, 900_000), "sdb": (0, 0, 0, 0, 10)}
+    now.disks = {"sda": (0, 0, 0, 0, 900_000), "sdb": (4, 8, 2, 2048, 510)}
+    now.at = before.at + 1
+    values = node_probe.machine_values(before, now)
+    assert (values["disk_busy"], values["disk_written_bytes_s"], values["disk_reads_s"]) == (0.5, 2**20, 4)
+
+
 def test_samples_long_runs_less_often(tmp_path):
     sampler = HostSampler(service=os.getpid(), registry=tmp_path, duration_s=7200)
     assert sampler.interval_s == host_sampler.LONG_RUN_INTERVAL_S
@@ -120,4 +143,4 @@ def test_ignores_damaged_records(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "at_s,interval_s\n", "a,b\n1,2\n", "at_s,interval_s\n1,x\n", "at_s\n1,2\n3\n"])
 def test_refuses_files_that_hold_no_samples(text):
-    assert parse_host_samples(text, "here", ()) is None
+    assert read_columns(text) is None

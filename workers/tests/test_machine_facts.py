@@ -2,10 +2,14 @@
 
 import json
 import os
-from types import SimpleNamespace
+import resource
+import shutil
+from pathlib import Path
 
 import psutil
+import pytest
 
+from workers import node_probe
 from workers.facts import machine_facts
 
 
@@ -18,22 +22,35 @@ def test_it_observes_this_machine(tmp_path):
     json.dumps(facts)
 
 
-def test_it_reads_what_the_checks_of_the_environment_ask(monkeypatch):
-    stats = {"lo": 0, "eth0": 1000, "eth1": 10_000, "veth": 65_535}
-    monkeypatch.setattr(
-        psutil, "net_if_stats", lambda: {name: SimpleNamespace(isup=True, speed=speed) for name, speed in stats.items()}
-    )
-    monkeypatch.setattr("workers.facts._read", lambda path: "always [madvise] never")
-    facts = machine_facts()
-    assert facts["nic_bits_per_s"]["value"] == 10_000_000_000
-    assert facts["transparent_huge_pages"]["value"] == "madvise"
+@pytest.fixture
+def files(monkeypatch):
+    """The files of a Linux machine, by path; others are empty."""
+    contents = {}
+    monkeypatch.setattr(node_probe, "_read", lambda path: contents.get(path, ""))
+    monkeypatch.setattr(node_probe, "_names", lambda folder: ["lo", "eth0", "eth1", "bond0", "veth"])
+    monkeypatch.setattr("os.path.exists", lambda path: path.endswith(("eth0/device", "eth1/device", "bond0/device")))
+    return contents
 
 
-def test_it_leaves_out_what_nobody_says(monkeypatch):
-    monkeypatch.setattr("workers.facts.cpu_model", lambda: "")
-    monkeypatch.setattr("workers.facts.virtualised", lambda: None)
-    monkeypatch.setattr("workers.facts._read", lambda path: "")
-    monkeypatch.setattr(psutil, "net_if_stats", dict)
-    assert not {"cpu_model", "virtualised", "disk_free_bytes", "nic_bits_per_s", "transparent_huge_pages"} & set(
-        machine_facts()
-    )
+def test_it_reads_what_the_checks_of_the_environment_ask(files):
+    files["/sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never"
+    speeds = {"lo": 0, "eth0": 1000, "eth1": 100_000, "bond0": 65_535, "veth": 200_000}
+    files |= {f"/sys/class/net/{name}/speed": str(speed) for name, speed in speeds.items()}
+    facts = {name: fact["value"] for name, fact in machine_facts().items()}
+    assert facts["nic_bits_per_s"] == 100_000_000_000
+    assert facts["nic"] == "bond0, eth0 1000 Mbit/s, eth1 100000 Mbit/s"
+    assert facts["transparent_huge_pages"] == "madvise"
+
+
+def test_it_leaves_out_what_nobody_says(files):
+    unknown = {"cpu_model", "virtualised", "disk_free_bytes", "nic_bits_per_s", "transparent_huge_pages", "swappiness"}
+    assert not unknown & set(machine_facts())
+
+
+def test_it_reads_the_settings_of_a_data_folders_disk(tmp_path):
+    """Of whatever disk the tests run on: names and sizes agree with the operating system's."""
+    facts = {name: fact["value"] for name, fact in machine_facts(tmp_path).items()}
+    assert facts["disk_total_bytes"] == shutil.disk_usage(tmp_path).total
+    assert facts["open_files_limit"].split(" / ")[0] == str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    assert facts["ntp_synchronised"] in ("yes", "no")
+    assert facts["swappiness"] == int(Path("/proc/sys/vm/swappiness").read_text())

@@ -47,6 +47,17 @@ def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Se
     assert server.administration.size(TABLE) == 990
 
 
+def test_counts_what_the_server_does(server: Server):
+    with server.administration.open_counters() as read:
+        before = read()
+        assert server.administration.create_table("counted", FIELDS, "{}")
+        after = read()
+    for name in ("cache_hits", "log_bytes", "log_writes", "data_syncs", "statements"):
+        assert after.counts[name] > before.counts[name], name
+    assert after.counts["cache_misses"] >= before.counts["cache_misses"] >= 0
+    assert after.values["checkpoint_age_bytes"] > 0
+
+
 def test_data_survives_planned_stop_and_kill(manifest: Manifest, servers: Servers, tmp_path: Path):
     provisioner = servers("mariadb", "flush-1")
     server = provisioner.start()

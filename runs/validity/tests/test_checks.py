@@ -53,14 +53,15 @@ def client(number: int, **changes: Any) -> ClientFacts:
     return replace(good, **changes)
 
 
-def host(machine: str, other: Any = 0.05, **changes: Any) -> HostSamples:
-    """A load generator of four cores, 300 s; `other` is the CPU of other processes, in cores, for each second."""
+def host(machine: str, other: Any = 0.05, cores: int = 4, **changes: Any) -> HostSamples:
+    """A load generator, 300 s; `other` is the CPU of other processes, in cores, for each second."""
     seconds = np.ones(300)
     columns: dict[str, Any] = {"at_s": 1001.0 + np.arange(300), "interval_s": seconds, "clients_cores": 1.2 * seconds}
     columns |= dict.fromkeys(("servers_cores", "benchsite_cores", "kernel_cores", "steal_cores"), 0.0 * seconds)
     columns["other_cores"] = seconds * other
     columns |= {name: seconds * value for name, value in changes.items()}
-    return HostSamples(machine, 4, ("clients_cores",), columns)
+    columns |= {f"core{core}_busy": 0.3 * seconds for core in range(cores)}
+    return HostSamples(machine=machine, owners=("clients_cores",), columns=columns)
 
 
 def over_time(warmup_s: int = 5, **changes: Any) -> OverTime:

@@ -1,9 +1,10 @@
 """V25: what other processes of the machines used while a run was measured."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from runs.measures.host import HostSamples
 from runs.validity import profile
 from runs.validity.tests.test_checks import both, facts, host, result, severity
 
@@ -31,8 +32,7 @@ def test_judges_other_processes_by_cores_and_time(other, expected):
 
 
 def test_names_cores_time_and_machine():
-    two = HostSamples("lab", 2, ("clients_cores",), host("lab", for_part(0.8, 0.4)).columns)
-    finding = result("V25", facts(clients=both(machine="lab"), hosts=(two,)))
+    finding = result("V25", facts(clients=both(machine="lab"), hosts=(host("lab", for_part(0.8, 0.4), cores=2),)))
     assert (
         finding.message
         == "On lab other processes used 0.8 of 2 cores during 40\N{NARROW NO-BREAK SPACE}% of the window."
@@ -62,7 +62,7 @@ def test_needs_samples_of_every_load_generator():
 
 def test_needs_to_see_servers_and_clients():
     """A server that the sampler does not see would count as another process."""
-    unseen = HostSamples("machine 0", 4, ("servers_cores", "clients_cores"), host("", 2.0).columns)
+    unseen = replace(host("machine 0", 2.0), owners=("servers_cores", "clients_cores"))
     finding = result("V25", facts(hosts=(unseen, host("machine 1"))))
     assert finding.severity == "not_assessed"
     assert "did not see the servers" in finding.message

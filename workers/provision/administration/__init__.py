@@ -5,7 +5,13 @@ whose binding brings a program for it.
 from collections.abc import Mapping
 
 from runs.catalog import System
-from workers.provision.administration.base import Address, Administration, AdministrationError, MarkerNameTaken
+from workers.provision.administration.base import (
+    Address,
+    Administration,
+    AdministrationError,
+    Counters,
+    MarkerNameTaken,
+)
 from workers.provision.administration.java import JavaAdministration
 from workers.provision.administration.postgresql import PostgresqlAdministration
 from workers.provision.administration.redis import RedisAdministration
@@ -14,6 +20,7 @@ __all__ = [
     "Address",
     "Administration",
     "AdministrationError",
+    "Counters",
     "JavaAdministration",
     "MarkerNameTaken",
     "PostgresqlAdministration",

@@ -1,8 +1,11 @@
 """What Benchsite asks of every server under test beside the load itself. No Django."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Protocol
+
+COUNTERS_TIMEOUT_S = 5.0
 
 
 class AdministrationError(Exception):
@@ -28,8 +31,16 @@ class Address:
         return f"Address({self.user}@{self.host}:{self.port}/{self.database})"
 
 
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the servers of a cluster say of themselves, all nodes together; docs/adding-a-system.md lists the names."""
+
+    counts: Mapping[str, float] = field(default_factory=dict)  # since the servers' start
+    values: Mapping[str, float] = field(default_factory=dict)  # at this moment
+
+
 class Administration(Protocol):
-    """One server under test. Nothing is asked of it between calls, so it is alone with the load while a run measures.
+    """One server under test. While a run measures it is asked for its counters alone, once a second.
 
     Every method but `close` raises AdministrationError.
     """
@@ -58,6 +69,11 @@ class Administration(Protocol):
 
     def topology(self) -> dict[str, str]:
         """What else must be the same before and after a run, such as versions, nodes and replication."""
+
+    def open_counters(self) -> AbstractContextManager[Callable[[], Counters]]:
+        """Within, each call of the function reads the counters, over one connection that stays open. It raises
+        AdministrationError, also where the server takes longer than COUNTERS_TIMEOUT_S.
+        """
 
     # --- the data set: what `workers.provision.ownership` needs to know and to do
 

@@ -8,7 +8,7 @@ import json
 import select
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -16,13 +16,19 @@ from django.conf import settings
 from benchsite.formatting import duration
 from runs.catalog import System
 from workers.manifests import ManifestError, java_executable, verify
-from workers.provision.administration.base import Address, AdministrationError, MarkerNameTaken
+from workers.provision.administration.base import (
+    COUNTERS_TIMEOUT_S,
+    Address,
+    AdministrationError,
+    Counters,
+    MarkerNameTaken,
+)
 
 HEAP = "-Xmx128m"
 END_TIMEOUT_S = 5.0
 # Counting and deleting a whole data set takes minutes; a program that takes longer hangs.
 ANSWER_TIMEOUT_S = 1800.0
-PING_TIMEOUT_S = 60.0
+TIMEOUTS_S = {"ping": 60.0, "counters": COUNTERS_TIMEOUT_S}
 
 
 class AdminProgram:
@@ -46,7 +52,7 @@ class AdminProgram:
 
     def answer(self, call: Mapping[str, object]) -> Any:
         """The answer's JSON object. Raises OSError where the program ended or hangs, ValueError where it is no JSON."""
-        timeout_s = PING_TIMEOUT_S if call["call"] == "ping" else ANSWER_TIMEOUT_S
+        timeout_s = TIMEOUTS_S.get(str(call["call"]), ANSWER_TIMEOUT_S)
         with self._lock:
             self._write(call)
             assert self._popen.stdout is not None
@@ -113,6 +119,11 @@ class JavaAdministration:
 
     def topology(self) -> dict[str, str]:
         return dict(self._call("topology"))
+
+    @contextlib.contextmanager
+    def open_counters(self) -> Iterator[Callable[[], Counters]]:
+        """The program of the cluster in use reads them, over the connection that it has."""
+        yield lambda: Counters(**self._call("counters"))
 
     def content(self, table: str) -> str:
         return str(self._call("content", table=table))

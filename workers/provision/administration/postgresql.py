@@ -1,13 +1,13 @@
 """PostgreSQL: settings as a client's session sees them, one table per data set, its marker in the table's comment."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from workers.provision.administration.base import Address, AdministrationError
+from workers.provision.administration.base import COUNTERS_TIMEOUT_S, Address, AdministrationError, Counters
 
 ANSWER_TIMEOUT_S = 10
 PING_TIMEOUT_S = 2  # libpq waits no shorter
@@ -20,6 +20,8 @@ MARKER_LINE = "Benchsite data set: "
 EARLIER_COMMENT = "A data set of Benchsite; it is dropped and loaded again without asking."
 EARLIER_MARKER = '{"created": true}'
 MAINTENANCE_DATABASE = "postgres"
+# Of the counters those that are values of the moment.
+MOMENTARY = frozenset({"replication_lag_bytes", "replication_lag_s"})
 Session = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -67,6 +69,26 @@ class PostgresqlAdministration:
 
     def replicas(self) -> int:
         return self._number(sql.SQL("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"))
+
+    @contextlib.contextmanager
+    def open_counters(self) -> Iterator[Callable[[], Counters]]:
+        with self._session(timeout_s=int(COUNTERS_TIMEOUT_S)) as session:
+            query = counters_query(session.info.server_version)
+            yield lambda: self._read_counters(session, query)
+
+    def _read_counters(self, session: "Session", query: str) -> Counters:
+        with self._told():
+            cursor = session.execute(query)
+            row = cursor.fetchone() or ()
+        known = {
+            column.name: float(value)
+            for column, value in zip(cursor.description or (), row, strict=True)
+            if value is not None
+        }
+        return Counters(
+            {name: value for name, value in known.items() if name not in MOMENTARY},
+            {name: value for name, value in known.items() if name in MOMENTARY},
+        )
 
     def content(self, table: str) -> str:
         with self._session() as session:
@@ -165,8 +187,9 @@ class PostgresqlAdministration:
 
     @contextlib.contextmanager
     def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
-        try:
-            with psycopg.connect(
+        with (
+            self._told(database),
+            psycopg.connect(
                 host=self.address.host,
                 port=self.address.port,
                 user=self.address.user,
@@ -177,8 +200,15 @@ class PostgresqlAdministration:
                 sslmode=self.address.ssl if self.address.ssl in SSL_DEMANDED else "prefer",
                 options="" if timeout_s is None else f"-c statement_timeout={timeout_s * 1000}",
                 autocommit=True,
-            ) as session:
-                yield session
+            ) as session,
+        ):
+            yield session
+
+    @contextlib.contextmanager
+    def _told(self, database: str | None = None) -> Iterator[None]:
+        """Turns what psycopg raises into AdministrationError."""
+        try:
+            yield
         except psycopg.Error as error:
             where = f"{self.address.host}:{self.address.port}"
             if database is None and isinstance(error, psycopg.OperationalError) and self._lacks_database():
@@ -188,6 +218,43 @@ class PostgresqlAdministration:
                     f"CREATE DATABASE {name} OWNER {user}; or name another one by postgresql.database."
                 ) from error
             raise AdministrationError(f"PostgreSQL at {where}: {str(error).strip() or type(error).__name__}") from error
+
+
+def counters_query(version: int) -> str:
+    """One row with the counters that a server of this version keeps (150004 is 15.4), by their names as columns."""
+    columns = {
+        "pg_stat_database WHERE datname = current_database()": {
+            "cache_hits": "blks_hit", "cache_misses": "blks_read", "transactions": "xact_commit",
+            "rollbacks": "xact_rollback", "temporary_files_bytes": "temp_bytes",
+        },
+    }  # fmt: skip
+    if version >= 140000:
+        wal = {"log_bytes": "wal_bytes", "log_records": "wal_records", "log_full_pages": "wal_fpi"}
+        columns["pg_stat_wal"] = (
+            wal if version >= 180000 else {**wal, "log_writes": "wal_write", "log_syncs": "wal_sync"}
+        )
+    if version >= 160000:
+        sums = {"block_reads": "sum(reads)", "block_writes": "sum(writes)", "block_evictions": "sum(evictions)"}
+        columns["pg_stat_io WHERE object = 'relation'"] = sums
+    if version >= 180000:
+        columns["pg_stat_io WHERE object = 'wal'"] = {"log_writes": "sum(writes)", "log_syncs": "sum(fsyncs)"}
+    if version >= 170000:
+        columns["pg_stat_checkpointer"] = {
+            "checkpoints": "num_timed + num_requested", "checkpoint_blocks": "buffers_written",
+        }  # fmt: skip
+    else:
+        columns["pg_stat_bgwriter"] = {
+            "checkpoints": "checkpoints_timed + checkpoints_req", "checkpoint_blocks": "buffers_checkpoint",
+        }  # fmt: skip
+    lag = "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_current_wal_lsn() END, min(replay_lsn))"
+    columns["pg_stat_replication"] = {
+        "replication_lag_bytes": lag, "replication_lag_s": "extract(epoch FROM max(replay_lag))",
+    }  # fmt: skip
+    parts = []
+    for number, (view, named) in enumerate(columns.items()):
+        expressions = ", ".join(f"{expression} AS {name}" for name, expression in named.items())
+        parts.append(f"(SELECT {expressions} FROM {view}) AS part{number}")
+    return f"SELECT * FROM {' CROSS JOIN '.join(parts)}"
 
 
 def _named(query: str, *names: str) -> sql.Composed:

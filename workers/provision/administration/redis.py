@@ -2,20 +2,45 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from workers.provision.administration.base import Address, AdministrationError, MarkerNameTaken
+from workers.provision.administration.base import (
+    COUNTERS_TIMEOUT_S,
+    Address,
+    AdministrationError,
+    Counters,
+    MarkerNameTaken,
+)
 
 ANSWER_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 2.0
 # Writing the snapshot of a planned stop takes long when there is much in it.
 LONG_TIMEOUT_S = 600.0
 MARKER_KEY = "benchsite:data-set"
+REPLICA = re.compile(r"slave\d+")
+# What INFO calls the counters. Reads of keys that are there are hits, of keys that are not (any more) misses.
+COUNTS = {
+    "cache_hits": "keyspace_hits",
+    "cache_misses": "keyspace_misses",
+    "evictions": "evicted_keys",
+    "commands": "total_commands_processed",
+    "network_received_bytes": "total_net_input_bytes",
+    "network_sent_bytes": "total_net_output_bytes",
+    "log_syncs_delayed": "aof_delayed_fsync",
+}
+VALUES = {
+    "memory_used_bytes": "used_memory",
+    "memory_resident_bytes": "used_memory_rss",
+    "clients": "connected_clients",
+    "log_size_bytes": "aof_current_size",
+    "log_syncs_pending": "aof_pending_bio_fsync",
+    "log_buffer_bytes": "aof_buffer_length",
+}
 # Sorted sets in which Benchsite's client and YCSB's own keep the keys of all records. They are no records themselves.
 INDEXES = ("{table}:index", "_indices")
 
@@ -56,8 +81,23 @@ class RedisAdministration:
     def replicas(self) -> int:
         with self._client() as client:
             state = client.info("replication")
-        lines = [value for key, value in state.items() if re.fullmatch(r"slave\d+", key)]
+        lines = [value for key, value in state.items() if REPLICA.fullmatch(key)]
         return sum(isinstance(line, dict) and line.get("state") == "online" for line in lines)
+
+    @contextlib.contextmanager
+    def open_counters(self) -> Iterator[Callable[[], Counters]]:
+        with self._client(COUNTERS_TIMEOUT_S) as client:
+            yield lambda: self._read_counters(client)
+
+    def _read_counters(self, client: "redis.Redis") -> Counters:
+        with self._told():
+            info = client.info()
+        counts = {name: info[key] for name, key in COUNTS.items() if key in info}
+        values = {name: info[key] for name, key in VALUES.items() if key in info}
+        replicas = [value for key, value in info.items() if REPLICA.fullmatch(key) and isinstance(value, dict)]
+        if replicas:
+            values["replication_lag_bytes"] = info["master_repl_offset"] - min(r["offset"] for r in replicas)
+        return Counters(counts, values)
 
     def content(self, table: str) -> str:
         with self._client() as client:
@@ -140,9 +180,13 @@ class RedisAdministration:
             protocol=2,
             retry=Retry(NoBackoff(), 0),
         )
+        with self._told(), contextlib.closing(client):
+            yield client
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
         try:
-            with contextlib.closing(client):
-                yield client
+            yield
         except redis.RedisError as error:
             where = f"{self.address.host}:{self.address.port}"
             raise AdministrationError(f"Redis at {where}: {_words(error)}") from error

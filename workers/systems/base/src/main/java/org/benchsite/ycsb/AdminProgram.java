@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -52,6 +53,27 @@ public abstract class AdminProgram {
         }
     }
 
+    /** What the servers say of themselves. docs/adding-a-system.md lists the names. */
+    protected static final class Counters {
+        /** Since the servers' start. */
+        public final Map<String, Double> counts = new LinkedHashMap<>();
+        /** At this moment. */
+        public final Map<String, Double> values = new LinkedHashMap<>();
+
+        public Counters() {
+        }
+
+        /** Adds the count of one node. */
+        public void count(String name, double number) {
+            counts.merge(name, number, Double::sum);
+        }
+
+        /** Adds the value of one node. */
+        public void value(String name, double number) {
+            values.merge(name, number, Double::sum);
+        }
+    }
+
     /** Opens the connection where there is none; each call begins with it. */
     protected abstract void connect() throws Exception;
 
@@ -68,6 +90,11 @@ public abstract class AdminProgram {
     protected abstract int replicas() throws Exception;
 
     protected abstract Map<String, String> topology() throws Exception;
+
+    /** All nodes together, within five seconds: it is called once a second while a run measures. */
+    protected Counters counters() throws Exception {
+        return new Counters();
+    }
 
     protected abstract String content(String table) throws Exception;
 
@@ -132,6 +159,8 @@ public abstract class AdminProgram {
                 return replicas();
             case "topology":
                 return topology();
+            case "counters":
+                return counters();
             case "content":
                 return content(table);
             case "size":

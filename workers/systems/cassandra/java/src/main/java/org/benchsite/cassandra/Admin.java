@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -16,6 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import com.datastax.oss.driver.api.core.ConsistencyLevel;
 import com.datastax.oss.driver.api.core.CqlSession;
 import com.datastax.oss.driver.api.core.config.DefaultDriverOption;
+import com.datastax.oss.driver.api.core.cql.AsyncResultSet;
 import com.datastax.oss.driver.api.core.cql.BoundStatement;
 import com.datastax.oss.driver.api.core.cql.PreparedStatement;
 import com.datastax.oss.driver.api.core.cql.ResultSet;
@@ -36,6 +38,11 @@ import org.benchsite.ycsb.Failure;
 public final class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration COUNTERS_TIMEOUT = Duration.ofSeconds(4);
+    private static final Map<String, String> CACHES = Map.of("chunks", "", "keys", "key_", "rows", "row_");
+    private static final Map<String, String> POOLS = Map.of("CompactionExecutor", "compactions",
+        "MemtableFlushWriter", "flushes", "MutationStage", "writes", "ReadStage", "reads",
+        "Native-Transport-Requests", "requests");
     private static final int REQUESTS_IN_FLIGHT = 64;
     /** A cluster that has just started answers its first requests late. */
     private static final int ATTEMPTS = 5;
@@ -196,6 +203,48 @@ public final class Admin extends AdminProgram {
             }
         }
         return values;
+    }
+
+    /**
+     * From the virtual tables of Cassandra 4.0 and newer, which each node has of itself. The chunk cache (setting
+     * file_cache_enabled) is the only one that holds data as it is read, so hits of the others have names of their own.
+     */
+    @Override
+    protected Counters counters() {
+        List<CompletionStage<AsyncResultSet>> caches = new ArrayList<>();
+        List<CompletionStage<AsyncResultSet>> pools = new ArrayList<>();
+        for (Node node : nodes()) {
+            if (node.getState() != NodeState.DOWN) {
+                caches.add(ofNode(node, "SELECT name, hit_count, request_count FROM system_views.caches"));
+                pools.add(ofNode(node, "SELECT name, completed_tasks, pending_tasks FROM system_views.thread_pools"));
+            }
+        }
+        Counters counters = new Counters();
+        caches.forEach(rows -> rows.toCompletableFuture().join().currentPage().forEach(row -> {
+            String prefix = CACHES.get(row.getString(0));
+            if (prefix != null) {
+                counters.count(prefix + "cache_hits", number(row, 1));
+                counters.count(prefix + "cache_misses", number(row, 2) - number(row, 1));
+            }
+        }));
+        pools.forEach(rows -> rows.toCompletableFuture().join().currentPage().forEach(row -> {
+            String tasks = POOLS.get(row.getString(0));
+            if (tasks != null) {
+                counters.count(tasks, number(row, 1));
+                counters.value(tasks + "_pending", number(row, 2));
+            }
+        }));
+        return counters;
+    }
+
+    /** Columns of the virtual tables are of int or of bigint. */
+    private static double number(Row row, int column) {
+        return ((Number) row.getObject(column)).doubleValue();
+    }
+
+    private CompletionStage<AsyncResultSet> ofNode(Node node, String cql) {
+        return session.executeAsync(SimpleStatement.newInstance(cql)
+            .setConsistencyLevel(ConsistencyLevel.ONE).setNode(node).setTimeout(COUNTERS_TIMEOUT));
     }
 
     /** Of the node that answers: while a cluster starts, others may be known and not there yet. */

@@ -6,8 +6,10 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 import org.benchsite.ycsb.AdminProgram;
@@ -26,6 +28,23 @@ public final class Admin extends AdminProgram {
     private static final int LOCK_TIMEOUT_S = 10;
     private static final int KEYS_PER_STATEMENT = 1000;
     private static final int VALIDITY_TIMEOUT_S = 5;
+    private static final Map<String, String> COUNTS = Map.ofEntries(
+        Map.entry("innodb_buffer_pool_read_requests", "cache_hits"),
+        Map.entry("innodb_buffer_pool_reads", "cache_misses"),
+        Map.entry("innodb_buffer_pool_pages_flushed", "pages_flushed"),
+        Map.entry("innodb_os_log_written", "log_bytes"),
+        Map.entry("innodb_os_log_fsyncs", "log_syncs"),
+        Map.entry("innodb_log_writes", "log_writes"),
+        Map.entry("innodb_log_waits", "log_waits"),
+        Map.entry("innodb_data_fsyncs", "data_syncs"),
+        Map.entry("innodb_data_read", "data_read_bytes"),
+        Map.entry("innodb_data_written", "data_written_bytes"),
+        Map.entry("questions", "statements"));
+    private static final Map<String, String> VALUES = Map.of(
+        "innodb_buffer_pool_bytes_dirty", "dirty_bytes",
+        "innodb_checkpoint_age", "checkpoint_age_bytes",
+        "threads_running", "threads_running",
+        "rpl_semi_sync_master_wait_sessions", "commits_waiting");
 
     private final Address address;
     private Connection connection;
@@ -91,6 +110,34 @@ public final class Admin extends AdminProgram {
     @Override
     protected Map<String, String> topology() throws SQLException {
         return Map.of("version", serverVersion());
+    }
+
+    /** Releases differ in which of the status variables they keep. Hits of the buffer pool are its requests but reads. */
+    @Override
+    protected Counters counters() throws SQLException {
+        Map<String, Double> status = new HashMap<>();
+        try (PreparedStatement statement = connection.prepareStatement("SHOW GLOBAL STATUS");
+                ResultSet rows = statement.executeQuery()) {
+            while (rows.next()) {
+                String name = rows.getString(1).toLowerCase(Locale.ROOT);
+                if (COUNTS.containsKey(name) || VALUES.containsKey(name)) {
+                    status.put(name, rows.getDouble(2));
+                }
+            }
+        }
+        Counters counters = new Counters();
+        COUNTS.forEach((name, count) -> {
+            if (status.containsKey(name)) {
+                counters.count(count, status.get(name));
+            }
+        });
+        VALUES.forEach((name, value) -> {
+            if (status.containsKey(name)) {
+                counters.value(value, status.get(name));
+            }
+        });
+        counters.counts.computeIfPresent("cache_hits", (name, reads) -> reads - counters.counts.get("cache_misses"));
+        return counters;
     }
 
     @Override

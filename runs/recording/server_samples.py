@@ -1,0 +1,88 @@
+"""The samples of a run's machines and servers, from its artifacts."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, cast
+
+from django.db.models import QuerySet
+
+from runs import artifacts
+from runs.measures.host import COUNTERS_KIND, KIND, Columns, HostSamples, Samples, read_columns
+from runs.measures.server_use import summary
+from runs.models import Artifact, Run
+from runs.spec import RunSpec
+from runs.validity.facts import fact, number_of
+
+NODE_FILE: Final = "node-{position}.csv"  # of the probe of one node
+
+
+def samples_of(run: Run) -> QuerySet[Artifact]:
+    """The artifacts that `hosts_of` and `counters_of` read."""
+    kinds = run.artifacts.filter(kind__in=[KIND, COUNTERS_KIND])
+    return kinds.select_related("client_run__load_generator__machine")
+
+
+def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSamples, ...]:
+    """What was sampled of the run's machines: by the conductor of the server's, by one client of each other, and by the
+    probe of an external node.
+
+    `artifacts_of_run` have their clients' machines. Raises OSError.
+    """
+    spec = cast(RunSpec, run.spec)
+    nodes: dict[str, int] = {}
+    for position, machine in enumerate(spec["cluster"]["machines"], 1):
+        nodes.setdefault(machine["name"], position)
+    generators = {generator["machine"]["name"] for generator in spec["generators"]}
+    described = [*spec["cluster"]["machines"], *(generator["machine"] for generator in spec["generators"])]
+    speeds = {machine["name"]: number_of(fact(machine["facts"], "nic_bits_per_s")) for machine in described}
+    server_cpus = tuple(run.evidence.get("cpus", {}).get("servers", ()))
+    hosts = []
+    for artifact in artifacts_of_run:
+        columns = _columns(artifact) if artifact.kind == KIND else None
+        if columns is None:
+            continue
+        client = artifact.client_run
+        if client and client.load_generator:
+            name = client.load_generator.machine.name
+        else:
+            name = node_of_file(artifact.name, list(nodes))
+        owners = [("servers_cores", name in nodes), ("clients_cores", name in generators)]
+        hosts.append(
+            HostSamples(
+                machine=name,
+                columns=columns,
+                owners=tuple(owner for owner, is_there in owners if is_there),
+                node=nodes.get(name),
+                server_cpus=server_cpus if name in nodes else (),
+                nic_bits_per_s=speeds.get(name),
+            )
+        )
+    return tuple(hosts)
+
+
+def node_of_file(file_name: str, nodes: Sequence[str]) -> str:
+    """The machine whose samples the file holds: the first node's where it is the conductor's."""
+    positions = {NODE_FILE.format(position=position): name for position, name in enumerate(nodes, 1)}
+    return positions.get(file_name, nodes[0] if nodes else "")
+
+
+def counters_of(artifacts_of_run: Iterable[Artifact]) -> Samples | None:
+    """What the servers of a run counted, None where nobody asked them. Raises OSError."""
+    for artifact in artifacts_of_run:
+        if artifact.kind == COUNTERS_KIND and (columns := _columns(artifact)) is not None:
+            return Samples(columns=columns)
+    return None
+
+
+def _columns(artifact: Artifact) -> Columns | None:
+    return read_columns(artifacts.open_artifact(artifact).decode("utf-8", errors="replace"))
+
+
+def server_use_of(run: Run, begin_s: float, end_s: float) -> dict[str, Any]:
+    """What the servers and their machines did within these seconds since 1970; empty where nothing was sampled.
+
+    Raises OSError.
+    """
+    files = list(samples_of(run))
+    counters = counters_of(files)
+    hosts = [host.within(begin_s, end_s) for host in hosts_of(run, files)]
+    return summary(hosts, counters.within(begin_s, end_s) if counters else None)

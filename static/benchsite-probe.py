@@ -1,0 +1,1 @@
+../workers/node_probe.py

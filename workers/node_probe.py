@@ -1,0 +1,532 @@
+#!/usr/bin/env python3
+"""The node probe: what a machine is (--facts), and what it does second by second (--watch URL).
+
+One file for Linux and Python 3.7 or newer, with the standard library alone and without root. Copy it to a node of an
+external cluster; Benchsite samples its own machines with the same code.
+
+    python3 benchsite-probe.py --facts --folder /var/lib/cassandra
+    BENCHSITE_TOKEN=bs_... python3 benchsite-probe.py --watch https://bench.example.org --folder /var/lib/cassandra
+
+The token is made on the page of a cluster; it can send the facts and samples of one machine and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import ctypes
+import http.client
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import ssl
+import sys
+import time
+import urllib.parse
+
+VERSION = "1"
+INTERVAL_S = 1.0
+SECTOR_BYTES = 512  # the unit of /proc/diskstats, whatever the disk's own is
+PRESSURE = ("cpu", "io", "memory")
+# Words in a machine's own description of itself by which a hypervisor is known.
+HYPERVISORS = ("kvm", "qemu", "vmware", "virtualbox", "xen", "hyper-v", "virtual machine", "amazon ec2", "firecracker")
+TOKEN_VARIABLE = "BENCHSITE_TOKEN"
+MAX_BUFFERED_ROWS = 600  # that wait while the site does not answer
+MAX_ROWS_PER_REQUEST = 120
+IDLE_PUSH_S = 5.0  # while no run measures this machine
+FACTS_INTERVAL_S = 600.0
+TIMEOUT_S = 10.0
+MAX_CLOCK_STEP_S = 1.0  # a clock that differs by more from one moment to the next was set
+UNSYNCHRONISED = 0x40  # STA_UNSYNC of adjtimex(2)
+
+# ---- samples
+
+
+class Counters:
+    """What the kernel has counted up to now, and the values of this moment. CPU time is in clock ticks."""
+
+    def __init__(self) -> None:
+        self.at = time.monotonic()
+        self.cores: list[tuple[int, int]] = []  # (busy, total) of each
+        self.user = self.system = self.interrupts = self.io_wait = self.steal = 0
+        self.running = self.context_switches = self.interrupt_count = 0
+        self._read_stat()
+        self.pressure_us = {name: _pressure_us(name) for name in PRESSURE}
+        self.disks = _disks()
+        self.network = _network()
+        self.load_average = os.getloadavg()[0]
+        self.memory = _memory()
+        self.major_faults = _major_faults()
+
+    def _read_stat(self) -> None:
+        for line in _read("/proc/stat").splitlines():
+            name, *values = line.split()
+            if name == "procs_running":
+                self.running = int(values[0])
+            elif name == "ctxt":
+                self.context_switches = int(values[0])
+            elif name == "intr":
+                self.interrupt_count = int(values[0])
+            elif name.startswith("cpu"):
+                # Guests are contained in user and nice.
+                user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, values[:8])
+                busy = user + nice + system + irq + soft_irq
+                if name == "cpu":
+                    self.user, self.system, self.interrupts = user + nice, system, irq + soft_irq
+                    self.io_wait, self.steal = io_wait, steal
+                else:
+                    self.cores.append((busy, busy + idle + io_wait + steal))
+
+
+def machine_values(before: Counters, now: Counters) -> dict[str, float]:
+    """The columns of a machine's row, in their order: rates and shares over the time between the two, CPU in cores."""
+    elapsed_s = now.at - before.at
+    ticks = elapsed_s * os.sysconf("SC_CLK_TCK")
+    values = {
+        "user_cores": (now.user - before.user) / ticks,
+        "system_cores": (now.system - before.system) / ticks,
+        "interrupt_cores": (now.interrupts - before.interrupts) / ticks,
+        "steal_cores": (now.steal - before.steal) / ticks,
+        "io_wait_cores": max(0, now.io_wait - before.io_wait) / ticks,  # It may fall: proc(5).
+        "running": now.running,
+        "load_average": now.load_average,
+        "context_switches_s": (now.context_switches - before.context_switches) / elapsed_s,
+        "interrupts_s": (now.interrupt_count - before.interrupt_count) / elapsed_s,
+        "major_faults_s": (now.major_faults - before.major_faults) / elapsed_s,
+    }
+    for name in PRESSURE:
+        values[name + "_pressure"] = (now.pressure_us[name] - before.pressure_us[name]) / elapsed_s / 1e6
+    values.update(now.memory)
+    values.update(_disk_values(before.disks, now.disks, elapsed_s))
+    for i, name in enumerate(("network_received_bytes_s", "network_sent_bytes_s")):
+        values[name] = (now.network[i] - before.network[i]) / elapsed_s
+    for core, ((busy, total), (busy_before, total_before)) in enumerate(zip(now.cores, before.cores)):
+        values[f"core{core}_busy"] = (busy - busy_before) / max(1, total - total_before)
+    return values
+
+
+def _disk_values(
+    before: dict[str, tuple[int, ...]], now: dict[str, tuple[int, ...]], elapsed_s: float
+) -> dict[str, float]:
+    """All disks together; `disk_busy` is the share of the time that the busiest of them was at work."""
+    changes = [[value - earlier for value, earlier in zip(now[name], before[name])] for name in now if name in before]
+    reads, sectors_read, writes, sectors_written = (sum(change[i] for change in changes) for i in range(4))
+    return {
+        "disk_reads_s": reads / elapsed_s,
+        "disk_writes_s": writes / elapsed_s,
+        "disk_read_bytes_s": sectors_read * SECTOR_BYTES / elapsed_s,
+        "disk_written_bytes_s": sectors_written * SECTOR_BYTES / elapsed_s,
+        "disk_busy": min(1.0, max([change[4] for change in changes] or [0]) / elapsed_s / 1e3),
+    }
+
+
+def row_text(values: dict[str, float]) -> str:
+    """A line of CSV."""
+    return ",".join(f"{value:.3f}".rstrip("0").rstrip(".") for value in values.values())
+
+
+def _pressure_us(resource_name: str) -> float:
+    """For how long some process has waited for the resource, so far; NaN where the kernel does not count it."""
+    some = _read("/proc/pressure/" + resource_name).partition("\n")[0]
+    return float(some.rpartition("total=")[2]) if some else float("nan")
+
+
+def _memory() -> dict[str, float]:
+    lines = (line.split() for line in _read("/proc/meminfo").splitlines())
+    sizes = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) > 1}
+    return {
+        "memory_bytes": sizes.get("MemTotal", 0),
+        "memory_available_bytes": sizes.get("MemAvailable", sizes.get("MemFree", 0)),
+        "swap_used_bytes": sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0),
+    }
+
+
+def _major_faults() -> int:
+    for line in _read("/proc/vmstat").splitlines():
+        if line.startswith("pgmajfault "):
+            return int(line.split()[1])
+    return 0
+
+
+def _disks() -> dict[str, tuple[int, ...]]:
+    """Of each disk: reads, sectors read, writes, sectors written, milliseconds at work. Partitions are no disks."""
+    disks = {}
+    for line in _read("/proc/diskstats").splitlines():
+        _, _, name, *values = line.split()
+        if os.path.exists(f"/sys/block/{name}/device"):
+            disks[name] = tuple(int(values[i]) for i in (0, 2, 4, 6, 9))
+    return disks
+
+
+def _network() -> tuple[int, int]:
+    """Bytes received and sent by the network cards; where there are none (containers), by all but loopback."""
+    counts = {}
+    for line in _read("/proc/net/dev").splitlines()[2:]:
+        name, _, values = line.partition(":")
+        fields = values.split()
+        counts[name.strip()] = int(fields[0]), int(fields[8])
+    counts.pop("lo", None)
+    cards = [count for name, count in counts.items() if os.path.exists(f"/sys/class/net/{name}/device")]
+    used = cards or list(counts.values())
+    return sum(received for received, _ in used), sum(sent for _, sent in used)
+
+
+# ---- facts
+
+
+def facts(folder: str | None = None) -> dict[str, object]:
+    """What can be observed of this machine; with `folder`, also of the disk that it lies on. What the system does not
+    say is left out.
+    """
+    observed: dict[str, object] = {
+        "host": platform.node(),
+        "cores": os.cpu_count(),
+        "cores_physical": _physical_cores(),
+        "cores_usable": usable_cores(),
+        "cpu_model": cpu_model(),
+        "cpu_governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "memory_bytes": _memory()["memory_bytes"],
+        "swap_bytes": _swap_bytes(),
+        "swappiness": _number("/proc/sys/vm/swappiness"),
+        "transparent_huge_pages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "numa_nodes": len([n for n in _names("/sys/devices/system/node") if re.match(r"node\d+$", n)]) or None,
+        "kernel": platform.system() + " " + platform.release(),
+        "os": _os_name(),
+        "architecture": platform.machine(),
+        "virtualised": virtualised(),
+        "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "nic_bits_per_s": max([_speed(name) for name in _card_names()] or [0]) * 1000000,
+        "nic": ", ".join(_cards()),
+        "open_files_limit": _limit(resource.RLIMIT_NOFILE),
+        "processes_limit": _limit(resource.RLIMIT_NPROC),
+    }
+    observed.update(_clock_facts())
+    if folder is not None:
+        observed.update(_disk_facts(folder))
+    return {name: value for name, value in observed.items() if value not in (None, "", 0) or name == "swap_bytes"}
+
+
+def usable_cores() -> int | None:
+    """Cores that this process may run on, which a container or taskset may have cut."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def cpu_model() -> str:
+    """The processor's name, or nothing where the system does not say."""
+    for line in _read("/proc/cpuinfo").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("model name", "Model", "cpu model"):
+            return value.strip()
+    return ""
+
+
+def virtualised() -> str | None:
+    """What the machine is virtualised by; "no" where it says that it is not, None where it cannot be known."""
+    if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
+        return "container"
+    described = " ".join(_read("/sys/class/dmi/id/" + name) for name in ("sys_vendor", "product_name")).lower()
+    for name in HYPERVISORS:
+        if name in described:
+            return name
+    for line in _read("/proc/cpuinfo").splitlines():
+        if line.startswith("flags"):
+            return "yes" if "hypervisor" in line.split() else "no"
+    return None
+
+
+def file_system(folder: str) -> tuple[str, str, str]:
+    """Device, type and mount options of the file system that holds `folder`; empty where the system does not say."""
+    real = os.path.realpath(folder)
+    best = ("", "", "")
+    length = -1
+    for line in _read("/proc/self/mounts").splitlines():
+        device, place, kind, options = line.split(" ")[:4]
+        # Blanks in a mount point are written as octal escapes.
+        mounted = re.sub(r"\\(\d{3})", lambda match: chr(int(match.group(1), 8)), place)
+        is_parent = mounted == "/" or real == mounted or real.startswith(mounted + "/")
+        # Of two mounts on the same point the later one covers the earlier.
+        if is_parent and len(mounted) >= length:
+            best, length = (device, kind, options), len(mounted)
+    return best
+
+
+def _physical_cores() -> int | None:
+    packages = set()
+    package = ""
+    for line in _read("/proc/cpuinfo").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "physical id":
+            package = value.strip()
+        elif key.strip() == "core id":
+            packages.add((package, value.strip()))
+    return len(packages) or None
+
+
+def _swap_bytes() -> int:
+    lines = (line.split() for line in _read("/proc/meminfo").splitlines())
+    return sum(int(words[1]) * 1024 for words in lines if words and words[0] == "SwapTotal:")
+
+
+def _os_name() -> str:
+    for line in _read("/etc/os-release").splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip('"')
+    return platform.system()
+
+
+def _card_names() -> list[str]:
+    """The network cards that are up; where there are none (containers), all interfaces but loopback."""
+    names = sorted(name for name in _names("/sys/class/net") if name != "lo")
+    up = [name for name in names if _read(f"/sys/class/net/{name}/operstate") != "down"]
+    return [name for name in up if os.path.exists(f"/sys/class/net/{name}/device")] or up
+
+
+def _cards() -> list[str]:
+    """With their rates where they state one: "eth0 10000 Mbit/s"."""
+    return [f"{name} {_speed(name)} Mbit/s" if _speed(name) else name for name in _card_names()]
+
+
+def _speed(card: str) -> int:
+    """In Mbit/s; 0 where it is not known, as of virtual cards: the kernel answers -1 or 65535 then."""
+    speed = _number(f"/sys/class/net/{card}/speed") or 0
+    return speed if speed > 0 and speed != 65535 else 0
+
+
+def _limit(kind: int) -> str:
+    """Soft and hard limit of processes that this account starts."""
+    return " / ".join("unlimited" if n == resource.RLIM_INFINITY else str(n) for n in resource.getrlimit(kind))
+
+
+def _clock_facts() -> dict[str, object]:
+    """Whether the kernel's clock is kept by NTP, and the error that it estimates: adjtimex(2), read only."""
+    if not sys.platform.startswith("linux"):
+        return {}
+    timex = (ctypes.c_long * 64)()  # struct timex is smaller; all zeros ask and set nothing
+    try:
+        state = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex))
+    except (OSError, AttributeError):
+        return {}
+    if state < 0:
+        return {}
+    # modes, offset, freq, maxerror, esterror, status: an int and longs, each in a word of its own.
+    status = ctypes.cast(ctypes.byref(timex, 5 * ctypes.sizeof(ctypes.c_long)), ctypes.POINTER(ctypes.c_int))[0]
+    is_kept = not status & UNSYNCHRONISED
+    return {"ntp_synchronised": "yes" if is_kept else "no", "clock_error_us": int(timex[4]) if is_kept else None}
+
+
+def _disk_facts(folder: str) -> dict[str, object]:
+    device, kind, options = file_system(folder)
+    usage = shutil.disk_usage(folder)
+    known: dict[str, object] = {
+        "disk_device": device,
+        "disk_file_system": kind,
+        "disk_mount_options": options[:200],
+        "disk_total_bytes": usage.total,
+        "disk_free_bytes": usage.free,
+    }
+    number = os.stat(folder).st_dev
+    block = os.path.realpath(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if os.path.exists(block + "/partition"):
+        block = os.path.dirname(block)
+    if os.path.isdir(block + "/queue"):
+        rotates = _number(block + "/queue/rotational")
+        known["disk_model"] = _read(block + "/device/model")
+        known["disk_kind"] = None if rotates is None else ("rotating" if rotates else "solid state")
+        known["disk_scheduler"] = _chosen(block + "/queue/scheduler")
+        known["disk_read_ahead_kib"] = _number(block + "/queue/read_ahead_kb")
+    return known
+
+
+def _chosen(path: str) -> str:
+    """The word in brackets of the kernel's "always [madvise] never"; the whole text where nothing is in brackets."""
+    text = _read(path)
+    _, bracket, rest = text.partition("[")
+    return rest.partition("]")[0] if bracket else text
+
+
+def _number(path: str) -> int | None:
+    text = _read(path)
+    return int(text) if re.match(r"-?\d+$", text) else None
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+# ---- sending them to the site
+
+
+class Refused(Exception):
+    """The site refuses what this probe sends: it ends."""
+
+
+class Away(Exception):
+    """The site cannot be reached, or cannot answer now."""
+
+
+class Site:
+    """One connection to the site, which stays open."""
+
+    def __init__(self, url: str, token: str, authority: str | None = None) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Refused(f"Write the site's address as https://bench.example.org, not {url!r}.")
+        self.path = parts.path.rstrip("/") + "/api/v1/probe/"
+        self.headers = {
+            "Authorization": "Bearer " + token,
+            "Content-Type": "application/json",
+            "User-Agent": "benchsite-probe/" + VERSION,
+        }
+        if parts.scheme == "https":
+            context = ssl.create_default_context(cafile=authority)
+            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=TIMEOUT_S, context=context
+            )
+        else:
+            self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT_S)
+
+    def post(self, name: str, content: dict[str, object]) -> dict[str, object]:
+        """The site's answer. Raises Away and Refused."""
+        try:
+            self._connection.request("POST", self.path + name, json.dumps(content), self.headers)
+            response = self._connection.getresponse()
+            body = response.read(1 << 20)
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise Away(str(error) or type(error).__name__) from None
+        try:
+            answer = json.loads(body.decode("utf-8", "replace"))
+        except ValueError:
+            answer = {}
+        if response.status == 200 and isinstance(answer, dict):
+            return answer
+        detail = str(answer.get("detail", "")) if isinstance(answer, dict) else ""
+        message = f"{response.status} {response.reason} {detail}"
+        if response.status in (400, 401, 403, 404, 422):
+            raise Refused(message.strip())
+        raise Away(message.strip())
+
+
+class Clock:
+    """The site's clock minus this machine's, from the request that took least time of the last hundred."""
+
+    def __init__(self) -> None:
+        self._seen: collections.deque[tuple[float, float]] = collections.deque(maxlen=100)  # (seconds taken, offset)
+
+    @property
+    def offset_s(self) -> float:
+        return min(self._seen)[1] if self._seen else 0.0
+
+    def note(self, sent_s: float, received_s: float, site_s: float) -> None:
+        taken, offset = received_s - sent_s, site_s - (sent_s + received_s) / 2
+        if self._seen and abs(offset - self.offset_s) > MAX_CLOCK_STEP_S + taken:
+            self._seen.clear()  # One of the two clocks was set.
+        self._seen.append((taken, offset))
+
+
+def watch(site: Site, folder: str | None, seconds: float | None = None) -> None:
+    """Sample once a second and send the rows, for so long or until the site refuses. Raises Refused."""
+    clock = Clock()
+    waiting: collections.deque[list[float | None]] = collections.deque(maxlen=MAX_BUFFERED_ROWS)
+    end = None if seconds is None else time.monotonic() + seconds
+    pushed_at = facts_at = -FACTS_INTERVAL_S
+    is_wanted, is_away, interval_s = True, False, INTERVAL_S
+    last = Counters()
+    names: list[str] = []
+    due = last.at + interval_s
+    while end is None or time.monotonic() < end:
+        time.sleep(max(0.0, due - time.monotonic()))
+        now = Counters()
+        due = max(due, now.at - interval_s) + interval_s
+        values = {"at_s": time.time() + clock.offset_s, "interval_s": now.at - last.at}
+        values.update(machine_values(last, now))
+        if list(values) != names:  # A core was added or removed.
+            names = list(values)
+            waiting.clear()
+        waiting.append([round(value, 3) if value == value else None for value in values.values()])
+        last = now
+        if not is_wanted and now.at - pushed_at < IDLE_PUSH_S:
+            continue
+        pushed_at = now.at
+        try:
+            if now.at - facts_at >= FACTS_INTERVAL_S:
+                _send(site, clock, "facts", {"version": VERSION, "facts": facts(folder)})
+                facts_at = now.at
+            rows = [waiting[i] for i in range(min(len(waiting), MAX_ROWS_PER_REQUEST))]
+            answer = _send(site, clock, "samples", {"columns": names, "rows": rows})
+        except Away as error:
+            if not is_away:
+                print(f"The site does not answer ({error}); trying again.", file=sys.stderr)
+            is_away = True
+            continue
+        if is_away:
+            print("The site answers again.", file=sys.stderr)
+        is_away = False
+        for _ in rows:
+            waiting.popleft()
+        is_wanted, interval_s = bool(answer.get("wanted")), float(str(answer.get("interval_s") or INTERVAL_S))
+
+
+def _send(site: Site, clock: Clock, name: str, content: dict[str, object]) -> dict[str, object]:
+    sent_s = time.time()
+    content["sent_at_s"] = sent_s + clock.offset_s
+    answer = site.post(name, content)
+    if isinstance(answer.get("now"), (int, float)):
+        clock.note(sent_s, time.time(), float(str(answer["now"])))
+    return answer
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Facts and samples of this machine for Benchsite.",
+        epilog=f"The token is read from {TOKEN_VARIABLE} or --token-file.",
+    )
+    parser.add_argument("--facts", action="store_true", help="print what this machine is, as JSON, and end")
+    parser.add_argument("--watch", metavar="URL", help="send samples to this site once a second")
+    parser.add_argument("--folder", help="where the database keeps its data: facts of that disk, and its free space")
+    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the token alone")
+    parser.add_argument("--ca", metavar="FILE", help="certificates that the site's is checked against (PEM)")
+    parser.add_argument("--seconds", type=float, help="end after so long")
+    parser.add_argument("--version", action="version", version="benchsite-probe " + VERSION)
+    options = parser.parse_args()
+    if options.folder and not os.path.isdir(options.folder):
+        parser.error(f"there is no folder {options.folder}")
+    if options.facts:
+        print(json.dumps(facts(options.folder), indent=1))
+        return 0
+    if not options.watch:
+        parser.error("choose --facts or --watch URL")
+    if not sys.platform.startswith("linux"):
+        parser.error("samples are read from /proc, which only Linux has")
+    try:
+        token = os.environ.get(TOKEN_VARIABLE, "")
+        if options.token_file:
+            with open(options.token_file, encoding="ascii") as file:
+                token = file.read()
+        if not token.strip():
+            parser.error(f"set {TOKEN_VARIABLE} or --token-file to the token of this node")
+        watch(Site(options.watch, token.strip(), options.ca), options.folder, options.seconds)
+    except (Refused, OSError, ValueError) as error:
+        print(f"benchsite-probe: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
