@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0038_encrypted_client_properties'),
+        ('runs', '0039_stand_ins'),
     ]
 
     operations = [
