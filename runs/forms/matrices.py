@@ -123,7 +123,8 @@ class MatrixForm(GeneratorsForm):
     )
     order = forms.ChoiceField(
         choices=Matrix.Order.choices,
-        help_text="Fixes the analysis: blocked for interleaved and randomised repeats, else Welch's t.",
+        help_text="Fixes the analysis: blocked for interleaved and randomised repeats, which removes what both sides "
+        "share; else Welch's t.",
     )
     bracket = forms.BooleanField(
         required=False, label="Bracket", help_text="Repeat the first cell at the end, to see drift."

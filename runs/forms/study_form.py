@@ -108,7 +108,7 @@ class Following:
             "rungs": list(here.rungs),
             "threads": here.threads,
             "repeats": here.repeats,
-            "order": Matrix.Order.AS_LISTED,
+            "order": Matrix.Order.INTERLEAVED,
             "warmup_s": here.warmup_s,
             "measure_s": here.measure_s,
             "load_threads": 8 if small else STUDY_LOAD_THREADS,

@@ -38,7 +38,7 @@ def test_a_template_fills_the_builder(client_in, parts):
     page = text_of(response)
     assert sent["rungs"] == ["50, 300, 1000, 1750, 3750, 7500, 15000, 22500"]
     assert (sent["ladder"], sent["threads"], sent["purpose"], sent["order"]) == (
-        ["target"], ["32"], ["demo"], ["as_listed"],
+        ["target"], ["32"], ["demo"], ["interleaved"],
     )  # fmt: skip
     assert set(sent["entries"]) == {f"{parts['redis'].pk}:always", f"{parts['postgresql'].pk}:on"}
     assert len(sent["workloads"]) == 2

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
+from runs.api.plans import MatrixPlan
 from runs.catalog import load_catalog
 from runs.models import Matrix, Run
 from runs.tests.factories import (
@@ -248,6 +249,20 @@ def test_it_begins_with_values_fit_to_publish(client_in, parts):
     assert '<option value="measured" selected>' in page
     assert page.count('name="load_generators"') == page.count('name="load_generators" value=')
     assert "Choose at least one workload." in page
+
+
+def test_default_plan_of_two_databases_is_blocked(client_in, plan, parts):
+    """In the builder and in the API: three interleaved repeats, so verdicts use the blocked analysis."""
+    sent = client_in.get(reverse("matrix-add")).context["form"].as_posted()
+    defaults = {name: sent.getlist(name) for name in ("ladder", "order", "repeats")}
+    assert defaults == {"ladder": ["threads"], "order": ["interleaved"], "repeats": ["3"]}
+    fields = MatrixPlan.model_fields
+    assert (fields["order"].default, fields["repeats"].default) == ("interleaved", 3)
+    client_in.post(reverse("matrix-add"), {**plan, **defaults, "submit": "1"})
+    measured = Run.objects.filter(phase="measure").order_by("position").values_list("repeat", "sweep_id")
+    blocks = [{sweep for repeat, sweep in measured if repeat == block} for block in (1, 2, 3)]
+    assert blocks[0] == blocks[1] == blocks[2] and len(blocks[0]) == 6
+    assert [repeat for repeat, _ in measured] == sorted(repeat for repeat, _ in measured)
 
 
 def test_it_begins_with_the_database_whose_page_led_here(client_in, parts):

@@ -145,6 +145,18 @@ def test_preview_states_the_cost_of_other_orders(study):
     assert plan.orders.startswith("Another order: interleaved ")
 
 
+@pytest.mark.parametrize(
+    ("fields", "warns"),
+    [
+        ({"order": "as_listed", "repeats": 3}, True),
+        ({"order": "as_listed"}, False),
+        ({"order": "interleaved", "repeats": 3}, False),
+    ],
+)
+def test_preview_warns_of_repeats_without_blocks(study, fields, warns):
+    assert any("share no blocks" in warning for warning in preview(stored_plan(study(**fields))).warnings) is warns
+
+
 def test_it_names_both_numbers_when_threads_are_too_few(study):
     [problem] = preview(stored_plan(study(rungs=[1, 4]))).problems
     assert problem.field == "rungs"
