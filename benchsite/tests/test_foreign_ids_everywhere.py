@@ -1,117 +1,328 @@
-"""Every address of the site with the id of every row of another team: none is there, and nothing of it changes.
+"""Every address of the site with whatever names something of another team: nothing is there, and nothing changes.
 
-Nobody keeps a list: addresses come from the URL configuration, rows from every model, so what is added is asked too.
+Addresses come from the URL configuration, names in queries and forms from the code, so what is added is walked too. A
+parameter of an address that stands in no table below fails the walk, and so does a model without a row of the other
+team.
 """
 
+import re
 from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.db import connection
+from django.forms import BaseForm
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
-from django.urls.converters import IntConverter, UUIDConverter
+from django.utils import timezone
 
 from benchsite.teams import membership, tokens
-from benchsite.teams.models import Role
+from benchsite.teams.models import Delivery, Notice, Preference, Role, Webhook
 from reports import watch_links
-from reports.selection import Selection
+from reports.badges import make_badge
+from reports.baselines import set_baseline
+from reports.models import ChangePoint, CommitLook, History, HistoryLook, HistoryNote, Report, ReportPicture, WatchLink
+from reports.selection import NAMES, Selection
 from reports.tests.frozen import published
-from runs.models import Machine
-from runs.tests.factories import make_run, make_team, make_user
+from runs.models import (
+    Artifact,
+    DataConfirmation,
+    Deployment,
+    Finding,
+    Machine,
+    Run,
+    RunEvent,
+    SearchDecision,
+    Series,
+    ThresholdOverride,
+    UploadedFile,
+    UploadKey,
+)
+from runs.models.schedule import Ending, Occasion
+from runs.tests.factories import make_client_run, make_run, make_schedule, make_team, make_user
 from runs.tests.world import make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 APPS = ("teams", "runs", "workers", "reports")
-# Neither API takes a session: one has a walk of its own, the other answers 401 (test_generator_api.py).
-ELSEWHERE = ("api/", "generator-api/", "admin/", "sso/")
-NOT_THERE = {403, 404, 405}
+# Neither API takes a session: test_every_endpoint_refuses.py and test_generator_api.py walk them.
+ELSEWHERE = ("api/", "generator-api/", "admin/", "sso/", "sign-out/")
+NOT_THERE = {403, 404, 405, 410}
+MARK, SHA256 = "theirs", "f" * 64
+# Of no team: other rows name them, or the whole site has them.
+SITE_WIDE = {
+    "teams.Team", "teams.User", "teams.SignInLink", "runs.Conductor", "runs.Node", "runs.MatrixEntry", "workers.Lease",
+    "workers.EnrolmentCode", "workers.GeneratorCredential",
+}  # fmt: skip
+
+# Parameters of addresses, with the part of the address before them. These name rows:
+ROWS = {
+    "sessions/<pk>": "teams.SignedIn", "members/<pk>": "teams.Membership", "invitations/<pk>": "teams.Invitation",
+    "tokens/<pk>": "teams.ApiToken", "webhooks/<pk>": "teams.Webhook", "machines/<pk>": "runs.Machine",
+    "clusters/<pk>": "runs.Cluster", "databases/<pk>": "runs.Database", "workloads/<pk>": "runs.Workload",
+    "matrices/<pk>": "runs.Matrix", "outputs/<upload>": "runs.Upload", "schedules/<pk>": "runs.Schedule",
+    "runs/<pk>": "runs.Run", "import/<pk>": "runs.Upload", "artifacts/<pk>": "runs.Artifact",
+    "reports/<pk>": "reports.Report", "links/<pk>": "reports.WatchLink", "sweeps/<pk>": "runs.Sweep",
+    "baselines/<pk>": "reports.Baseline", "own-server/<pk>": "runs.Database",
+}  # fmt: skip
+# These are texts of a team. Links are open to whoever has them: these have ended, or belong to a private report.
+TEXTS = {
+    "history/<config_key>", "histories/<config_key>", "badges/<token>", "public/<slug>",
+    "r/<token>", "watch/<token>", "invited/<token>", "confirm/<token>",
+}  # fmt: skip
+# These are the same for all teams; some stand behind several parts.
+SAME_FOR_ALL = {
+    "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share", "published/<slug>": "x",
+    "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "x", "r/<number>": "1", "figures/<name>": "x",
+    "figures/<picture>": "latency", "r/<name>": "x", "<kind>": "figures", "<form>": "csv", "once/<token>": "x",
+}  # fmt: skip
+# Where several parameters name rows, each of them is foreign beside rows of one's own.
+OWN = {"matrices/<pk>": "matrix", "outputs/<upload>": "upload"}
 
 
-def addresses(patterns=None, prefix="") -> Iterator[tuple[str, type]]:
-    """Every route with exactly one id in it: ("runs/{}/cancel/", UUID)."""
-    for one in get_resolver().url_patterns if patterns is None else patterns:
-        route = prefix + str(one.pattern)
+def addresses(patterns=None, prefix="") -> Iterator[tuple[str, dict[int, str]]]:
+    """Every route as a format, and what its fields are: ("runs/{0}/cancel/", {0: "runs/<pk>"})."""
+    for entry in get_resolver().url_patterns if patterns is None else patterns:
+        route = prefix + str(entry.pattern)
         if route.startswith(ELSEWHERE):
             continue
-        if isinstance(one, URLResolver):
-            yield from addresses(one.url_patterns, route)
-        elif isinstance(one, URLPattern):
-            yield from _asked(route, {**one.pattern.converters})
+        if isinstance(entry, URLResolver):
+            yield from addresses(entry.url_patterns, route)
+        elif isinstance(entry, URLPattern):
+            fields: dict[int, str] = {}
+            segment = ""
+
+            def field(match, fields=fields) -> str:
+                nonlocal segment
+                segment = (re.findall(r"[\w-]+(?=/)", match[1]) or [segment])[-1]
+                fields[len(fields)] = f"{segment}/<{match[2]}>"
+                return f"{match[1]}{{{len(fields) - 1}}}"
+
+            yield re.sub(r"([^<>]*)<(?:\w+:)?(\w+)>", field, route).replace("\\", ""), fields
 
 
-def _asked(route: str, converters: dict[str, object]) -> Iterator[tuple[str, type]]:
-    kinds = {UUIDConverter: UUID, IntConverter: int}
-    ids = [name for name, converter in converters.items() if type(converter) in kinds]
-    for name, converter in converters.items():
-        said = f"<{_name_of(converter)}:{name}>"
-        if name in ids:
-            route = route.replace(said, "{}" if name == ids[0] else "1")
-        else:
-            route = route.replace(said, "csv" if name == "form" else "x")
-    if ids and not route.startswith(("r/", "watch/<")):
-        yield route, kinds[type(converters[ids[0]])]
+def fixed(parameter: str) -> str | None:
+    """The value of a parameter that is the same for all teams."""
+    return SAME_FOR_ALL.get(parameter) or SAME_FOR_ALL.get(parameter.partition("/")[2])
 
 
-def _name_of(converter) -> str:
-    from django.urls.converters import get_converters
-
-    return next(name for name, get_converter in get_converters().items() if type(get_converter) is type(converter))
-
-
-def everything_of_a_team():
-    """One row of every model at least, so far as a test can make it."""
-    team = make_team(name="Others")
-    admin = make_user(team=team, role=Role.ADMIN, username="theirs")
-    world = make_world(team, name="theirs")
-    make_run(world.sweep, threads=64, status="queued")
+def everything_of_a_team() -> SimpleNamespace:
+    """A row of every model, and the texts that stand in addresses of the team."""
+    team = make_team(name=MARK, slug=MARK)
+    admin = make_user(team=team, role=Role.ADMIN, username=MARK)
+    world = make_world(team, name=MARK)
+    run, now = make_run(world.sweep, threads=64, status="queued"), timezone.now()
+    RunEvent.objects.create(run=run, kind="note", text=MARK)
+    make_client_run(run, generator=world.generator)
+    Artifact.objects.filter(pk=world.artifact.pk).update(sha256=SHA256)
+    tokens.make(team, admin, name=MARK, scopes=["runs:read"])
+    links = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER)}
+    for invitation in membership.open_invitations(team):
+        membership.withdraw(invitation, admin)
     membership.invite(team, admin, role=Role.VIEWER)
-    tokens.make(team, admin, name="theirs", scopes=["runs:read"])
-    watch_links.make(team, admin, title="theirs", selection=Selection())
-    published(team)
-    return team
+    links["watch/<token>"] = watch_links.make(team, admin, title=MARK, selection=Selection())
+    watch_links.end(WatchLink.objects.get(), admin)
+    report = published(team, access=Report.Access.PRIVATE, title=MARK)
+    links["r/<token>"] = report.links.get().token
+    links["confirm/<token>"] = f"{admin.pk}:1:x"
+    ReportPicture.objects.create(revision=report.revisions.get(), name=MARK, png=b"x", width=1, height=1)
+    measured = Run.objects.filter(team=team, measurement_sets__isnull=False).first()
+    assert measured is not None
+    history = History.objects.filter(team=team).first()
+    assert history is not None
+    links["history/<config_key>"] = links["histories/<config_key>"] = history.config_key
+    HistoryLook.objects.create(history=history, runs=1, last_at=now)
+    CommitLook.objects.create(team=team, config_key=history.config_key, commit="c", runs=1, last_at=now)
+    ChangePoint.objects.create(team=team, config_key=history.config_key, metric="throughput", run=measured, state="new")
+    HistoryNote.objects.create(team=team, at=now, text=MARK)
+    set_baseline(team, admin, MARK, [measured], chosen=MARK)
+    links["badges/<token>"] = make_badge(team, admin, measured, label=MARK).token
+    links["public/<slug>"] = team.slug
+    webhook = Webhook.objects.create(team=team, name=MARK, url="https://a.example", kinds=["test"])
+    Delivery.objects.create(notice=Notice.objects.create(team=team, kind="test", subject=MARK), webhook=webhook)
+    Preference.objects.create(membership=admin.memberships.get(), kind="regression")
+    schedule = make_schedule(team, name=MARK)
+    Occasion.objects.create(schedule=schedule, due_at=now, outcome="failed")
+    Ending.objects.create(matrix=world.matrix)
+    ThresholdOverride.objects.create(team=team, threshold="x", value=1, reason=MARK)
+    DataConfirmation.objects.create(cluster=world.cluster, target=MARK, confirmed_by=admin)
+    Deployment.objects.create(cluster=world.cluster, database=world.database, matrix=world.matrix, mode="always")
+    SearchDecision.objects.create(sweep=world.sweep, number=1, rule="probe", state="going", sentence=MARK)
+    UploadedFile.objects.create(upload=world.upload, position=0, name=MARK, size=1)
+    UploadKey.objects.create(team=team, kind="natural", key=MARK, fingerprint="0" * 64, upload=world.upload, status=201)
+    Finding.objects.create(measurement_set=measured.measurement_sets.get(), check_id="V05", severity="warn")
+    Series.objects.create(run=measured, operation=MARK, points=1, data=b"x")
+    Client().force_login(admin)
+    return SimpleNamespace(team=team, links=links)
 
 
-def ids_of(kind: type) -> list[object]:
-    """One of every model's rows."""
-    found: list[object] = []
-    for app in APPS:
-        for model in apps.get_app_config(app).get_models():
-            rows = model._default_manager.order_by("pk")
-            if model is Machine:  # One without a team is the whole site's.
-                rows = rows.filter(teams__isnull=False)
-            found += [key for key in rows.values_list("pk", flat=True)[:1] if isinstance(key, kind)]
-    return found
+def models():
+    return [model for app in APPS for model in apps.get_app_config(app).get_models()]
 
 
-def state() -> dict[str, list[tuple[object, ...]]]:
-    """Which rows there are, and which version of each."""
-    found = {}
+def keys_of_all() -> dict[str, list[object]]:
+    """The keys of every model's rows; a machine without a team is the whole site's."""
+    rows = {
+        model: model._default_manager.filter(teams__isnull=False) if model is Machine else model._default_manager
+        for model in models()
+    }
+    return {model._meta.label: list(rows[model].order_by("pk").values_list("pk", flat=True)) for model in models()}
+
+
+def versions() -> dict[tuple[str, str], tuple[str, str]]:
+    """The version of every row, by model and key."""
+    state: dict[tuple[str, str], tuple[str, str]] = {}
     with connection.cursor() as cursor:
-        for app in APPS:
-            for model in apps.get_app_config(app).get_models():
-                cursor.execute(f'SELECT ctid::text, xmin::text FROM "{model._meta.db_table}" ORDER BY 1')
-                found[model._meta.label] = cursor.fetchall()
-    return found
+        for model in models():
+            cursor.execute(
+                f'SELECT {model._meta.pk.column}::text, ctid::text, xmin::text FROM "{model._meta.db_table}"'
+            )
+            state |= {(model._meta.label, key): (place, change) for key, place, change in cursor.fetchall()}
+    return state
 
 
-def test_nothing_of_another_team_is_there():
+@pytest.fixture
+def ours():
     me = make_user(team=make_team(name="Ours"), role=Role.ADMIN, username="ours")
-    everything_of_a_team()
-    mine = set(me.memberships.values_list("pk", flat=True))
-    keys = {kind: [key for key in dict.fromkeys(ids_of(kind)) if key not in mine] for kind in (UUID, int)}
+    return SimpleNamespace(me=me, world=make_world(me.memberships.get().team, name="ours"))
+
+
+@pytest.fixture
+def theirs(ours):
+    """Another team with its `rows`; `keys` has the newest key of each model, `second` the one before it."""
+    own = keys_of_all()
+    other = everything_of_a_team()
+    foreign = {label: [key for key in keys if key not in own[label]] for label, keys in keys_of_all().items()}
+    missing = {label for label, keys in foreign.items() if not keys} - SITE_WIDE
+    assert not missing, "make a row of these, so that their keys are walked"
+    other.keys = {label: keys[-1] for label, keys in foreign.items() if keys}
+    other.second = {label: keys[-2:][0] for label, keys in foreign.items() if keys}
+    other.rows = {(label, str(key)) for label, keys in foreign.items() for key in keys}
+    return other
+
+
+@pytest.fixture
+def visitor(ours):
     client = Client()
-    client.force_login(me)
-    before, asked, open_ones = state(), 0, []
-    for route, kind in addresses():
-        for key in keys[kind]:
-            for method in (client.get, client.post):
-                response = method("/" + route.format(key))
-                asked += 1
-                if response.status_code not in NOT_THERE:
-                    open_ones.append((method.__name__, route.format(key), response.status_code))
-    assert asked > 500
-    assert not open_ones, f"{len(open_ones)} of {asked}"
-    after = state()
-    assert not [label for label in before if before[label] != after[label]]
+    client.force_login(ours.me)
+    return client
+
+
+def test_every_parameter_is_classified():
+    parameters = {parameter for _, fields in addresses() for parameter in fields.values()}
+    assert {parameter for parameter in parameters if not fixed(parameter)} == ROWS.keys() | TEXTS
+    named = {parameter.partition("/")[2] for parameter in parameters} | parameters
+    assert SAME_FOR_ALL.keys() | OWN.keys() <= named
+
+
+def values_of(parameter: str, other) -> list[object]:
+    """What a parameter may be given; for a link also the id of what it shows."""
+    if text := fixed(parameter):
+        return [text]
+    if parameter in ROWS:
+        return [other.keys[ROWS[parameter]]]
+    shown = {"r/<token>": ["reports.Report"], "watch/<token>": ["reports.WatchLink"]}
+    return [other.links[parameter], *(other.keys[label] for label in shown.get(parameter, ()))]
+
+
+def test_nothing_of_another_team_is_there(ours, theirs, visitor):
+    before, requests, open_ones = versions(), 0, []
+    for route, fields in addresses():
+        named = [parameter for parameter in fields.values() if not fixed(parameter)]
+        if not named:
+            continue
+        own = {parameter: getattr(ours.world, OWN[parameter]).pk for parameter in named if len(named) > 1}
+        choices = [
+            values_of(parameter, theirs) + [own[p] for p in own if p == parameter] for parameter in fields.values()
+        ]
+        for values in product(*choices):
+            if own and set(own.values()) <= set(values):
+                continue
+            address = "/" + route.format(*values)
+            for method in (visitor.get, visitor.post):
+                response = method(address)
+                requests += 1
+                if response.status_code not in NOT_THERE or MARK in response.content.decode():
+                    open_ones.append((method.__name__, address, response.status_code))
+    assert requests > 200
+    assert not open_ones, f"{len(open_ones)} of {requests}"
+    assert versions() == before
+
+
+def names_in_code() -> set[str]:
+    """The names that views read from queries and forms."""
+    pattern = re.compile(r"""(?:GET|POST|query|data)(?:\.get(?:list)?\(|\[)"(\w+)\"""")
+    names = set(NAMES)
+    for package in ("benchsite", "runs", "workers", "reports"):
+        for path in (Path(settings.BASE_DIR) / package).rglob("*.py"):
+            if "tests" not in path.parts:
+                names |= set(pattern.findall(path.read_text()))
+    forms = [BaseForm]
+    for form in forms:
+        forms += form.__subclasses__()
+        names |= set(getattr(form, "base_fields", {}))
+    return names
+
+
+def queries(theirs) -> Iterator[dict[str, list[str]]]:
+    """Every name with ids of another team: of the model of its name, or of what values name most often."""
+    by_name = {label.partition(".")[2].lower(): str(key) for label, key in theirs.keys.items()}
+    by_name |= {f"{name}s": key for name, key in by_name.items()} | {"matrices": by_name["matrix"]}
+    by_name["database"] = by_name["databases"] = theirs.keys["runs.Database"]
+    names = names_in_code()
+    for label in ("run", "sweep"):
+        values = {name: [str(by_name.get(name, by_name[label]))] for name in names}
+        second = str(theirs.second[f"runs.{label.capitalize()}"])
+        yield values | {"b": [second], "entries": [f"{by_name['database']}|always"]}
+
+
+def test_no_query_shows_anything_of_another_team(theirs, visitor):
+    texts = {MARK, *(str(key) for key in theirs.keys.values() if isinstance(key, UUID))}
+    shown = []
+    for route, fields in addresses():
+        if any(not fixed(parameter) for parameter in fields.values()):
+            continue
+        address = "/" + route.format(*map(fixed, fields.values()))
+        for query in ({}, *queries(theirs)):
+            response = visitor.get(address, query)
+            content = b"".join(response) if response.streaming else response.content
+            sent = {text for values in query.values() for text in values}
+            leaks = [text for text in texts - sent if text in content.decode(errors="replace")]
+            if leaks or response.status_code == 500:
+                shown.append((address, response.status_code, leaks))
+    assert not shown
+
+
+def references() -> list[tuple[str, str, object]]:
+    """Which rows name which: (table and column, key of the row, key that it names)."""
+    rows = []
+    for model in models():
+        for field in model._meta.fields:
+            if field.is_relation and field.related_model in models():
+                values = model._default_manager.exclude(**{field.attname: None}).values_list("pk", field.attname)
+                rows += [(f"{model._meta.label}.{field.name}", pk, key) for pk, key in values]
+    return rows
+
+
+def test_no_form_touches_anything_of_another_team(ours, theirs, visitor):
+    before, known = versions(), {(where, pk) for where, pk, _ in references()}
+    failures = []
+    for route, fields in addresses():
+        if any(not fixed(parameter) for parameter in fields.values()):
+            continue
+        address = "/" + route.format(*map(fixed, fields.values()))
+        for form in queries(theirs):
+            response = visitor.post(address, form)
+            if response.status_code >= 500:
+                failures.append((address, response.status_code))
+            if not ours.me.memberships.exists() or "_auth_user_id" not in visitor.session:
+                failures.append((address, "ended the membership or the session"))
+    assert not failures
+    after = versions()
+    assert not [row for row in theirs.rows if before[row] != after.get(row)]
+    keys = set(theirs.keys.values())
+    assert not [row for row in references() if row[2] in keys and row[:2] not in known]
