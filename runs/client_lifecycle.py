@@ -8,8 +8,8 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 
 from runs.models import ClientRun, Run
+from runs.models.client_properties import without_secrets
 from runs.models.run import Reason
-from runs.ycsb.redact import HIDDEN, is_secret, redact
 
 State = ClientRun.State
 ACTIVE = (State.STARTING, State.READY, State.RUNNING, State.STORING)
@@ -85,11 +85,10 @@ def abandon(run_id: uuid.UUID, reason: Reason, detail: str) -> None:
 
 
 def forget_secrets(run_id: uuid.UUID) -> None:
-    """A client's order carries the server's password for as long as the client may need it, and no longer."""
+    """A client's order carries the server's password, encrypted, while the client may need it, and no longer."""
     for client in ClientRun.objects.filter(run=run_id).only("order"):
-        properties = client.order["properties"]
-        kept = {name: HIDDEN if is_secret(name) else redact(value) for name, value in properties.items()}
-        if kept != properties:
+        kept = without_secrets(client.order["properties"])
+        if kept != client.order["properties"]:
             ClientRun.objects.filter(pk=client.pk).update(order={**client.order, "properties": kept})
 
 

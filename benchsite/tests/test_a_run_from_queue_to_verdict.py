@@ -1,5 +1,6 @@
 """Real clients against real servers, from the queue to the verdict, on one site that stays up for all these tests."""
 
+import base64
 import os
 import re
 import signal
@@ -8,9 +9,10 @@ import sys
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import psycopg
@@ -80,6 +82,91 @@ def connections_terminated(*parts: str, every_s: float) -> Iterator[list[int]]:
     finally:
         over.set()
         thread.join()
+
+
+@contextmanager
+def recorded(source: Callable[[], Iterable[str]]) -> Iterator[set[str]]:
+    """The texts that `source` gives, asked ten times a second until the block ends."""
+    over, texts = threading.Event(), set[str]()
+
+    def record() -> None:
+        while not over.wait(0.1):
+            texts.update(source())
+
+    thread = threading.Thread(target=record)
+    thread.start()
+    try:
+        yield texts
+    finally:
+        over.set()
+        thread.join()
+
+
+def process_texts() -> Iterator[str]:
+    """The command line and the environment of every process."""
+    for path in Path("/proc").glob("[0-9]*/*"):
+        if path.name in ("cmdline", "environ"):
+            with suppress(OSError):
+                yield path.read_text(errors="replace")
+
+
+def files_with(secrets: Iterable[str], folder: Path) -> dict[Path, int]:
+    """The files below the folder that hold one of the secrets, with their modes."""
+    modes = {}
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            if path.is_file() and any(secret.encode() in path.read_bytes() for secret in secrets):
+                modes[path] = path.stat().st_mode & 0o777
+    return modes
+
+
+def tables_with(secrets: Iterable[str]) -> list[str]:
+    with psycopg.connect(database_url()) as database:
+        tables = database.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+        )
+        return [
+            table
+            for (table,) in tables.fetchall()
+            for secret in secrets
+            if database.execute(
+                f'SELECT 1 FROM "{table}" row WHERE strpos(row::text, %s) > 0 LIMIT 1', [secret]
+            ).fetchone()
+        ]
+
+
+def test_password_reaches_the_clients_alone(site, tmp_path):
+    """In a property file of mode 0600 while they run: no command line, variable, message, log or table holds it."""
+    commands = tmp_path / "commands"
+    monitor = ["redis-cli", "-s", urlsplit(settings.REDIS_URL).path, "MONITOR"]
+    with (
+        commands.open("w") as output,
+        subprocess.Popen(monitor, stdout=output) as redis,
+        recorded(process_texts) as processes,
+    ):
+        matrix = site.submit(("redis", "off"), ("postgresql", "off"), rungs=[2])
+        secrets = set()
+        for run in Run.objects.filter(matrix=matrix, phase=Phase.MEASURE).order_by("position"):
+            site.until_measured(run)
+            deployment = Deployment.objects.get(matrix=matrix, database=run.sweep.database)
+            secrets.add((Path(deployment.folder) / "password").read_text().strip())
+            files = files_with(secrets, settings.VAR_DIR)
+            clients = [settings.WORK_DIR / str(client.pk) / "ycsb.properties" for client in run.client_runs.all()]
+            assert {files.pop(path) for path in clients} == {0o600}
+            assert {path.parent.stat().st_mode & 0o777 for path in clients} == {0o700}
+            assert not [path for path in files if not path.is_relative_to(settings.TARGETS_DIR)]
+            assert tables_with(secrets) == []
+        runs = site.until_ended(matrix)
+        redis.terminate()
+    assert [run.reason_detail for run in runs if run.status != Status.SUCCEEDED] == []
+    assert len(secrets) == 2 and min(map(len, secrets)) > 20
+    sent = commands.read_text(errors="replace")
+    bodies = [base64.b64decode(body).decode() for body in re.findall(r'body\\": \\"([\w+/=]+)', sent)]
+    assert any(str(run.client_runs.first().pk) in body for run in runs for body in bodies)
+    assert any(str(settings.WORK_DIR) in text for text in processes)
+    assert not [text for text in [sent, *bodies, *processes] if any(secret in text for secret in secrets)]
+    assert files_with(secrets, settings.WORK_DIR) == {}
+    assert tables_with(secrets) == []
 
 
 def test_it_measures_merges_and_judges_a_small_matrix(site):

@@ -1,12 +1,14 @@
-"""Client properties as a column: the values of secret ones are encrypted in it."""
+"""Client properties as columns: the values that hold secrets are encrypted in them."""
 
 import functools
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django.db import models
 
 from benchsite.teams.encryption import CLIENT_PROPERTIES, CannotOpen, seal, unseal
 from runs.catalog import load_catalog, secret_properties
+from runs.ycsb.redact import HIDDEN, is_secret, redact
 
 SEALED: Final = "sealed"  # the only key of what stands for an encrypted value
 
@@ -17,21 +19,58 @@ class ClientPropertiesField(models.JSONField):
     """
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
-        if isinstance(value, dict):
-            value = {
-                name: {SEALED: seal(text, CLIENT_PROPERTIES)}
-                if name in _secret_names() and isinstance(text, str) and text
-                else text
-                for name, text in value.items()
-            }
+        return super().get_db_prep_value(_sealed(value), connection, prepared)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        return _opened(super().from_db_value(value, expression, connection))
+
+
+class ClientOrderField(models.JSONField):
+    """A `runs.spec.ClientOrder`, with the client's properties below `properties`."""
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        if isinstance(value, dict) and "properties" in value:
+            value = {**value, "properties": _sealed(value["properties"])}
         return super().get_db_prep_value(value, connection, prepared)
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         value = super().from_db_value(value, expression, connection)
-        return {name: _opened(text) for name, text in value.items()} if isinstance(value, dict) else value
+        if isinstance(value, dict) and "properties" in value:
+            value["properties"] = _opened(value["properties"])
+        return value
 
 
-def _opened(value: Any) -> Any:
+def without_secrets(properties: Mapping[str, Any]) -> dict[str, str]:
+    """The properties with HIDDEN in the place of every secret."""
+    return {
+        name: redact(value) if isinstance(value, str) and not _is_secret(name) else HIDDEN
+        for name, value in properties.items()
+    }
+
+
+def _sealed(properties: Any) -> Any:
+    if not isinstance(properties, dict):
+        return properties
+    return {
+        name: {SEALED: seal(text, CLIENT_PROPERTIES)} if isinstance(text, str) and _holds_secret(name, text) else text
+        for name, text in properties.items()
+    }
+
+
+def _holds_secret(name: str, text: str) -> bool:
+    """Addresses may hold a password, too."""
+    return text not in ("", HIDDEN) and (_is_secret(name) or redact(text) != text)
+
+
+def _is_secret(name: str) -> bool:
+    return name in _secret_names() or is_secret(name)
+
+
+def _opened(properties: Any) -> Any:
+    return {name: _text(text) for name, text in properties.items()} if isinstance(properties, dict) else properties
+
+
+def _text(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     try:

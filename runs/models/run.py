@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
+from runs.models.client_properties import ClientOrderField
 from runs.models.plan import Cluster, Conductor, Database, LoadGenerator, Matrix, Purpose, Workload
 from runs.models.upload import Upload
 
@@ -400,7 +401,7 @@ class ClientRun(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
     reason_detail = models.TextField(blank=True)
-    order = models.JSONField()  # what this client is to do; `runs.spec.ClientOrder`
+    order = ClientOrderField()  # what this client is to do; `runs.spec.ClientOrder`
     claim = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     claimed_at = models.DateTimeField(null=True, blank=True)

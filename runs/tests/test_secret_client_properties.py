@@ -8,9 +8,11 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from runs.models import Database
+from runs import client_lifecycle
+from runs.models import ClientRun, Database
 from runs.models.client_properties import SEALED
-from runs.tests.factories import make_database
+from runs.tests.factories import make_client_run, make_database, make_run, make_sweep
+from runs.ycsb.redact import HIDDEN
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PASSWORD = "open sesame"
@@ -80,3 +82,30 @@ def test_migration_encrypts_and_decrypts(team):
     with connection.schema_editor() as editor:
         migration.encrypt(apps, editor)
     assert set(stored(database)["redis.password"]) == {SEALED}
+
+
+ADDRESS = "postgresql://ycsb:geheim@db.example/ycsb"
+
+
+def test_orders_hold_the_password_encrypted_and_forget_it(team):
+    """From the order of a client until its run has ended; after that nothing of it is there, encrypted or not."""
+    properties = {"redis.password": PASSWORD, "db.url": ADDRESS, "unknown.token": "abc", "recordcount": "7"}
+    client = make_client_run(make_run(make_sweep(team=team)), order={"threads": 2, "properties": properties})
+
+    def stored_order() -> dict[str, Any]:
+        with connection.cursor() as cursor:
+            cursor.execute('SELECT "order" FROM runs_clientrun WHERE id = %s', [client.pk])
+            order: dict[str, Any] = json.loads(cursor.fetchone()[0])
+        return order
+
+    row = stored_order()
+    assert {name for name, text in row["properties"].items() if isinstance(text, dict)} == set(properties) - {
+        "recordcount"
+    }
+    assert not [secret for secret in (PASSWORD, "geheim", "abc") if secret in json.dumps(row)]
+    assert ClientRun.objects.get(pk=client.pk).order == {"threads": 2, "properties": properties}
+    client_lifecycle.forget_secrets(client.run_id)
+    assert stored_order()["properties"] == {
+        "redis.password": HIDDEN, "db.url": ADDRESS.replace("geheim", HIDDEN), "unknown.token": HIDDEN,
+        "recordcount": "7",
+    }  # fmt: skip
