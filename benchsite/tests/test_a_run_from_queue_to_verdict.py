@@ -104,10 +104,10 @@ def recorded(source: Callable[[], Iterable[str]]) -> Iterator[set[str]]:
 
 def process_texts() -> Iterator[str]:
     """The command line and the environment of every process."""
-    for path in Path("/proc").glob("[0-9]*/*"):
-        if path.name in ("cmdline", "environ"):
-            with suppress(OSError):
-                yield path.read_text(errors="replace")
+    for process in Path("/proc").glob("[0-9]*"):
+        for name in ("cmdline", "environ"):
+            with suppress(OSError):  # It may have ended meanwhile.
+                yield (process / name).read_text(errors="replace")
 
 
 def files_with(secrets: Iterable[str], folder: Path) -> dict[Path, int]:
