@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from benchsite.teams.models import Team
+from reports.analysis.changes import MIN_HISTORY
 from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Measured, Triage, history_of, points_of
 from reports.models import ChangePoint, History
 from reports.queries.history import runs_of, standing_of
@@ -19,6 +20,8 @@ from runs.pages.filters import AddressFilter
 
 PER_PAGE: Final = 25
 RECENT: Final = 60  # runs of each history that the list looks at
+MAX_SEARCHED: Final = 200  # histories in which a kind of change is searched: those that grew last
+CHANGES: Final = ("regression", "improvement")
 SORTS: Final[dict[str, tuple[str, ...]]] = {
     "newest": ("-last_at", "config_key"),
     "name": ("database_name", "mode", "workload_name", "cluster_name", "target_ops_s", "threads", "config_key"),
@@ -36,17 +39,27 @@ class HistoryFilter(AddressFilter):
     workload: str = ""
     cluster: str = ""
     phase: str = Phase.MEASURE.value
+    change: str = ""  # of CHANGES: the last one of the newest runs
     sort: str = "newest"
 
     COLUMNS = {"system": "system", "mode": "mode", "workload": "workload_name", "cluster": "cluster_name"}
-    CHOICES = {"sort": SORTS}
+    CHOICES = {"change": CHANGES, "sort": SORTS}
 
     def apply(self, team: Team) -> QuerySet[History]:
         """The team's histories that this filter lets through, in its order."""
         rows = self.narrowed(History.objects.filter(team=team))
         for word in self.words:
             rows = rows.filter(_mentions(word))
+        if self.change:
+            rows = rows.filter(pk__in=_changed(team, rows, better=self.change == "improvement"))
         return rows.order_by(*SORTS[self.sort])
+
+
+def _changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
+    """Those of the newest whose last change is of this kind; two queries."""
+    newest = list(rows.filter(runs__gte=MIN_HISTORY).order_by("-last_at").values_list("pk", flat=True)[:MAX_SEARCHED])
+    lines = history_lines(team, History.objects.filter(pk__in=newest))
+    return [line.row.pk for line in lines if line.last_change and line.last_change.change.better == better]
 
 
 def _mentions(word: str) -> Q:

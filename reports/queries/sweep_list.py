@@ -8,7 +8,7 @@ from django.db.models import Value as V
 from django.db.models.functions import Concat
 
 from benchsite.teams.models import Team
-from reports.queries.sweep_selection import sweeps_of
+from reports.queries.sweep_selection import one_per_test, sweeps_of
 from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
@@ -34,6 +34,7 @@ class SweepFilter(AddressFilter):
     matrix: str = ""
     phase: str = Phase.MEASURE.value
     tag: str = ""
+    commits: str = "newest"
     sort: str = "newest"
 
     COLUMNS = {
@@ -43,7 +44,7 @@ class SweepFilter(AddressFilter):
         "purpose": "purpose",
         "matrix": "matrix_id",
     }
-    CHOICES = {"purpose": Purpose.values, "sort": SORTS}
+    CHOICES = {"purpose": Purpose.values, "commits": ("newest", "all"), "sort": SORTS}
     IDS = ("matrix",)
 
     def apply(self, team: Team) -> QuerySet[Sweep]:
@@ -55,6 +56,8 @@ class SweepFilter(AddressFilter):
             rows = rows.alias(said=SAID)
             for word in words:
                 rows = rows.filter(_mentions(word, team))
+        if self.commits == "newest":
+            rows = one_per_test(rows, team)
         return rows.order_by(*SORTS[self.sort], "pk")
 
 

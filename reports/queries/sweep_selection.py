@@ -29,6 +29,14 @@ def phase_of(team: Team, phase: str = "") -> QuerySet[Sweep]:
     return sweeps_of(team).filter(phase=phase or Phase.MEASURE)
 
 
+def one_per_test(rows: QuerySet[Sweep], team: Team) -> QuerySet[Sweep]:
+    """Of uploads that measured the same test at several commits, the newest only: the others are its history."""
+    of_commits = Run.objects.filter(team=team, matrix=None).exclude(commit="")
+    newest = of_commits.order_by("config_key", "purpose", "-created_at", "-pk").distinct("config_key", "purpose")
+    has_commit = Exists(of_commits.filter(sweep=OuterRef("pk")))
+    return rows.filter(Q(matrix__isnull=False) | ~has_commit | Q(pk__in=newest.values("sweep")))
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """The curves of a selection, in the order in which they are listed, and what there is to say about it."""
@@ -148,7 +156,8 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
             rows = rows.filter(Q((column, list(values))))
     if sources := set(selection.sources) & set(SOURCES):
         rows = rows.filter(_came_from(sources))
-    return _within_days(rows, selection.since, selection.until)
+    rows = _within_days(rows, selection.since, selection.until)
+    return rows if matrix or selection.sweeps else one_per_test(rows, team)
 
 
 def _came_from(sources: Collection[str]) -> Q:

@@ -110,6 +110,17 @@ def test_the_list_is_filtered(client_in, dropped):
         assert "No history matches" in text_of(client_in.get(f"/history/{query}"))
 
 
+def test_list_shows_regressions_or_improvements(client_in, dropped, sweep):
+    other = make_sweep(team=sweep.team, name="postgresql on A", system="postgresql", mode="on")
+    risen = nightly(other, [1000] * 16 + [1200] * 8)
+    regressions, improvements = (
+        client_in.get(f"/history/?change={change}").content.decode() for change in ("regression", "improvement")
+    )
+    assert f"/history/{dropped}/" in regressions and f"/history/{risen}/" not in regressions
+    assert f"/history/{risen}/" in improvements and f"/history/{dropped}/" not in improvements
+    assert "No history matches" in client_in.get("/history/?change=regression&mode=on").content.decode()
+
+
 def test_the_list_finds_by_words_and_orders(client_in, dropped, sweep):
     word = sweep.database.name.split()[0]
     for query in (f"q={word}", "system=redis", "mode=always", "sort=name", "sort=longest", "sort=x&page=99&phase=y"):

@@ -1,5 +1,6 @@
 """The list of sweeps and the page of one."""
 
+import re
 import uuid
 
 import pytest
@@ -10,8 +11,8 @@ from django.urls import reverse
 
 from benchsite.teams.models import Role
 from conftest import signed_in
-from runs.models import Sweep
-from runs.tests.factories import make_matrix, make_run, make_sweep, make_user, make_workload
+from runs.models import Run, Sweep
+from runs.tests.factories import make_matrix, make_run, make_spec, make_sweep, make_user, make_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -140,3 +141,21 @@ def test_the_page_asks_the_same_queries_for_more_runs(client_in, team):
         make_run(large, threads=threads)
     queries(small)
     assert queries(small) == queries(large)
+
+
+def test_uploads_of_several_commits_are_one_line(client_in, team):
+    """Compare and the list of sweeps show the newest commit of a test; another load is another test."""
+    template = make_sweep(team=team)
+    spec = make_spec(template, threads=8)
+    sweeps = []
+    for commit, threads in (("a1", 8), ("b2", 8), ("c3", 16), ("", 8)):
+        spec["load"]["threads"] = threads
+        sweep = make_sweep(matrix=template.matrix, name=f"at {commit or 'no'} commit {threads}", purpose="measured")
+        run = make_run(sweep, spec=spec, threads=threads, commit=commit, source="uploaded")
+        Run.objects.filter(pk=run.pk).update(matrix=None)
+        Sweep.objects.filter(pk=sweep.pk).update(matrix=None)
+        sweeps.append(sweep.name)
+    names = set(re.findall(r">(at [^<]* commit [0-9]+)<", listed(client_in)))
+    assert names == set(sweeps[1:])
+    assert len(set(re.findall(r">(at [^<]* commit [0-9]+)<", listed(client_in, "?commits=all")))) == 4
+    assert client_in.get("/compare/?v=1&matrix=all").content.count(b"data-side=") == 3

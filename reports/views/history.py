@@ -18,7 +18,15 @@ from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History
 from reports.pages.charts import figure_link
-from reports.queries.histories import PER_PAGE, SORTS, HistoryFilter, history_choices, history_lines
+from reports.queries.histories import (
+    CHANGES,
+    MAX_SEARCHED,
+    PER_PAGE,
+    SORTS,
+    HistoryFilter,
+    history_choices,
+    history_lines,
+)
 from reports.queries.history import Followed, follow
 from reports.views.figures import respond
 from runs.models.run import Phase
@@ -71,6 +79,8 @@ def histories(request: HttpRequest) -> HttpResponseBase:
         "lines": lines,
         "choices": history_choices(team),
         "phases": [*Phase.choices, ("any", "both")],
+        "changes": CHANGES,
+        "searched": MAX_SEARCHED,
         "sorts": list(SORTS),
         "nothing_at_all": not lines and not wanted.active,
     }
