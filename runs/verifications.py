@@ -27,6 +27,11 @@ class Verification:
     failures: tuple[str, ...]  # "mode: check: detail"
     not_tested: dict[str, str]  # mode -> why this server could not have it
 
+    @property
+    def label(self) -> str:
+        """ "7.0.15 (real server)"."""
+        return f"{self.version} ({self.how})"
+
 
 def verifications_of(system: str) -> list[Verification]:
     """The verifications of a system, the newest first. A file that cannot be read is logged and left out."""

@@ -13,6 +13,7 @@ KIND_HELP = {
 BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
 NOTHING_LEFT_OUT = "nothing left out"
 MAX_MACHINES = 3  # that are named
+MAX_STATED = 3  # sides that are named
 DEMONSTRATION = "Demonstration: too short to publish"
 
 
@@ -47,6 +48,10 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
         notes.append(DEMONSTRATION)
     if sentence := machine_sentence(curves):
         notes.append(sentence)
+    stated = [curve.label for curve in curves if curve.points and curve.mode_stated]
+    if stated:
+        more = f" and {len(stated) - MAX_STATED} more" if len(stated) > MAX_STATED else ""
+        notes.append(f"Durability mode stated, not read back: {', '.join(stated[:MAX_STATED])}{more}")
     if sentence := _uneven(curves):
         notes.append(sentence)
     return tuple(notes)

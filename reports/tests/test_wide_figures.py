@@ -11,9 +11,11 @@ import pytest
 from reports.analysis.heat import MAX_CELLS, Gathering
 from reports.analysis.points import Spread
 from reports.curves import Setup, Standing
+from reports.figures.ceilings import CeilingsFigure
 from reports.figures.distributions import RUNG, SweepsPercentilesFigure, choose
 from reports.figures.durability import DurabilityFigure, cost_said, promises_of
 from reports.figures.heat import HeatFigure
+from reports.figures.ladder import LadderFigure
 from reports.figures.layout import Frame
 from reports.figures.price import PriceFigure
 from reports.figures.run_series import Window
@@ -109,6 +111,24 @@ def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
         if answer["figure"]:
             assert answer["figure"]["data"] and answer["table"]["rows"], sheet.name
         json.dumps(answer, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        CeilingsFigure,
+        LadderFigure,
+        SweepsPercentilesFigure,
+        ScalabilityFigure,
+        DurabilityFigure,
+        PriceFigure,
+    ],
+)
+def test_stated_modes_are_named_in_every_figure(figure):
+    setup = Setup(nodes=1, price_per_hour=1.0)
+    stated = [replace(each, mode_verified=False) for each in curve().points]
+    sides = [curve("Ours", "always", stated, setup=setup), curve("Theirs", "everysec", setup=setup)]
+    assert "Durability mode stated, not read back: Ours · always" in figure(sides).notes
 
 
 def test_percentiles_stand_at_each_ceiling_or_at_the_rung_that_all_have():

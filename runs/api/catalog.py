@@ -11,6 +11,7 @@ from benchsite.teams.models import Scope
 from runs.api.routers import catalog
 from runs.catalog import System, load_catalog
 from runs.uploading.upload_lifecycle import MAX_IN_REQUEST
+from runs.verifications import Verification, verifications_of
 from runs.ycsb.readers.results import Format
 
 
@@ -26,20 +27,34 @@ class ModeAnswer(Schema):
     replicas_needed: int
 
 
+class VerificationAnswer(Schema):
+    """One result of `manage.py verify`."""
+
+    version: str
+    how: str = Field(description="real server, vendor mock or wire stand-in.")
+    date: str
+    modes: list[str]
+    counts: dict[str, int] = Field(description="passed, failed, skipped: checks of all modes.")
+
+
 class SystemAnswer(Schema):
     """One database product."""
 
     system: str = Field(validation_alias="slug")
     name: str
     aliases: list[str]
-    runnable: bool = Field(description="Whether Benchsite starts one by itself and has a client for it.")
+    has_client: bool = Field(description="Whether any client reaches its servers; a plan without one is refused.")
     clients: list[str] = Field(description="Which clients can drive it: benchsite (its own), ycsb (stock bindings).")
-    administered: bool = Field(description="Whether the durability mode is read from the servers of a run.")
+    administered: bool = Field(
+        description="Whether the durability mode is read from the servers of a run; otherwise it is stated."
+    )
+    can_be_started: bool = Field(description="Whether Benchsite starts servers of it.")
+    verified: list[VerificationAnswer] = Field(description="Servers that client and administration were checked with.")
     modes: list[ModeAnswer] = Field(validation_alias="modes.values")
 
     @staticmethod
-    def resolve_runnable(system: System) -> bool:
-        return system.own_client and system.can_be_started
+    def resolve_verified(system: System) -> list[Verification]:
+        return verifications_of(system.slug)
 
     @staticmethod
     def resolve_clients(system: System) -> list[str]:

@@ -95,7 +95,6 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
             administered=table.flag("administered", False),
             admin_class=table.text("admin_class", ""),
             in_memory=table.flag("in_memory", False),
-            verified=table.text("verified", ""),
             notes=table.text("notes", ""),
             pitfalls=table.texts("pitfalls"),
             recognition=_recognition(table.table("ycsb")) if "ycsb" in table else Recognition(),

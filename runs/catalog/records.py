@@ -202,7 +202,6 @@ class System:
     administered: bool  # whether Benchsite reads its mode and looks into its data
     admin_class: str  # the program in its own binding that does so; empty where Benchsite speaks to it itself
     in_memory: bool  # whether all its data must fit the memory of its nodes
-    verified: str  # on which real servers the modes were seen to work
     notes: str = field(repr=False)
     pitfalls: tuple[str, ...] = field(repr=False)  # what has misled measurements before, a sentence or two each
     recognition: Recognition = field(repr=False)

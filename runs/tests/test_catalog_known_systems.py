@@ -1,11 +1,14 @@
 """The systems that are known for their uploaded results: what their records say follows from what their modes set."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
 from runs.catalog import load_catalog
 from runs.pages.durability import mode_rows
 from runs.tests.factories import make_cluster, make_database
+from runs.verifications import verifications_of
 
 CATALOG = load_catalog()
 KNOWN = [system for system in CATALOG.systems.values() if system.slug not in ("redis", "postgresql")]
@@ -150,11 +153,19 @@ def test_it_shows_each_on_a_page_of_its_own(client_in, system):
 
 
 @pytest.mark.django_db
-def test_it_lists_own_clients_apart_from_stock_clients(client_in):
+def test_it_lists_four_facts_of_each_system(client_in):
     page = client_in.get(reverse("systems")).content.decode()
-    own, stock = page.split("With a stock YCSB client")[:2]
-    assert all(name in own for name in ("PostgreSQL", "Cassandra", "MariaDB")) and "MongoDB" not in own
-    assert "MongoDB" in stock and "MariaDB" not in stock
+    rows = {
+        slug: re.sub(r"<[^>]+>", " ", row) for slug, row in re.findall(r'systems/(\w+)/">(.*?)</tr>', page, re.DOTALL)
+    }
+    assert rows.keys() == CATALOG.systems.keys()
+    for slug, system in CATALOG.systems.items():
+        assert ("uploads only" in rows[slug]) == (not system.has_client)
+        assert ("mode stated" in rows[slug]) == (not system.administered)
+        assert ("process" in rows[slug]) == system.can_be_started
+        assert all(verification.label in rows[slug] for verification in verifications_of(slug))
+    assert "CouchbaseMock v1.5.25 (vendor mock)" in rows["couchbase"]
+    assert "(wire stand-in)" in rows["aerospike"] and "(real server)" in rows["redis"]
 
 
 @pytest.mark.slow

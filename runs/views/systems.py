@@ -18,8 +18,7 @@ from runs.verifications import verifications_of
 def systems(request: HttpRequest) -> HttpResponse:
     found = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
-        "own": [system for system in found if system.own_client],
-        "stock": [system for system in found if not system.own_client],
+        "systems": [(system, verifications_of(system.slug)) for system in found],
         "digest": load_catalog().digest,
     }
     return render(request, "runs/systems/list.html", context)
