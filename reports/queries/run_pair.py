@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from reports.analysis.run_sides import ClientSide, RunSide
 from reports.curves import Curve
 from reports.queries.curves import run_curve, run_points
-from runs.models import ClientRun, Finding, Run
+from runs.models import ClientRun, Finding, MeasurementSet, Run
 from runs.models.run import Status, Verdict
 from runs.spec import RunSpec
 from runs.validity import CheckResult, Severity
@@ -24,9 +24,10 @@ COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reas
 
 
 def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
-    """Both runs as plain values, called A and B. Eight queries."""
+    """Both runs as plain values, called A and B. Nine queries."""
     runs = [a, b]
     points, findings, clients, repeats = run_points(runs), _findings(runs), _clients(runs), _repeats(runs)
+    uses = dict(MeasurementSet.objects.filter(run__in=runs, is_current=True).values_list("run_id", "server_use"))
 
     def side(run: Run, label: str) -> RunSide:
         spec, point = cast(RunSpec, run.spec), points.get(run.pk)
@@ -35,7 +36,9 @@ def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
             name=run.name,
             spec=spec,
             evidence=run.evidence,
-            facts=side_facts(label, spec, str(run.evidence.get("server_version") or "")),
+            facts=side_facts(
+                label, spec, str(run.evidence.get("server_version") or ""), server_use=uses.get(run.pk, {})
+            ),
             point=point,
             findings=tuple(findings[run.pk]),
             clients=tuple(clients[run.pk]),

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from django.db.models import Case, Value, When
+from django.db.models import Aggregate, Avg, Case, FloatField, Max, OuterRef, Q, Subquery, Value, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Abs, Cast
 
 from benchsite.teams.models import Team
 from reports.curves import Curve
-from runs.models import Run
+from runs.models import MeasurementSet, Run
 from runs.models.plan import Purpose
-from runs.models.run import Status
+from runs.models.run import Status, Verdict
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import Profile, SideFacts
@@ -20,6 +22,10 @@ from runs.validity.spec_facts import side_facts
 
 # A run that succeeded has asked its server for its version.
 SUCCEEDED_FIRST = Case(When(status=Status.SUCCEEDED, then=Value(0)), default=Value(1))
+
+COUNTS = Q(run__status=Status.SUCCEEDED, run__excluded_reason="", run__is_bracket=False) & (
+    ~Q(run__verdict=Verdict.REJECT) | ~Q(run__verdict_override="")
+)
 
 
 def sides_of(curves: Sequence[Curve]) -> list[SideFacts]:
@@ -34,21 +40,33 @@ class Submitted:
     spec: RunSpec
     server_version: str  # empty: nobody asked it
     container: Mapping[str, object]  # empty: its server ran in none
+    server_use: Mapping[str, float | None]  # of the sweep's runs that count: the mean hit ratio, its largest change
 
 
 def submitted_of(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
     """By sweep, of its first good run; a sweep without any run is left out. One query."""
     runs = Run.objects.filter(sweep__in=[curve.sweep_id for curve in curves])
     first = runs.order_by("sweep_id", SUCCEEDED_FIRST, "position", "id").distinct("sweep_id")
+    first = first.annotate(hit_ratio=_over_sweep(Avg, "hit_ratio"), trend=_over_sweep(Max, "hit_ratio_trend"))
     return {
         sweep_id: Submitted(
             cast(RunSpec, spec),
             str(evidence.get("server_version") or ""),
             container if isinstance(container := evidence.get("container"), dict) else {},
+            {"hit_ratio": hit_ratio, "hit_ratio_trend": trend},
         )
-        for sweep_id, spec, evidence in first.values_list("sweep_id", "spec", "evidence")
+        for sweep_id, spec, evidence, hit_ratio, trend in first.values_list(
+            "sweep_id", "spec", "evidence", "hit_ratio", "trend"
+        )
         if sweep_id
     }
+
+
+def _over_sweep(aggregate: type[Aggregate], name: str) -> Subquery:
+    """A number of `MeasurementSet.server_use`, without its sign, aggregated over the runs of a sweep that count."""
+    sets = MeasurementSet.objects.filter(COUNTS, run__sweep=OuterRef("sweep_id"), is_current=True).order_by()
+    value = Abs(Cast(KeyTextTransform(name, "server_use"), FloatField()))
+    return Subquery(sets.values("run__sweep").annotate(over=aggregate(value)).values("over"))
 
 
 def sides_by_sweep(
@@ -62,6 +80,7 @@ def sides_by_sweep(
             curve.label if called[curve.label] == 1 else f"{curve.label} {curve.workload}",
             run.spec,
             run.server_version,
+            server_use=run.server_use,
         )
         for curve in curves
         if (run := stated.get(curve.sweep_id))

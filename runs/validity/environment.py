@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import counted, exact, grouped, percent, significant, throughput
+from benchsite.formatting import counted, exact, grouped, percent, significant, size, throughput
 from runs.measures.host import FOREIGN, HostSamples
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
@@ -112,25 +112,48 @@ def _unacknowledged(facts: RunFacts) -> Outcome | None:
     )  # fmt: skip
 
 
-@check("V21", "Physically possible", "{network_usable} of the nodes' network", untrusted=True)
+@check(
+    "V21", "Physically possible",
+    "{network_usable} of the nodes' network; {payload_least} of the payload seen on network and disk", untrusted=True,
+)  # fmt: skip
 def plausibility(facts: RunFacts, profile: Profile) -> Outcome | None:
-    """What the reads carried must fit through the network. Within one machine there is none.
+    """What the reads carried must fit through the network and be seen on it; what waits for a disk must be seen there.
 
-    Formula: X of reads x record size x 8 <= {network_usable} x nodes x network. `readallfields=false`: one field
-    Warns: one field does not fit
-    Rejects: records do not fit
-    Not assessed without: `nic_bits_per_s` of every node, record size. Within one machine: does not apply
+    Within one machine there is no network, and a load reads nothing.
+
+    Formula: X of reads x record size x 8 <= {network_usable} x nodes x network. `readallfields=false`: one field.
+        Where every node was sampled: bytes sent by the nodes >= {payload_least} of that payload; in a mode that waits
+        for the disk, bytes written to the nodes' disks >= {payload_least} x X of updates and inserts x their values.
+        `writeallfields=false`: one field of an update
+    Warns: one field does not fit; the disks wrote less
+    Rejects: records do not fit; the nodes sent less
+    Not assessed without: record size, and `nic_bits_per_s` or samples of every node. Disks without any write are not
+        seen by the sampler
     """
+    outcomes = [
+        outcome
+        for judge in (_fits_network, _was_sent, _was_written)
+        if (outcome := judge(facts, profile)) is not None
+    ]  # fmt: skip
+    for severity in ("reject", "warn", "not_assessed"):
+        for outcome in outcomes:
+            if outcome.severity == severity:
+                return outcome
+    return outcomes[-1] if outcomes else None
+
+
+def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
     if facts.phase == "load" or facts.client_on_database_host:
         return None
     link, nodes = facts.cluster.least("nic_bits_per_s"), facts.cluster.nodes
-    reads_ops_s, read_bytes = _reads_per_second(facts), _bytes_per_read(facts)
-    if link is None or not nodes or reads_ops_s is None or read_bytes is None:
-        missing = (
-            "how fast each node's network is (nic_bits_per_s of its machine)" if link is None or not nodes
-            else "how many reads there were and how large their records are"
-        )  # fmt: skip
-        return not_assessed(f"It is not known {missing}.")
+    reads_ops_s, read_bytes = _per_second(facts, "READ"), _bytes_of(facts, "readallfields", "true")
+    if reads_ops_s is None or read_bytes is None:
+        return not_assessed("It is not known how many reads there were and how large their records are.")
+    if link is None or not nodes:
+        # What was seen on the network says more than its rate.
+        if _nodes(facts):
+            return None
+        return not_assessed("It is not known how fast each node's network is (nic_bits_per_s of its machine).")
     carried, capacity = reads_ops_s * read_bytes * 8, nodes * link
     shown = f"{significant(carried / 1e9)} Gbit/s of payload, {exact(capacity / 1e9)} Gbit/s of network"
     if carried <= profile.network_usable * capacity:
@@ -145,20 +168,73 @@ def plausibility(facts: RunFacts, profile: Profile) -> Outcome | None:
     )  # fmt: skip
 
 
-def _reads_per_second(facts: RunFacts) -> float | None:
-    """Successful reads; where operations are not told apart in time, by their share."""
-    reads = next((entry.ok for entry in facts.service if entry.operation == "READ"), 0)
-    if facts.throughput_ops_s is None or not facts.ok_operations or reads is None:
+def _was_sent(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What the reads carried against what the nodes sent."""
+    reads_ops_s, read_bytes = _per_second(facts, "READ"), _bytes_of(facts, "readallfields", "true")
+    nodes = _nodes(facts)
+    # Within one machine the answers are on loopback, which is not counted.
+    if facts.phase == "load" or facts.client_on_database_host is not False or not nodes or not reads_ops_s:
         return None
-    return facts.throughput_ops_s * reads / facts.ok_operations
+    if read_bytes is None or not all("network_sent_bytes_s" in node.columns for node in nodes):
+        return None
+    carried, sent = reads_ops_s * read_bytes, sum(node.mean("network_sent_bytes_s") for node in nodes)
+    shown = f"{size(carried)}/s of payload read, {size(sent)}/s sent by the nodes"
+    if sent >= profile.payload_least * carried:
+        return Outcome("pass", shown, "The nodes sent what was read.")
+    return Outcome(
+        "reject", shown,
+        f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {size(carried)}/s, and the nodes sent "
+        f"{size(sent)}/s: reads return less than whole records, or other machines answered them.",
+        "Find out whether reads find their records and fetch all fields, and which machines answer the clients.",
+    )  # fmt: skip
 
 
-def _bytes_per_read(facts: RunFacts) -> float | None:
-    """Field values only: what comes with them makes it more."""
+def _was_written(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What was acknowledged as on disk against what the nodes' disks wrote."""
+    nodes = _nodes(facts)
+    if facts.durability.get("ack") != "disk" or not nodes or facts.record_bytes is None:
+        return None
+    if not all("disk_written_bytes_s" in node.columns for node in nodes):
+        return None
+    written = sum(node.mean("disk_written_bytes_s") for node in nodes)
+    update_bytes = _bytes_of(facts, "writeallfields", "false") or 0.0
+    acknowledged = (_per_second(facts, "INSERT") or 0.0) * facts.record_bytes
+    acknowledged += (_per_second(facts, "UPDATE") or 0.0) * update_bytes
+    # A disk without a single write is one that the sampler does not see: a network file system, for example.
+    if not acknowledged or not written:
+        return None
+    shown = f"{size(acknowledged)}/s of values acknowledged, {size(written)}/s written to disks"
+    if written >= profile.payload_least * acknowledged:
+        return Outcome("pass", shown, "The disks wrote what was acknowledged as on disk.")
+    return Outcome(
+        "warn", shown,
+        f"Writes of {size(acknowledged)}/s were acknowledged as on disk, and the nodes' disks wrote {size(written)}/s: "
+        "the data goes elsewhere, is compressed well, or does not wait for the disk.",
+        "Find out where the servers keep their data, and whether the durability mode holds.",
+    )  # fmt: skip
+
+
+def _nodes(facts: RunFacts) -> list[HostSamples]:
+    """The samples of all machines that ran servers; empty unless each of them was sampled."""
+    nodes = {host.machine: host for host in facts.hosts if host.node is not None and len(host)}
+    return list(nodes.values()) if facts.cluster.machines and len(nodes) == len(facts.cluster.machines) else []
+
+
+def _per_second(facts: RunFacts, operation: str) -> float | None:
+    """Successful operations of this name; where operations are not told apart in time, by their share."""
+    done = next((entry.ok for entry in facts.service if entry.operation == operation), 0)
+    if facts.throughput_ops_s is None or not facts.ok_operations or done is None:
+        return None
+    return facts.throughput_ops_s * done / facts.ok_operations
+
+
+def _bytes_of(facts: RunFacts, all_fields: str, usual: str) -> float | None:
+    """Field values of one operation only: what comes with them makes it more."""
     if facts.record_bytes is None:
         return None
     fields = number_of(facts.properties.get("fieldcount")) or 1.0
-    return facts.record_bytes / fields if facts.properties.get("readallfields") == "false" else facts.record_bytes
+    is_whole = facts.properties.get(all_fields, usual) == "true"
+    return facts.record_bytes if is_whole else facts.record_bytes / fields
 
 
 @check("V30", "Data set size", "more than {cpu_cache_mib} MiB on each node")
@@ -280,7 +356,7 @@ def complaints_about(cluster: ClusterFacts) -> list[str]:
     """What of a cluster makes its numbers hard to repeat, as far as it is known."""
     complaints = []
     if cluster.replication_factor and cluster.nodes and cluster.replication_factor > cluster.nodes:
-        complaints.append(f"{cluster.replication_factor} copies were asked of {_nodes(cluster.nodes)}")
+        complaints.append(f"{cluster.replication_factor} copies were asked of {_node_count(cluster.nodes)}")
     for complaint, is_so in (
         ("a node's CPU is rationed (burstable)", _is_burstable),
         ("a node has swap", _swaps),
@@ -291,7 +367,7 @@ def complaints_about(cluster: ClusterFacts) -> list[str]:
     return complaints
 
 
-def _nodes(number: int) -> str:
+def _node_count(number: int) -> str:
     return "1 node" if number == 1 else f"{number} nodes"
 
 

@@ -125,7 +125,7 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
 
     Formula: share of reads answered from memory
     Warns: > {hit_ratio_points:points} percentage points apart, or changing by that within a run
-    Not assessed without: the ratios: Benchsite does not read them from servers yet
+    Not assessed without: the ratios, by the counters cache_hits and cache_misses of both sides' servers
     """
     unknown = [side for side in (a, b) if side.hit_ratio is None]
     if a.hit_ratio is None or b.hit_ratio is None:

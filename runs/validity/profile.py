@@ -80,6 +80,7 @@ class Profile:
     exceeds_memory: float = _threshold("V17", "factor", 1.3, "times the memory: a larger data set lives on disk")
     hit_ratio_points: float = _threshold("V18", "share", 0.05, "between two hit ratios, or within a run, warns", most=1)
     network_usable: float = _threshold("V21", "share", 0.94, "of a network's rate can carry payload", most=1)
+    payload_least: float = _threshold("V21", "share", 0.5, "of the payload must be seen on network and disk", most=1)
     resolution_warn_s: float = _threshold("V22", "s", 0.001, "wide buckets, or wider, warn")
     arithmetic_reject: float = _threshold("V23", "share", 0.001, "between printed and computed throughput rejects")
     interference_level: float = _threshold("V25", "share", 0.10, "of a machine's cores used by others disturb", most=1)

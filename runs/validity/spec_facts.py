@@ -1,5 +1,9 @@
 """What a run's spec says of where it ran, as facts."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from runs.spec import RunSpec
 from runs.validity.facts import ClusterFacts
 from runs.validity.pairs import SideFacts
@@ -28,8 +32,13 @@ def shared_machine(spec: RunSpec) -> bool | None:
     return any(generator["machine"]["id"] in hosts for generator in spec["generators"])
 
 
-def side_facts(label: str, spec: RunSpec, server_version: str = "") -> SideFacts:
-    """One side of a comparison; what the server said of its version outweighs what was stated."""
+def side_facts(
+    label: str, spec: RunSpec, server_version: str = "", *, server_use: Mapping[str, Any] = MappingProxyType({})
+) -> SideFacts:
+    """One side of a comparison; what the server said of its version outweighs what was stated.
+
+    `server_use` is that of its measurement set, or means of several.
+    """
     client = spec["client"]
     return SideFacts(
         label=label,
@@ -41,4 +50,6 @@ def side_facts(label: str, spec: RunSpec, server_version: str = "") -> SideFacts
         records=spec["dataset"]["records"],
         record_bytes=spec["dataset"]["record_bytes"],
         client_on_database_host=shared_machine(spec),
+        hit_ratio=server_use.get("hit_ratio"),
+        hit_ratio_trend=server_use.get("hit_ratio_trend"),
     )

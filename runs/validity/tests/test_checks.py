@@ -150,6 +150,15 @@ def stated(first: dict[str, str], second: dict[str, str]) -> dict[str, Any]:
 
 
 LATER_AND_LATER = [1000.0 + 2000.0 * second for second in range(300)]
+ON_DISK = {"client_on_database_host": True, "durability": {"ack": "disk"}}
+
+
+def sampled(nodes: int = 1, **columns: Any) -> dict[str, Any]:
+    """A cluster of so many nodes, of which one was sampled."""
+    links = ClusterFacts(nodes=nodes, machines=({"nic_bits_per_s": 10**10},) * nodes)
+    return {"cluster": links, "hosts": (replace(host("db", **columns), node=1),)}
+
+
 ONE_FIELD = {"properties": {"readallfields": "false", "fieldcount": "10"}}
 
 CASES: list[tuple[str, dict[str, Any], str | None]] = [
@@ -328,6 +337,14 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V21", {"cluster": ClusterFacts(nodes=1, machines=({"nic_bits_per_s": 700_000},)), **ONE_FIELD}, "warn"),
     ("V21", {"cluster": ClusterFacts(nodes=2, machines=({"nic_bits_per_s": 10**9}, {}))}, "not_assessed"),
     ("V21", {"record_bytes": None}, "not_assessed"),
+    ("V21", sampled(network_sent_bytes_s=2e9), "pass"),
+    ("V21", sampled(network_sent_bytes_s=1.0), "reject"),
+    ("V21", {**sampled(network_sent_bytes_s=1.0), "client_on_database_host": None}, "pass"),
+    ("V21", sampled(2, network_sent_bytes_s=1.0), "pass"),  # one of two nodes was not sampled
+    ("V21", {**sampled(disk_written_bytes_s=1.0), **ON_DISK}, "warn"),
+    ("V21", {**sampled(disk_written_bytes_s=1e9), **ON_DISK}, "pass"),
+    ("V21", {**sampled(disk_written_bytes_s=1.0), **ON_DISK, "durability": {"ack": "memory"}}, None),
+    ("V21", {**sampled(disk_written_bytes_s=0.0), **ON_DISK}, None),
     ("V21", {"client_on_database_host": True}, None),
     ("V22", {"operations": (OperationFacts("READ", ok=1, mean_us=1.0, resolution_us=1000.0),)}, "warn"),
     ("V22", {"operations": (OperationFacts("READ", ok=1, mean_us=1.0, averaged=True),)}, "warn"),
