@@ -54,8 +54,8 @@ class Coverage:
 
 CASES: Final = tuple(
     Case(n_a, n_b, cv_a, cv_b, shape)
-    for n_a, n_b in ((2, 2), (3, 3), (5, 5), (10, 10), (3, 10))
-    for cv_a, cv_b in ((0.02, 0.02), (0.05, 0.05), (0.02, 0.05))
+    for n_a, n_b in ((2, 2), (3, 3), (5, 5), (10, 10), (3, 5), (3, 10))
+    for cv_a, cv_b in ((0.02, 0.02), (0.05, 0.05), (0.02, 0.05), *([(0.05, 0.02)] if n_a != n_b else []))
     for shape in ("normal", "lognormal")
 )  # fmt: skip
 

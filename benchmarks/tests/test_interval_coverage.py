@@ -24,6 +24,12 @@ def test_fewer_runs_cover_no_less(n):
             assert 0.93 <= coverage(case).held <= 0.985, case
 
 
+@pytest.mark.parametrize(("n_a", "n_b"), [(3, 4), (3, 5), (4, 5), (3, 10)])
+@pytest.mark.parametrize(("cv_a", "cv_b"), [(0.05, 0.05), (0.05, 0.02), (0.02, 0.05), (0.05, 0.01)])
+def test_unequal_sides_cover_94_per_cent(n_a, n_b, cv_a, cv_b):
+    assert coverage(Case(n_a, n_b, cv_a, cv_b, "lognormal"), PAIRS).held >= 0.94
+
+
 def test_the_interval_is_that_of_the_pages():
     import numpy as np
 

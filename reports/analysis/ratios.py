@@ -140,12 +140,24 @@ def interval_of(distance: float, error: float, df: float, confidence: float = CO
 
 
 def welch(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    """mean a - mean b, its standard error and Welch's degrees of freedom, over the last axis of both."""
+    """mean a - mean b, its standard error and the degrees of freedom, over the last axis of both.
+
+    Welch's degrees of freedom; where the sides have different numbers of values `cautious` ones.
+    """
     n_a, n_b = a.shape[-1], b.shape[-1]
     part_a, part_b = a.var(axis=-1, ddof=1) / n_a, b.var(axis=-1, ddof=1) / n_b
     both = np.maximum(part_a + part_b, TINY)  # Where neither varies there is no interval, whatever the rest is.
     df = 1 / np.maximum((part_a / both) ** 2 / (n_a - 1) + (part_b / both) ** 2 / (n_b - 1), TINY)
-    return a.mean(axis=-1) - b.mean(axis=-1), np.sqrt(part_a + part_b), df
+    return a.mean(axis=-1) - b.mean(axis=-1), np.sqrt(part_a + part_b), cautious(df, n_a, n_b)
+
+
+def cautious(df: Floats, n_a: Floats | int, n_b: Floats | int) -> Floats:
+    """Welch's degrees of freedom of unequal sides, less the error of their own estimate.
+
+    The geometric mean with those of the smaller side. Welch's alone hold the ratio in 93.0 % if the smaller of 3 and 10
+    repeats varies more. Of equal sides Welch's are cautious enough, and stay.
+    """
+    return np.where(n_a == n_b, df, np.sqrt(df * (np.minimum(n_a, n_b) - 1)))
 
 
 def bounded_exp(value: float) -> float:

@@ -27,6 +27,7 @@ from reports.analysis.ratios import (
     Noise,
     RatioInterval,
     bounded_exp,
+    cautious,
     log_welch,
     pooled_welch,
     ratio_of,
@@ -43,7 +44,7 @@ from reports.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch or blocked 6"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 7"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
@@ -364,7 +365,7 @@ def _more(comparison: Comparison) -> int | None:
     n = np.arange(have + 1, MAX_REPEATS + 1)
     n_a, n_b = np.maximum(n, comparison.n_a), np.maximum(n, comparison.n_b)
     part_a, part_b = comparison.sds[0] ** 2 / n_a, comparison.sds[1] ** 2 / n_b
-    df = (part_a + part_b) ** 2 / (part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1))
+    df = cautious((part_a + part_b) ** 2 / (part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1)), n_a, n_b)
     if comparison.is_blocked and comparison.df is not None:
         df = comparison.df * (n - 1) / (have - 1)
     error = np.sqrt(part_a + part_b)

@@ -80,10 +80,11 @@ def test_accepts_healthy_upload(names: tuple[str, ...]):
 
 
 @pytest.mark.parametrize("names", [(), SUMMARIES, WITH_STATUS], ids=["logs", "summaries", "status lines"])
-def test_rejects_same_client_twice(names: tuple[str, ...]):
+@pytest.mark.parametrize("grouping", ["told", "together"])
+def test_rejects_same_client_twice(names: tuple[str, ...], grouping: str):
     files = real(*names)
     files |= {name.replace("client0", "client1"): text for name, text in files.items() if name.startswith("client0")}
-    findings = judged(files, grouping="together")
+    findings = judged(files, grouping=grouping)
     assert findings["V27"].severity == "reject"
     assert "client 1 has the numbers of client 0" in findings["V27"].message.lower()
 
@@ -146,8 +147,9 @@ def test_rejects_mode_that_command_line_contradicts(old: str, new: str):
     assert "w=" in findings["V20"].message
 
 
-def test_reads_write_concern_property():
-    url, own = "mongodb.url=mongodb://db:27017/ycsb?w=majority&journal=true", "mongodb.writeConcern=unacknowledged"
+@pytest.mark.parametrize("word", ["unacknowledged", "normal", "safe"])
+def test_reads_write_concern_property(word: str):
+    url, own = "mongodb.url=mongodb://db:27017/ycsb?w=majority&journal=true", f"mongodb.writeConcern={word}"
     assert judged(changed(real(*WITH_STATUS), "client0/stderr.txt", url, own))["V20"].severity == "reject"
 
 
@@ -182,12 +184,13 @@ def test_warns_of_garbage_collection(names: tuple[str, ...]):
     assert "collecting garbage" in findings["V03"].message
 
 
+@pytest.mark.parametrize("message", ["java.net.SocketTimeoutException: Read timed out", "ERROR: connection refused"])
 @pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
-def test_warns_of_exceptions(names: tuple[str, ...]):
-    thrown = "Starting test.\njava.net.SocketTimeoutException: Read timed out\n\tat java.net.Socket.read(Socket.java)"
+def test_warns_of_trouble(names: tuple[str, ...], message: str):
+    thrown = f"Starting test.\n{message}\n\tat java.net.Socket.read(Socket.java)"
     findings = judged(changed(real(*names), "client1/stderr.txt", "Starting test.", thrown))
     assert findings["V29"].severity == "warn"
-    assert "SocketTimeoutException" in findings["V29"].message
+    assert message in findings["V29"].message
 
 
 def test_reads_exceptions_beside_summary_without_status_lines():

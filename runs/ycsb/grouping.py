@@ -57,10 +57,10 @@ class RunFiles:
 def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFiles, ...]:
     """The runs in these files, in the order in which they first occur; files without any result are left out.
 
-    What was brought twice counts once. `together`: somebody said that the files are of one run, so neither times nor
-    operations nor equal numbers are held against it.
+    A client's output that was brought twice counts once. As the output of another client it stays, and V27 rejects it.
+    `together`: the files are stated to be of one run, so neither times nor operations are held against it.
     """
-    drafts, notes = _drafts(files, once=not together)
+    drafts, notes = _drafts(files)
     runs: list[list[tuple[str, _Run]]] = []
     for key in sorted(drafts, key=_natural):
         for run in drafts[key].runs():
@@ -172,22 +172,24 @@ class _Draft:
         return runs
 
 
-def _drafts(files: Sequence[ReadFile], *, once: bool) -> tuple[dict[str, _Draft], tuple[str, ...]]:
+def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ...]]:
     """The clients by what their files' names have in common."""
     drafts: dict[str, _Draft] = {}
     notes: list[str] = []
     names: Counter[str] = Counter()
-    known: dict[object, str] = {}
+    known: dict[object, tuple[str, str]] = {}
     position = 0
     for file in files:
         for run in file.runs:
             position += 1
-            twin = known.setdefault(_fingerprint(run) or position, file.name)
-            if twin != file.name:
-                notes.append(f"{file.name} states exactly what {twin} states{': it is counted once.' if once else '.'}")
-                if once:
-                    continue
             key, phase = _key(file.name, run)
+            twin, of = known.setdefault(_fingerprint(run) or position, (file.name, key))
+            if twin != file.name:
+                is_same_client = of == key
+                again = ": it is counted once" if is_same_client else ""
+                notes.append(f"{file.name} states exactly what {twin} states{again}.")
+                if is_same_client:
+                    continue
             item = _Item(position, file.name, run, phase)
             again = str(names[file.name] or "")
             draft = drafts.setdefault(" ".join(part for part in (key, run.source, again) if part), _Draft())

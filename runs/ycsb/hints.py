@@ -37,6 +37,8 @@ _MONGODB_URL: Final = {
 _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
     "errors_ignored": {"w": "0"}, "unacknowledged": {"w": "0"}, "acknowledged": {"w": "1"},
     "journaled": {"w": "1", "journal": "true"}, "replica_acknowledged": {"w": "2"}, "majority": {"w": "majority"},
+    # Words of YCSB 0.1.4; later ones ignore them.
+    "none": {"w": "0"}, "normal": {"w": "0"}, "safe": {"w": "1"}, "replicas_safe": {"w": "2"},
 }  # fmt: skip
 MAX_INTEGER: Final = 2_147_483_647
 MAX_COMMAND: Final = 50_000  # characters

@@ -39,7 +39,7 @@ _PHRASES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     (
         "connect",
         "the database could not be reached",
-        ("Connection refused", "ConnectException", "UnknownHostException", "No route to host", "connect timed out"),
+        ("[Cc]onnection refused", "ConnectException", "UnknownHostException", "No route to host", "connect timed out"),
     ),
     ("login", "the database refused the login", ("authentication failed", "Access denied", "NOAUTH", "WRONGPASS")),
     (

@@ -177,23 +177,24 @@ def test_files_of_different_operations_are_different_runs():
     assert [len(run.clients) for run in group(files)] == [1, 1]
 
 
-def test_an_output_that_was_kept_twice_counts_once():
-    (run,) = group([text("out.txt"), text("copy-of-out.txt")])
+def test_output_brought_twice_counts_once():
+    (run,) = group([text("client1/out.txt"), text("client1/results.zip/out.txt")])
     assert len(run.clients) == 1
-    assert run.notes == ("copy-of-out.txt states exactly what out.txt states: it is counted once.",)
+    assert run.notes == ("client1/results.zip/out.txt states exactly what client1/out.txt states: it is counted once.",)
 
 
-def test_a_log_that_was_brought_twice_counts_once():
+def test_log_brought_twice_counts_once():
     same = log("a/READ.hdr")
-    (run,) = group([same, replace(same, name="copy/of/READ.hdr")])
+    (run,) = group([same, replace(same, name="a/hdr/READ.hdr")])
     assert len(run.clients) == 1
     assert "it is counted once" in run.notes[0]
 
 
-def test_copies_count_where_somebody_says_that_they_are_clients():
-    (run,) = group([text("out.txt"), text("copy-of-out.txt")], together=True)
+@pytest.mark.parametrize("together", [False, True])
+def test_output_as_that_of_another_client_stays_a_client(together):
+    (run,) = group([text("client1/out.txt"), text("client2/out.txt")], together=together)
     assert len(run.clients) == 2
-    assert run.notes == ("copy-of-out.txt states exactly what out.txt states.",)
+    assert run.notes == ("client2/out.txt states exactly what client1/out.txt states.",)
 
 
 def test_refused_files_are_left_out():
