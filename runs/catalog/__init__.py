@@ -14,6 +14,7 @@ from runs.catalog.configuration import (
     secret_properties,
     server_settings,
     site_files,
+    start_problem,
 )
 from runs.catalog.durability import Durability, Survival, same_class
 from runs.catalog.loader import load_catalog, read_catalog, read_system
@@ -79,4 +80,5 @@ __all__ = [
     "secret_properties",
     "server_settings",
     "site_files",
+    "start_problem",
 ]

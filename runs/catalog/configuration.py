@@ -8,10 +8,11 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape
 
+from benchsite.formatting import counted
 from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.property_schema import PropertyError, check_properties
 
-_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
 _TEMPLATE = re.compile(r"\{([a-z_-]+)\}")
 # The properties of a URL's options begin so where the option's own name would say too little.
 URL_OPTION = "url."
@@ -51,6 +52,18 @@ def server_settings(system: System, mode: Mode, settings: Mapping[str, object]) 
 def node_count(system: System, mode: Mode, settings: Mapping[str, object]) -> int:
     """The nodes of a cluster that Benchsite starts. Raises PropertyError."""
     return int(server_settings(system, mode, settings).get("nodes", 1))
+
+
+def start_problem(system: System, mode: Mode, nodes: int) -> str:
+    """Why servers that Benchsite starts cannot be in the mode; empty where they can. `nodes`: how many of them."""
+    facts = system.process.facts if system.process else {}
+    for name, value in facts.items():
+        if mode.server_settings.get(name, value) != value:
+            return f"it needs {name} = {mode.server_settings[name]}, and servers that Benchsite starts have {value}"
+    if mode.replicas_needed >= nodes:
+        started = "a single node starts" if nodes == 1 else f"{nodes} nodes start"
+        return f"it waits for {counted(mode.replicas_needed, 'replica')}, and {started}"
+    return ""
 
 
 def render_server(
@@ -183,11 +196,8 @@ def site_files(system: System, properties: Mapping[str, str]) -> dict[str, str]:
     endpoint = system.binding.endpoint
     if not endpoint.site_file:
         return {}
-    lines = "".join(
-        f"<property><name>{escape(name)}</name><value>{escape(properties[name])}</value></property>"
-        for name in sorted(endpoint.addresses)
-    )
-    return {endpoint.site_file: f"<configuration>{lines}</configuration>\n"}
+    addresses = {name: properties[name] for name in sorted(endpoint.addresses)}
+    return {endpoint.site_file: render_config("hadoop", addresses)}
 
 
 def data_target(system: System, address: str, binding_properties: Mapping[str, object], table: str) -> str:
@@ -209,11 +219,12 @@ def scans(workload: Mapping[str, str]) -> bool:
 
 
 def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
-    """A configuration file of `name value` lines, each value quoted as its format wants.
+    """A configuration file with one line for each setting, each value quoted as its format wants.
 
     Raises PropertyError for control characters, which no value of a setting needs.
     """
-    lines = ["# Written by Benchsite, which overwrites it whenever it starts the server."]
+    note = "Written by Benchsite, which overwrites it whenever it starts the server."
+    lines = [f"<!-- {note} -->", "<configuration>"] if form == "hadoop" else [f"# {note}"]
     for name, value in settings.items():
         if not _SETTING_NAME.fullmatch(name):
             raise PropertyError({name: f"{name[:60]!r} cannot be the name of a setting."})
@@ -228,6 +239,10 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
                 lines.append(f"{name}: {_yaml_value(value)}")
             case "mysql":
                 lines.append(f"{name} = {_mysql_value(value)}")
+            case "hadoop":
+                lines.append(f"<property><name>{name}</name><value>{escape(value)}</value></property>")
+    if form == "hadoop":
+        lines.append("</configuration>")
     return "\n".join(lines) + "\n"
 
 

@@ -300,6 +300,7 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             not_in_config=not_in_config,
             install=table.text("install", ""),
             keeps_data=table.flag("keeps_data", True),
+            facts=_checked(table, "facts", settings),
         )
 
 

@@ -19,7 +19,7 @@ UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 STOCK_FLAVOUR = "ycsb"
 OWN_FLAVOUR = "benchsite"
 
-ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql", "none"]
+ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql", "hadoop", "none"]
 NodeList = Literal["first", "hosts", "addresses"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -143,6 +143,7 @@ class ProcessRecipe:
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
     install: str = ""  # the commands that install the program
     keeps_data: bool = True  # whether its data outlives a planned stop
+    facts: dict[str, str] = field(default_factory=dict)  # settings that its servers have whatever a database chooses
 
 
 class BadTag(ValueError):

@@ -15,6 +15,7 @@ from runs.catalog import (
     load_catalog,
     node_count,
     scans,
+    start_problem,
 )
 from runs.generators import how_to_align
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
@@ -257,13 +258,12 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
 
 def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
     several = "nodes" in system.settings and database.provisioner == "process"
-    if mode.replicas_needed >= nodes:
+    if problem := start_problem(system, mode, nodes):
         remedy = "Raise its setting nodes, choose" if several else "Choose"
         yield Problem(
             "entries",
-            f"{database.name} {mode.slug}: the mode waits for {mode.replicas_needed} replica, and a "
-            f"{database.provisioner} cluster starts {'a single node' if nodes == 1 else f'{nodes} nodes'}. {remedy} "
-            "another mode, or an external cluster.",
+            f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "
+            f"{remedy} another mode, or an external cluster.",
         )
 
 

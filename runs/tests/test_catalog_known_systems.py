@@ -48,7 +48,9 @@ RECORDS = {
     "hbase": {
         "client-buffering": ("none", 0, "none", None),
         "skip-wal": ("memory", 0, "none", None),
-        "async-wal": ("memory", 0, "none", 1.0),
+        "async-wal": ("memory", 0, "none", None),
+        "sync-wal-local": ("os_buffer", 0, "none", None),
+        "fsync-wal-local": ("disk", 0, "none", 0.0),
         "sync-wal-one-copy": ("os_buffer", 0, "none", None),
         "sync-wal": ("os_buffer", "all", "os_buffer", 0.0),
         "fsync-wal": ("disk", "all", "disk", 0.0),
@@ -82,7 +84,6 @@ RECORDS = {
 WINDOWS = {
     ("aerospike", "master"): ("flush-max-ms", 1e-3),
     ("cassandra", "one-periodic"): ("commitlog_sync_period", 1.0),
-    ("hbase", "async-wal"): ("hbase.regionserver.optionallogflushinterval", 1e-3),
     ("mariadb", "flush-0"): ("innodb_flush_log_at_timeout", 1.0),
     ("mariadb", "flush-2"): ("innodb_flush_log_at_timeout", 1.0),
     ("mongodb", "w1"): ("storage.journal.commitIntervalMs", 1e-3),

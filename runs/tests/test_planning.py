@@ -200,7 +200,7 @@ def test_a_docker_cluster_starts_one_server_of_a_tag(study):
     Cluster.objects.update(provisioner="docker")
     Database.objects.update(version="7 beta")
     said = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
-    assert "a docker cluster starts a single node" in said
+    assert "on a docker cluster the mode cannot be had: it waits for 1 replica, and a single node starts" in said
     assert "version '7 beta' is no tag of the image redis" in said
     Database.objects.update(version="7.4")
     assert "tag" not in " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
@@ -211,7 +211,7 @@ def test_modes_with_replicas_need_the_nodes_that_their_database_starts(study):
     ring = make_database(team=cluster.team, cluster=cluster, system="cassandra")
     matrix = study(entries=[(ring, "quorum-batch")])
     (message,) = [problem.message for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
-    assert "a process cluster starts a single node. Raise its setting nodes" in message
+    assert "it waits for 1 replica, and a single node starts. Raise its setting nodes" in message
     Database.objects.update(settings={"nodes": "3"})
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 

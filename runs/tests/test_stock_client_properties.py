@@ -71,6 +71,8 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
             "client-buffering": {"clientbuffering": "true"},
             "skip-wal": {"durability": "SKIP_WAL", "clientbuffering": "false"},
             "async-wal": {"durability": "ASYNC_WAL", "clientbuffering": "false"},
+            "sync-wal-local": {"durability": "SYNC_WAL", "clientbuffering": "false"},
+            "fsync-wal-local": {"durability": "FSYNC_WAL", "clientbuffering": "false"},
             "sync-wal-one-copy": {"durability": "SYNC_WAL", "clientbuffering": "false"},
             "sync-wal": {"durability": "SYNC_WAL", "clientbuffering": "false"},
             "fsync-wal": {"durability": "FSYNC_WAL", "clientbuffering": "false"},

@@ -36,7 +36,7 @@ from workers.provision.server_base import (
     PORT_ATTEMPTS,
     START_DEADLINE_S,
     had_to_be_killed,
-    refuse_replicas,
+    refuse_mode,
     render,
     schema_settings,
 )
@@ -75,7 +75,7 @@ class DockerProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        refuse_replicas(self.wanted, "containers")
+        refuse_mode(self.wanted)
         self._render(0, "")  # Wrong settings are told before anything is made.
         with connected(self.site.engine) as engine:
             image = find_image(engine, self._reference(), pull=self.site.pull)

@@ -43,7 +43,7 @@ from workers.provision.server_base import (
     PORT_ATTEMPTS,
     START_DEADLINE_S,
     had_to_be_killed,
-    refuse_replicas,
+    refuse_mode,
     render,
     schema_settings,
 )
@@ -97,7 +97,7 @@ class ProcessProvisioner:
             self._nodes = node_count(self.wanted.system, self.wanted.mode, self.wanted.settings)
         except PropertyError as error:
             raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
-        refuse_replicas(self.wanted, "plain processes", self._nodes)
+        refuse_mode(self.wanted, self._nodes)
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()

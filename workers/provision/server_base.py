@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Final
 
-from runs.catalog import ProcessRecipe, RenderedServer, render_server
+from runs.catalog import ProcessRecipe, RenderedServer, render_server, start_problem
 from runs.property_schema import PropertyError
 from workers.provision.administration import address_of
 from workers.provision.servers import ServerDidNotStart, ServerDidNotStop, Wanted
 
 HOST: Final = "127.0.0.1"
 HIDDEN: Final = "(hidden)"  # stands for the password in what is kept of the configuration
-START_DEADLINE_S: Final = 90.0
+START_DEADLINE_S: Final = 180.0  # HBase on a busy machine, whose log must be split first
 INIT_DEADLINE_S: Final = 120.0
 # A planned stop writes everything to disk, which takes its time after a long run.
 PLANNED_STOP_S: Final = 300.0
@@ -18,14 +18,11 @@ PLANNED_STOP_S: Final = 300.0
 PORT_ATTEMPTS: Final = 3
 
 
-def refuse_replicas(wanted: Wanted, what: str, nodes: int = 1) -> None:
-    """Raises ServerDidNotStart for a mode that so few nodes cannot have; `what` is what the cluster is made of."""
-    mode = wanted.mode
-    if mode.replicas_needed >= nodes:
-        runs = "one server" if nodes == 1 else f"{nodes} nodes"
+def refuse_mode(wanted: Wanted, nodes: int = 1) -> None:
+    """Raises ServerDidNotStart for a mode that a cluster of so many nodes cannot have."""
+    if problem := start_problem(wanted.system, wanted.mode, nodes):
         raise ServerDidNotStart(
-            f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of {what} runs {runs}: "
-            "choose a mode without replicas, or an external cluster."
+            f"Mode {wanted.mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."
         )
 
 

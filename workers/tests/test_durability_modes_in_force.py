@@ -110,5 +110,5 @@ def test_it_runs_every_redis_of_this_machine(servers, monkeypatch, number):
 
 @pytest.mark.parametrize(("system", "mode"), [("redis", "off-wait-1"), ("postgresql", "remote-apply")])
 def test_it_refuses_modes_that_need_a_replica(servers, system, mode):
-    with pytest.raises(Exception, match="needs 1 connected replica"):
+    with pytest.raises(Exception, match="waits for 1 replica, and a single node starts"):
         servers(system, mode).start()

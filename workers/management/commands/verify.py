@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchsite.formatting import duration
 from benchsite.own_servers import own_servers
-from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog
+from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog, start_problem
 from runs.property_schema import PropertyError
 from workers.conformance import CheckResult, Conformance
 from workers.manifests import ManifestError, read_manifest
@@ -151,8 +151,8 @@ class Command(BaseCommand):
         hosts, nodes = options["hosts"], options["nodes"]
         node_settings = {"nodes": str(nodes)} if nodes > 1 else {}
         for mode in modes or system.modes.values():
-            if not hosts and mode.replicas_needed >= nodes:
-                not_tested.setdefault(mode.slug, "It needs more nodes.")
+            if problem := "" if hosts else start_problem(system, mode, nodes):
+                not_tested.setdefault(mode.slug, f"{problem[0].upper()}{problem[1:]}.")
             if mode.no_client:
                 not_tested[mode.slug] = mode.no_client
             if mode.slug in not_tested:

@@ -55,18 +55,13 @@ public final class Tls {
      * Throws an IllegalArgumentException that names the property that cannot be read.
      */
     public static SSLContext context(Settings settings, String name) throws GeneralSecurityException, IOException {
-        List<X509Certificate> authorities = authorities(settings, name);
+        KeyStore authorities = trustStore(settings, name);
         TrustManager[] trusted = null;
         if (settings.text(name + ".tls").equals("trust")) {
             trusted = new TrustManager[] {new TrustAll()};
-        } else if (!authorities.isEmpty()) {
-            KeyStore store = emptyStore();
-            int number = 0;
-            for (Certificate certificate : authorities) {
-                store.setCertificateEntry("ca-" + number++, certificate);
-            }
+        } else if (authorities != null) {
             TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            factory.init(store);
+            factory.init(authorities);
             trusted = factory.getTrustManagers();
         }
         SSLContext context = SSLContext.getInstance("TLS");
@@ -81,8 +76,33 @@ public final class Tls {
         return ca.isEmpty() ? List.of() : certificates(name + ".tls.ca", ca);
     }
 
+    /** The certificates of the CA; null where those of Java are to be trusted. */
+    public static KeyStore trustStore(Settings settings, String name) throws GeneralSecurityException, IOException {
+        List<X509Certificate> authorities = authorities(settings, name);
+        if (authorities.isEmpty()) {
+            return null;
+        }
+        KeyStore store = emptyStore();
+        for (Certificate certificate : authorities) {
+            store.setCertificateEntry("ca-" + store.size(), certificate);
+        }
+        return store;
+    }
+
     /** The client's certificate and key; null where there is none. */
     public static KeyManagerFactory keys(Settings settings, String name)
+        throws GeneralSecurityException, IOException {
+        KeyStore store = keyStore(settings, name, NO_PASSWORD);
+        if (store == null) {
+            return null;
+        }
+        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        factory.init(store, NO_PASSWORD);
+        return factory;
+    }
+
+    /** The client's certificate, and its key under this password; null where there is none. */
+    public static KeyStore keyStore(Settings settings, String name, char[] password)
         throws GeneralSecurityException, IOException {
         String certificate = settings.text(name + ".tls.certificate");
         if (certificate.isEmpty()) {
@@ -90,10 +110,8 @@ public final class Tls {
         }
         Certificate[] chain = certificates(name + ".tls.certificate", certificate).toArray(new Certificate[0]);
         KeyStore store = emptyStore();
-        store.setKeyEntry("client", key(name + ".tls.key", settings.text(name + ".tls.key"), chain[0]), NO_PASSWORD, chain);
-        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        factory.init(store, NO_PASSWORD);
-        return factory;
+        store.setKeyEntry("client", key(name + ".tls.key", settings.text(name + ".tls.key"), chain[0]), password, chain);
+        return store;
     }
 
     private static KeyStore emptyStore() throws GeneralSecurityException, IOException {
