@@ -355,7 +355,11 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
                 f"{settings}. Runs in a mode that is not in force fail: plan a matrix for each mode, and "
                 "change the server's settings between them."
             )
-    stated = {e.database.name for e in plan.entries if not load_catalog().system(e.database.system).administered}
+    stated = {
+        entry.database.name
+        for entry in plan.entries
+        if not load_catalog().system(entry.database.system, entry.database.flavour).administered
+    }
     if runs and stated:
         yield (
             f"Benchsite reads nothing back from {', '.join(sorted(stated))}: the durability mode is as you state it, "

@@ -164,7 +164,7 @@ def test_quotes_credentials_and_places_options_in_urls():
         "mongodb.url": f"{MONGO.replace('//', '//a%40b:p%2F%3F%3A@')}"
         "?w=1&journal=true&readConcernLevel=local&readPreference=primary&replicaSet=rs0"
     }
-    assert "mongodb.url" in secret_properties(load_catalog().system("mongodb"))
+    assert "mongodb.url" in secret_properties(load_catalog().system("mongodb", "ycsb"))
     assert rendered("postgresql", "on", **{"url.database": "lab", "db.user": "u", "db.passwd": "p"}) == {
         "db.driver": "org.postgresql.Driver",
         "db.url": "jdbc:postgresql://10.0.0.1:7001/lab?options=-c%20synchronous_commit%3Don",

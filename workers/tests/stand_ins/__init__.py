@@ -1,7 +1,7 @@
 """Servers of tests that stand in for products of which no package exists. Their numbers mean nothing.
 
 `python -m workers.tests.stand_ins couchbase 3 1` starts the vendor's mock with three nodes and one replica,
-`... aerospike storage-engine=memory` the stand-in for Aerospike with this setting.
+`... aerospike storage-engine=memory` the stand-in for Aerospike with this setting, `... mongodb` that for MongoDB.
 """
 
 import subprocess
@@ -14,6 +14,15 @@ from workers.systems.build import ROOT, fetch_servers
 
 HERE = Path(__file__).parent
 PASSWORD = "pass"
+
+
+@contextmanager
+def mongo_stand_in() -> Iterator[int]:
+    """mongo-java-server; its port."""
+    pom = HERE / "mongo-java-server.xml"
+    manifest = fetch_servers(ROOT / "var" / "servers", [pom.stem], {pom.stem: pom})[pom.stem]
+    with _running([*map(str, manifest.jars)], "MongoStandIn.java") as (port,):
+        yield port
 
 
 @contextmanager

@@ -1,0 +1,283 @@
+package org.benchsite.mongodb;
+
+import java.io.IOException;
+import java.security.GeneralSecurityException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+
+import com.mongodb.MongoCommandException;
+import com.mongodb.MongoWriteException;
+import com.mongodb.ReadConcern;
+import com.mongodb.ReadPreference;
+import com.mongodb.WriteConcern;
+import com.mongodb.client.MongoClient;
+import com.mongodb.client.MongoClients;
+import com.mongodb.client.MongoCollection;
+import com.mongodb.client.MongoDatabase;
+import org.benchsite.ycsb.AdminProgram;
+import org.benchsite.ycsb.Settings;
+import org.bson.Document;
+import site.ycsb.DBException;
+
+/**
+ * The administration of a MongoDB deployment, or of a server that speaks its protocol.
+ *
+ * <p>The markers of data sets are documents of the collection benchsite_markers of the database, under the name of their
+ * collection. Markers and deletions are written with the write concern majority, or the server's own where it knows none.
+ * A sharded cluster gets the collection with a hashed shard key and two chunks on each shard.
+ */
+public final class Admin extends AdminProgram {
+    private static final String MARKERS = "benchsite_markers";
+    private static final String MARKER = "marker";
+    private static final int KEYS_PER_COMMAND = 1000;
+    private static final int DUPLICATE_KEY = 11_000;
+
+    private final Settings settings;
+    private MongoClient client;
+    private MongoDatabase database;
+    private MongoDatabase admin;
+
+    private Admin(Address address) {
+        Properties properties = new Properties();
+        properties.putAll(address.properties);
+        try {
+            settings = new Settings(MongoDB.DECLARED, properties);
+        } catch (DBException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
+    }
+
+    public static void main(String[] args) throws IOException {
+        serve(Admin::new);
+    }
+
+    @Override
+    protected void connect() throws IOException, GeneralSecurityException {
+        if (client == null) {
+            client = MongoClients.create(SharedClient.options(settings, 2).readPreference(ReadPreference.primary())
+                .readConcern(ReadConcern.DEFAULT).writeConcern(WriteConcern.MAJORITY).build());
+            database = client.getDatabase(settings.text("mongodb.database"));
+            admin = client.getDatabase("admin");
+        }
+    }
+
+    @Override
+    protected void ping() {
+        admin.runCommand(new Document("ping", 1));
+    }
+
+    @Override
+    protected void prepare(Map<String, String> schema) {
+        // Nothing: databases are made with their first collection.
+    }
+
+    @Override
+    protected String serverVersion() {
+        Document build = admin.runCommand(new Document("buildInfo", 1));
+        String ferret = build.getString("ferretdbVersion");
+        return ferret == null ? build.getString("version") : ferret.replaceFirst("^v", "");
+    }
+
+    @Override
+    protected String dataFolder() {
+        return option("storage.dbPath");
+    }
+
+    /** Of the configuration that the node was started with; empty where it names none. */
+    private String option(String path) {
+        Object value = answer("getCmdLineOpts", "parsed").orElse(null);
+        for (String part : path.split("\\.")) {
+            value = value instanceof Document ? ((Document) value).get(part) : null;
+        }
+        return value == null ? "" : value.toString();
+    }
+
+    @Override
+    protected Map<String, String> readSettings(List<String> names) {
+        Map<String, String> found = new LinkedHashMap<>();
+        for (String name : names) {
+            String value = setting(name);
+            if (!value.isEmpty()) {
+                found.put(name, value);
+            }
+        }
+        return found;
+    }
+
+    private String setting(String name) {
+        switch (name) {
+            case "storage.journal.enabled":
+                // From 6.1 on there is no such option, and always a journal.
+                return option(name).isEmpty() ? "true" : option(name);
+            case "storage.journal.commitIntervalMs":
+                return parameter("journalCommitInterval");
+            case "writeConcernMajorityJournalDefault":
+                return answer("replSetGetConfig", "config").map(config ->
+                    String.valueOf(config.getBoolean(name, true))).orElse("");
+            default:
+                return option(name);
+        }
+    }
+
+    private String parameter(String name) {
+        try {
+            Object value = admin.runCommand(new Document("getParameter", 1).append(name, 1)).get(name);
+            return value == null ? "" : value.toString();
+        } catch (MongoCommandException e) {
+            return "";
+        }
+    }
+
+    /** The command's answer, or a part of it; nothing where the server does not know the command or refuses it. */
+    private Optional<Document> answer(String command, String part) {
+        try {
+            Document answer = admin.runCommand(new Document(command, 1));
+            return Optional.ofNullable(part.isEmpty() ? answer : answer.get(part, Document.class));
+        } catch (MongoCommandException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Secondaries that answer. */
+    @Override
+    protected int replicas() {
+        return (int) members().stream().filter(member -> "SECONDARY".equals(member.getString("stateStr"))).count();
+    }
+
+    private List<Document> members() {
+        return answer("replSetGetStatus", "").map(status -> status.getList("members", Document.class)).orElse(List.of());
+    }
+
+    @Override
+    protected Map<String, String> topology() {
+        Map<String, String> topology = new LinkedHashMap<>();
+        topology.put("version", serverVersion());
+        Document build = admin.runCommand(new Document("buildInfo", 1));
+        if (build.containsKey("ferretdbVersion") || !build.containsKey("gitVersion")) {
+            topology.put("stand_in", "wire stand-in");
+        }
+        if (!members().isEmpty()) {
+            topology.put("nodes", String.valueOf(members().size()));
+            topology.put("replication_factor", String.valueOf(members().size()));
+        }
+        int shards = shards();
+        if (shards > 0) {
+            topology.put("shards", String.valueOf(shards));
+        }
+        return topology;
+    }
+
+    /** 0 of a deployment that is not sharded. */
+    private int shards() {
+        return isSharded() ? admin.runCommand(new Document("listShards", 1)).getList("shards", Document.class).size() : 0;
+    }
+
+    private boolean isSharded() {
+        return answer("hello", "").filter(hello -> "isdbgrid".equals(hello.getString("msg"))).isPresent();
+    }
+
+    private MongoCollection<Document> collection(String table) {
+        return database.getCollection(table);
+    }
+
+    @Override
+    protected String content(String table) {
+        return collection(table).find().limit(1).first() == null ? "" : "the documents of collection " + table;
+    }
+
+    @Override
+    protected long size(String table) {
+        return collection(table).countDocuments();
+    }
+
+    @Override
+    protected String readMarker(String table) throws NameTaken {
+        Document document = collection(MARKERS).find(new Document(MongoDB.KEY, table)).first();
+        if (document == null) {
+            return "";
+        }
+        if (!(document.get(MARKER) instanceof String)) {
+            throw new NameTaken("the collection " + MARKERS + " is not Benchsite's");
+        }
+        return document.getString(MARKER);
+    }
+
+    @Override
+    protected boolean writeMarker(String table, String marker, String replaces, List<String> fields) {
+        if (replaces.isEmpty()) {
+            try {
+                collection(MARKERS).insertOne(new Document(MongoDB.KEY, table).append(MARKER, marker));
+                return true;
+            } catch (MongoWriteException e) {
+                if (e.getCode() == DUPLICATE_KEY) {
+                    return false;
+                }
+                throw e;
+            }
+        }
+        return collection(MARKERS).updateOne(new Document(MongoDB.KEY, table).append(MARKER, replaces),
+            new Document("$set", new Document(MARKER, marker))).getMatchedCount() > 0;
+    }
+
+    /** Documents need no schema, but a collection that is there already may be sharded or validated otherwise. */
+    @Override
+    protected boolean createTable(String table, List<String> fields, String marker) {
+        if (exists(table) || !writeMarker(table, marker, "", fields)) {
+            return false;
+        }
+        if (isSharded()) {
+            String name = database.getName() + "." + table;
+            admin.runCommand(new Document("enableSharding", database.getName()));
+            admin.runCommand(new Document("shardCollection", name).append("key", new Document(MongoDB.KEY, "hashed"))
+                .append("numInitialChunks", 2 * shards()));
+        } else {
+            database.createCollection(table);
+        }
+        return true;
+    }
+
+    private boolean exists(String table) {
+        return database.listCollectionNames().into(new ArrayList<>()).contains(table);
+    }
+
+    @Override
+    protected boolean dropEmptyTable(String table) {
+        if (!content(table).isEmpty()) {
+            return false;
+        }
+        collection(table).drop();
+        collection(MARKERS).deleteOne(new Document(MongoDB.KEY, table));
+        return true;
+    }
+
+    @Override
+    protected long countKeys(String table, List<String> keys) {
+        long count = 0;
+        for (Document filter : filters(keys)) {
+            count += collection(table).countDocuments(filter);
+        }
+        return count;
+    }
+
+    @Override
+    protected long deleteKeys(String table, List<String> keys) {
+        long count = 0;
+        for (Document filter : filters(keys)) {
+            count += collection(table).deleteMany(filter).getDeletedCount();
+        }
+        return count;
+    }
+
+    private static List<Document> filters(List<String> keys) {
+        List<Document> filters = new ArrayList<>();
+        for (int first = 0; first < keys.size(); first += KEYS_PER_COMMAND) {
+            List<String> part = keys.subList(first, Math.min(first + KEYS_PER_COMMAND, keys.size()));
+            filters.add(new Document(MongoDB.KEY, new Document("$in", part)));
+        }
+        return filters;
+    }
+}
