@@ -72,7 +72,11 @@ def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
     ("modes", "fields", "words"),
     [
         (["w1", "w1-no-journal"], {}, "cannot see which is in force there: plan a matrix for each mode"),
-        (["master"], {"system": "aerospike", "flavour": "benchsite", "client": ""}, "no binding of its own for Aerospike"),
+        (
+            ["sqlite"],
+            {"system": "ferretdb", "flavour": "benchsite", "client": ""},
+            "no binding of its own for FerretDB",
+        ),
         (["w1"], {"flavour": "go-ycsb", "client": ""}, "does not drive go-ycsb"),
         (["w1"], {"digests": [{MONGODB: "1"}, {}]}, f"has no {MONGODB} binding: unpack the same YCSB distribution"),
         (
