@@ -85,6 +85,17 @@ def connections_terminated(*parts: str, every_s: float) -> Iterator[list[int]]:
 
 
 @contextmanager
+def monitored_redis(path: Path) -> Iterator[None]:
+    """Every command that the site's Redis gets, written to a file."""
+    monitor = ["redis-cli", "-s", urlsplit(settings.REDIS_URL).path, "MONITOR"]
+    with path.open("w") as output, subprocess.Popen(monitor, stdout=output) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+@contextmanager
 def recorded(source: Callable[[], Iterable[str]]) -> Iterator[set[str]]:
     """The texts that `source` gives, asked ten times a second until the block ends."""
     over, texts = threading.Event(), set[str]()
@@ -104,20 +115,21 @@ def recorded(source: Callable[[], Iterable[str]]) -> Iterator[set[str]]:
 
 def process_texts() -> Iterator[str]:
     """The command line and the environment of every process."""
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in psutil.pids():
         for name in ("cmdline", "environ"):
-            with suppress(OSError):  # It may have ended meanwhile.
-                yield (process / name).read_text(errors="replace")
+            with suppress(OSError):
+                yield Path(f"/proc/{pid}/{name}").read_text(errors="replace")
 
 
-def files_with(secrets: Iterable[str], folder: Path) -> dict[Path, int]:
-    """The files below the folder that hold one of the secrets, with their modes."""
-    modes = {}
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            if path.is_file() and any(secret.encode() in path.read_bytes() for secret in secrets):
-                modes[path] = path.stat().st_mode & 0o777
-    return modes
+def files_with(secrets: Iterable[str], folder: Path) -> set[Path]:
+    """The files below the folder that hold one of the secrets."""
+    paths = set()
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent) / name for name in names):
+            with suppress(OSError):
+                if path.is_file() and any(secret.encode() in path.read_bytes() for secret in secrets):
+                    paths.add(path)
+    return paths
 
 
 def tables_with(secrets: Iterable[str]) -> list[str]:
@@ -138,26 +150,22 @@ def tables_with(secrets: Iterable[str]) -> list[str]:
 def test_password_reaches_the_clients_alone(site, tmp_path):
     """In a property file of mode 0600 while they run: no command line, variable, message, log or table holds it."""
     commands = tmp_path / "commands"
-    monitor = ["redis-cli", "-s", urlsplit(settings.REDIS_URL).path, "MONITOR"]
-    with (
-        commands.open("w") as output,
-        subprocess.Popen(monitor, stdout=output) as redis,
-        recorded(process_texts) as processes,
-    ):
-        matrix = site.submit(("redis", "off"), ("postgresql", "off"), rungs=[2])
+    with monitored_redis(commands), recorded(process_texts) as processes:
+        matrix = site.submit(("redis", "off"), ("postgresql", "off"), rungs=[2], measure_s=6)
         secrets = set()
         for run in Run.objects.filter(matrix=matrix, phase=Phase.MEASURE).order_by("position"):
             site.until_measured(run)
             deployment = Deployment.objects.get(matrix=matrix, database=run.sweep.database)
-            secrets.add((Path(deployment.folder) / "password").read_text().strip())
-            files = files_with(secrets, settings.VAR_DIR)
+            password = (Path(deployment.folder) / "password").read_text().strip()
             clients = [settings.WORK_DIR / str(client.pk) / "ycsb.properties" for client in run.client_runs.all()]
-            assert {files.pop(path) for path in clients} == {0o600}
+            assert all(password in path.read_text() for path in clients)
+            assert {path.stat().st_mode & 0o777 for path in clients} == {0o600}
             assert {path.parent.stat().st_mode & 0o777 for path in clients} == {0o700}
-            assert not [path for path in files if not path.is_relative_to(settings.TARGETS_DIR)]
+            secrets.add(password)
+            others = files_with(secrets, settings.VAR_DIR) - set(clients)
+            assert not [path for path in others if not path.is_relative_to(settings.TARGETS_DIR)]
             assert tables_with(secrets) == []
         runs = site.until_ended(matrix)
-        redis.terminate()
     assert [run.reason_detail for run in runs if run.status != Status.SUCCEEDED] == []
     assert len(secrets) == 2 and min(map(len, secrets)) > 20
     sent = commands.read_text(errors="replace")
@@ -165,7 +173,7 @@ def test_password_reaches_the_clients_alone(site, tmp_path):
     assert any(str(run.client_runs.first().pk) in body for run in runs for body in bodies)
     assert any(str(settings.WORK_DIR) in text for text in processes)
     assert not [text for text in [sent, *bodies, *processes] if any(secret in text for secret in secrets)]
-    assert files_with(secrets, settings.WORK_DIR) == {}
+    assert files_with(secrets, settings.WORK_DIR) == set()
     assert tables_with(secrets) == []
 
 
