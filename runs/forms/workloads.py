@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from benchsite.formatting import exact
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Workload
 from runs.ycsb.errors import PropertyError
@@ -114,9 +115,9 @@ class WorkloadFieldsForm(WorkloadForm):
         super().__init__(*args, **kwargs)
         properties = dict(self.initial["properties"])
         weights = {name: float(properties.pop(name, 0)) for name in PROPORTIONS}
-        # YCSB takes weights of any sum. Ten digits hide the error of adding and dividing binary fractions.
+        # YCSB takes weights of any sum. Rounding hides the error of adding and dividing binary fractions.
         total = sum(weights.values()) or 1
-        self.initial.update({name: f"{100 * weight / total:.10g}" for name, weight in weights.items()})
+        self.initial.update({name: exact(round(100 * weight / total, 8)) for name, weight in weights.items()})
         for name in ("recordcount", "fieldcount", "fieldlength", "requestdistribution"):
             self.initial[name] = properties.pop(name, WORKLOAD_PROPERTIES[name].default)
         self.initial["properties"] = properties
@@ -134,7 +135,7 @@ class WorkloadFieldsForm(WorkloadForm):
         total = sum(cleaned[name] for name in PROPORTIONS)
         if abs(total - 100) > 1e-6:
             raise ValidationError(
-                f"The operations add up to {total:.10g} %. Change the shares so that they add up to 100 %."
+                f"The operations add up to {exact(round(total, 8))} %. Change the shares so that they add up to 100 %."
             )
         texts = {name: str(cleaned[name]) for name in WORKLOAD_PROPERTIES if name in cleaned}
         shares = {name: str(float(f"{cleaned[name] / 100:.10g}")) for name in PROPORTIONS}

@@ -121,7 +121,7 @@
   // The sum of the shares of a mix, while they are typed.
   function total(set) {
     const sum = [...set.querySelectorAll("input")].reduce((sum, input) => sum + Number(input.value), 0);
-    const rounded = Number(sum.toPrecision(10));
+    const rounded = Math.round(sum * 1e8) / 1e8;
     set.querySelector("output").textContent = `${rounded} of ${set.dataset.total}`;
     set.querySelector("output").classList.toggle("worse", rounded !== Number(set.dataset.total));
   }
