@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from benchsite.teams.models import Role
 from benchsite.tests.live_site import GENERATORS, LiveSite
+from benchsite.tests.live_site import shared_site as site
 from reports.figures.ladder import LadderFigure
 from reports.queries import curves
 from runs.annotations import AnnotationRefused, include
@@ -39,6 +40,7 @@ from workers.tests.conftest import site_below_var_tmp
 from workers.tests.distributions import make_distribution
 from workers.tests.stand_ins.aerospike import aerospike_stand_in
 
+__all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 HOME = "ycsb-0.17.0"
 
@@ -60,8 +62,8 @@ def home() -> Iterator[Path]:
 @pytest.fixture
 def redis_server() -> Iterator[Server]:
     system = load_catalog().system("redis")
-    with site_below_var_tmp() as site:
-        provisioner = ProcessProvisioner(Wanted(deployment="redis", system=system, mode=system.mode("off")), site)
+    with site_below_var_tmp() as paths:
+        provisioner = ProcessProvisioner(Wanted(deployment="redis", system=system, mode=system.mode("off")), paths)
         try:
             yield provisioner.start()
         finally:
@@ -133,8 +135,8 @@ def succeeded(runs: list[Run]) -> None:
         assert not kept.measurements.filter(failed__gt=0).exists()
 
 
-def test_runs_ladders_with_stock_clients(shared_site: LiveSite, redis_server: Server, memcached: int, home: Path):
-    team, live = make_team(), shared_site
+def test_runs_ladders_with_stock_clients(site: LiveSite, redis_server: Server, memcached: int, home: Path):
+    team, live = make_team(), site
     user = make_user(team=team, role=Role.ADMIN)
     cache = external_database(team, memcached, "memcached", f"{HOME}/memcached")
     password = {"redis.password": redis_server.password}
@@ -184,13 +186,11 @@ def test_runs_ladders_with_stock_clients(shared_site: LiveSite, redis_server: Se
             submitted(Database.objects.get(pk=store.pk), mode, user, [2])
 
 
-def test_runs_against_a_stand_in_enter_no_figure(shared_site: LiveSite, client):
+def test_runs_against_a_stand_in_enter_no_figure(site: LiveSite, client):
     team = make_team()
     user = make_user(team=team, role=Role.ADMIN)
     with aerospike_stand_in() as server:
-        runs = shared_site.until_ended(
-            submitted(external_database(team, server.port, "aerospike"), "master", user, [2, 4])
-        )
+        runs = site.until_ended(submitted(external_database(team, server.port, "aerospike"), "master", user, [2, 4]))
     assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 3
     measured = runs[1]
     assert measured.sweep is not None
