@@ -159,7 +159,7 @@ def test_it_names_the_command_for_a_missing_image(place, servers, pull, says):
 def test_it_says_what_is_wrong_before_it_makes_anything(engine, place, servers):
     for wanted, says in (
         (servers("redis", "off", settings={"maxmemmory": "1GB"}), "Did you mean 'maxmemory'"),
-        (servers("redis", "off-wait-1"), "a cluster of containers runs one server"),
+        (servers("redis", "off-wait-1"), "it waits for 1 replica, and a single node starts"),
         (servers("redis", "off", version="7 4"), "is no tag of the image redis"),
     ):
         with pytest.raises(ServerDidNotStart, match=says):
