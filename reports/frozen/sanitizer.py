@@ -32,7 +32,9 @@ _MARKDOWN.disable("image")  # it would tell another site who reads this
 
 # The small HTML that plotly.js reads in every string, as far as it can do nothing but set type.
 _ALLOWED: Final = re.compile(r"</?(?:b|i|br|sub|sup|extra)\s*/?>", re.IGNORECASE)
-_SPAN: Final = re.compile(r"<span style=\"color: ?(#[0-9a-fA-F]{3,8}|rgba?\([0-9., ]+\))\">|</span>")
+_SPAN: Final = re.compile(
+    r"<span style=\"(?:color: ?(?:#[0-9a-fA-F]{3,8}|rgba?\([0-9., ]+\))|font-size: ?0\.\d+em)\">|</span>"
+)
 _LESS: Final = re.compile("<")
 # Whatever can name an address, or run something: never part of a figure of ours.
 _FORBIDDEN: Final = frozenset({"images", "source", "updatemenus", "sliders", "topojsonURL", "frames", "template"})
