@@ -7,7 +7,7 @@ from typing import Final, cast
 from django.db import transaction
 from django.db.models import Model
 
-from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, load_catalog
+from runs.catalog import OTHER_SYSTEM, STOCK_FLAVOUR, UNKNOWN_MODE, load_catalog
 from runs.denormalised_columns import sweep_columns
 from runs.models import Run, Sweep, Upload
 from runs.models.plan import Matrix
@@ -85,10 +85,10 @@ def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequenc
 
 
 def _mode_properties(spec: RunSpec) -> dict[str, str]:
-    """What the stated mode gives to a YCSB client, as the catalog has it."""
+    """What the stated mode gives to a stock YCSB client, as the catalog has it."""
     if spec["system"] == OTHER_SYSTEM or spec["mode"]["slug"] == UNKNOWN_MODE:
         return {}
-    modes = load_catalog().system(spec["system"]).modes
+    modes = load_catalog().system(spec["system"], STOCK_FLAVOUR).modes
     return dict(modes[spec["mode"]["slug"]].client_properties) if spec["mode"]["slug"] in modes else {}
 
 
