@@ -35,9 +35,7 @@ def _facts_of_macos() -> dict[str, object]:
         "swap_bytes": lambda: psutil.swap_memory().total,
         "cpu_model": lambda: _output_of(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]),
         "os": lambda: f"macOS {platform.mac_ver()[0]}",
-        "virtualised": lambda: {"1": "yes", "0": "no"}.get(
-            _output_of(["/usr/sbin/sysctl", "-n", "kern.hv_vmm_present"])
-        ),
+        "virtualised": lambda: VIRTUALISED.get(_output_of(["/usr/sbin/sysctl", "-n", "kern.hv_vmm_present"])),
         "nic_bits_per_s": lambda: max((speed for speed in speeds if 0 < speed < 65_535), default=0) * 1_000_000,
     }
     known = {}

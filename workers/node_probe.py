@@ -1,45 +1,30 @@
 #!/usr/bin/env python3
-"""The node probe: what a machine is (--facts), and what it does second by second (--watch URL).
+"""The node probe: what a machine is (--facts), and what it did between two moments (`machine_values`).
 
 One file for Linux and Python 3.7 or newer, with the standard library alone and without root. Copy it to a node of an
-external cluster; Benchsite samples its own machines with the same code.
+external cluster to learn its facts; Benchsite observes and samples its own machines with the same code.
 
     python3 benchsite-probe.py --facts --folder /var/lib/cassandra
-    BENCHSITE_TOKEN=bs_... python3 benchsite-probe.py --watch https://bench.example.org --folder /var/lib/cassandra
-
-The token is made on the page of a cluster; it can send the facts and samples of one machine and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
 import ctypes
-import http.client
 import json
 import os
 import platform
 import re
 import resource
 import shutil
-import ssl
 import sys
 import time
-import urllib.parse
 
-VERSION = "1"
 INTERVAL_S = 1.0
 SECTOR_BYTES = 512  # the unit of /proc/diskstats, whatever the disk's own is
 PRESSURE = ("cpu", "io", "memory")
 # Words in a machine's own description of itself by which a hypervisor is known.
 HYPERVISORS = ("kvm", "qemu", "vmware", "virtualbox", "xen", "hyper-v", "virtual machine", "amazon ec2", "firecracker")
-TOKEN_VARIABLE = "BENCHSITE_TOKEN"
-MAX_BUFFERED_ROWS = 600  # that wait while the site does not answer
-MAX_ROWS_PER_REQUEST = 120
-IDLE_PUSH_S = 5.0  # while no run measures this machine
-FACTS_INTERVAL_S = 600.0
-TIMEOUT_S = 10.0
-MAX_CLOCK_STEP_S = 1.0  # a clock that differs by more from one moment to the next was set
 UNSYNCHRONISED = 0x40  # STA_UNSYNC of adjtimex(2)
 
 # ---- samples
@@ -367,164 +352,14 @@ def _read(path: str) -> str:
         return ""
 
 
-# ---- sending them to the site
-
-
-class Refused(Exception):
-    """The site refuses what this probe sends: it ends."""
-
-
-class Away(Exception):
-    """The site cannot be reached, or cannot answer now."""
-
-
-class Site:
-    """One connection to the site, which stays open."""
-
-    def __init__(self, url: str, token: str, authority: str | None = None) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"Write the site's address as https://bench.example.org, not {url!r}.")
-        self.path = parts.path.rstrip("/") + "/api/v1/probe/"
-        self.headers = {
-            "Authorization": "Bearer " + token,
-            "Content-Type": "application/json",
-            "User-Agent": "benchsite-probe/" + VERSION,
-        }
-        if parts.scheme == "https":
-            context = ssl.create_default_context(cafile=authority)
-            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                parts.hostname, parts.port, timeout=TIMEOUT_S, context=context
-            )
-        else:
-            self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT_S)
-
-    def post(self, name: str, content: dict[str, object]) -> dict[str, object]:
-        """The site's answer. Raises Away and Refused."""
-        try:
-            self._connection.request("POST", self.path + name, json.dumps(content), self.headers)
-            response = self._connection.getresponse()
-            body = response.read(1 << 20)
-        except (OSError, http.client.HTTPException) as error:
-            self._connection.close()
-            raise Away(str(error) or type(error).__name__) from None
-        try:
-            answer = json.loads(body.decode("utf-8", "replace"))
-        except ValueError:
-            answer = {}
-        if response.status == 200 and isinstance(answer, dict):
-            return answer
-        detail = str(answer.get("detail", "")) if isinstance(answer, dict) else ""
-        message = f"{response.status} {response.reason} {detail}"
-        if response.status in (400, 401, 403, 404, 422):
-            raise Refused(message.strip())
-        raise Away(message.strip())
-
-
-class Clock:
-    """The site's clock minus this machine's, from the request that took least time of the last hundred."""
-
-    def __init__(self) -> None:
-        self._seen: collections.deque[tuple[float, float]] = collections.deque(maxlen=100)  # (seconds taken, offset)
-
-    @property
-    def offset_s(self) -> float:
-        return min(self._seen)[1] if self._seen else 0.0
-
-    def note(self, sent_s: float, received_s: float, site_s: float) -> None:
-        taken, offset = received_s - sent_s, site_s - (sent_s + received_s) / 2
-        if self._seen and abs(offset - self.offset_s) > MAX_CLOCK_STEP_S + taken:
-            self._seen.clear()  # One of the two clocks was set.
-        self._seen.append((taken, offset))
-
-
-def watch(site: Site, folder: str | None, seconds: float | None = None) -> None:
-    """Sample once a second and send the rows, for so long or until the site refuses. Raises Refused."""
-    clock = Clock()
-    waiting: collections.deque[list[float | None]] = collections.deque(maxlen=MAX_BUFFERED_ROWS)
-    end = None if seconds is None else time.monotonic() + seconds
-    pushed_at = facts_at = -FACTS_INTERVAL_S
-    is_wanted, is_away, interval_s = True, False, INTERVAL_S
-    last = Counters()
-    names: list[str] = []
-    due = last.at + interval_s
-    while end is None or time.monotonic() < end:
-        time.sleep(max(0.0, due - time.monotonic()))
-        now = Counters()
-        due = max(due, now.at - interval_s) + interval_s
-        values = {"at_s": time.time() + clock.offset_s, "interval_s": now.at - last.at}
-        values.update(machine_values(last, now))
-        if list(values) != names:  # A core was added or removed.
-            names = list(values)
-            waiting.clear()
-        waiting.append([round(value, 3) if value == value else None for value in values.values()])
-        last = now
-        if not is_wanted and now.at - pushed_at < IDLE_PUSH_S:
-            continue
-        pushed_at = now.at
-        try:
-            if now.at - facts_at >= FACTS_INTERVAL_S:
-                _send(site, clock, "facts", {"version": VERSION, "facts": facts(folder)})
-                facts_at = now.at
-            rows = [waiting[i] for i in range(min(len(waiting), MAX_ROWS_PER_REQUEST))]
-            answer = _send(site, clock, "samples", {"columns": names, "rows": rows})
-        except Away as error:
-            if not is_away:
-                print(f"The site does not answer ({error}); trying again.", file=sys.stderr)
-            is_away = True
-            continue
-        if is_away:
-            print("The site answers again.", file=sys.stderr)
-        is_away = False
-        for _ in rows:
-            waiting.popleft()
-        is_wanted, interval_s = bool(answer.get("wanted")), float(str(answer.get("interval_s") or INTERVAL_S))
-
-
-def _send(site: Site, clock: Clock, name: str, content: dict[str, object]) -> dict[str, object]:
-    sent_s = time.time()
-    content["sent_at_s"] = sent_s + clock.offset_s
-    answer = site.post(name, content)
-    if isinstance(answer.get("now"), (int, float)):
-        clock.note(sent_s, time.time(), float(str(answer["now"])))
-    return answer
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description="Facts and samples of this machine for Benchsite.",
-        epilog=f"The token is read from {TOKEN_VARIABLE} or --token-file.",
-    )
-    parser.add_argument("--facts", action="store_true", help="print what this machine is, as JSON, and end")
-    parser.add_argument("--watch", metavar="URL", help="send samples to this site once a second")
+    parser = argparse.ArgumentParser(description="Facts of this machine for Benchsite, as JSON.")
+    parser.add_argument("--facts", action="store_true", required=True, help="print what this machine is, and end")
     parser.add_argument("--folder", help="where the database keeps its data: facts of that disk, and its free space")
-    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the token alone")
-    parser.add_argument("--ca", metavar="FILE", help="certificates that the site's is checked against (PEM)")
-    parser.add_argument("--seconds", type=float, help="end after so long")
-    parser.add_argument("--version", action="version", version="benchsite-probe " + VERSION)
     options = parser.parse_args()
     if options.folder and not os.path.isdir(options.folder):
         parser.error(f"there is no folder {options.folder}")
-    if options.facts:
-        print(json.dumps(facts(options.folder), indent=1))
-        return 0
-    if not options.watch:
-        parser.error("choose --facts or --watch URL")
-    if not sys.platform.startswith("linux"):
-        parser.error("samples are read from /proc, which only Linux has")
-    try:
-        token = os.environ.get(TOKEN_VARIABLE, "")
-        if options.token_file:
-            with open(options.token_file, encoding="ascii") as file:
-                token = file.read()
-        if not token.strip():
-            parser.error(f"set {TOKEN_VARIABLE} or --token-file to the token of this node")
-        watch(Site(options.watch, token.strip(), options.ca), options.folder, options.seconds)
-    except (Refused, OSError, ValueError) as error:
-        print(f"benchsite-probe: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        pass
+    print(json.dumps(facts(options.folder), indent=1))
     return 0
 
 

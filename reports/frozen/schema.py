@@ -73,7 +73,7 @@ def _plain(value: Any, where: str, depth: int) -> Iterator[str]:
         yield f"{where[:60]} … is nested too deeply"
     elif isinstance(value, int | float):
         if not (abs(value) <= MAX_NUMBER and math.isfinite(value)):
-            yield f"{where} is beyond the numbers of a report (±1e18)"
+            yield f"{where} is beyond the numbers of a report (±{MAX_NUMBER})"
     elif isinstance(value, str):
         if "\0" in value:
             yield f"{where} has a NUL"

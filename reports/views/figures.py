@@ -166,7 +166,7 @@ def run_counters(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRes
 
 
 def _server_metrics(request: HttpRequest, pk: uuid.UUID, form: str, address: str) -> HttpResponseBase:
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = _owned_run(request, pk)
 
     def made() -> HttpResponse:
         stored = stored_series(run)

@@ -138,7 +138,7 @@ class WorkloadFieldsForm(WorkloadForm):
                 f"The operations add up to {exact(round(total, 8))} %. Change the shares so that they add up to 100 %."
             )
         texts = {name: str(cleaned[name]) for name in WORKLOAD_PROPERTIES if name in cleaned}
-        shares = {name: str(float(f"{cleaned[name] / 100:.10g}")) for name in PROPORTIONS}
+        shares = {name: str(round(cleaned[name] / 100, 10)) for name in PROPORTIONS}
         try:
             cleaned["properties"] = check_workload({**texts, **shares, **cleaned["properties"]})
         except PropertyError as error:

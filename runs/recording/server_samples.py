@@ -1,7 +1,7 @@
 """The samples of a run's machines and servers, from its artifacts."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 from django.db.models import QuerySet
 
@@ -12,8 +12,6 @@ from runs.models import Artifact, Run
 from runs.spec import RunSpec
 from runs.validity.facts import fact, number_of
 
-NODE_FILE: Final = "node-{position}.csv"  # of the probe of one node
-
 
 def samples_of(run: Run) -> QuerySet[Artifact]:
     """The artifacts that `hosts_of` and `counters_of` read."""
@@ -22,8 +20,7 @@ def samples_of(run: Run) -> QuerySet[Artifact]:
 
 
 def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSamples, ...]:
-    """What was sampled of the run's machines: by the conductor of the server's, by one client of each other, and by the
-    probe of an external node.
+    """What was sampled of the run's machines: by the conductor of the servers', by one client of each other.
 
     `artifacts_of_run` have their clients' machines. Raises OSError.
     """
@@ -41,10 +38,7 @@ def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSample
         if columns is None:
             continue
         client = artifact.client_run
-        if client and client.load_generator:
-            name = client.load_generator.machine.name
-        else:
-            name = node_of_file(artifact.name, list(nodes))
+        name = client.load_generator.machine.name if client and client.load_generator else next(iter(nodes), "")
         owners = [("servers_cores", name in nodes), ("clients_cores", name in generators)]
         hosts.append(
             HostSamples(
@@ -57,12 +51,6 @@ def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSample
             )
         )
     return tuple(hosts)
-
-
-def node_of_file(file_name: str, nodes: Sequence[str]) -> str:
-    """The machine whose samples the file holds: the first node's where it is the conductor's."""
-    positions = {NODE_FILE.format(position=position): name for position, name in enumerate(nodes, 1)}
-    return positions.get(file_name, nodes[0] if nodes else "")
 
 
 def counters_of(artifacts_of_run: Iterable[Artifact]) -> Samples | None:

@@ -77,7 +77,7 @@ class PostgresqlAdministration:
             yield lambda: self._read_counters(session, query)
 
     def _read_counters(self, session: "Session", query: str) -> Counters:
-        with self._told():
+        with self._translate_errors():
             cursor = session.execute(query)
             row = cursor.fetchone() or ()
         known = {
@@ -188,7 +188,7 @@ class PostgresqlAdministration:
     @contextlib.contextmanager
     def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
         with (
-            self._told(database),
+            self._translate_errors(database),
             psycopg.connect(
                 host=self.address.host,
                 port=self.address.port,
@@ -205,7 +205,7 @@ class PostgresqlAdministration:
             yield session
 
     @contextlib.contextmanager
-    def _told(self, database: str | None = None) -> Iterator[None]:
+    def _translate_errors(self, database: str | None = None) -> Iterator[None]:
         """Turns what psycopg raises into AdministrationError."""
         try:
             yield

@@ -90,7 +90,7 @@ class RedisAdministration:
             yield lambda: self._read_counters(client)
 
     def _read_counters(self, client: "redis.Redis") -> Counters:
-        with self._told():
+        with self._translate_errors():
             info = client.info()
         counts = {name: info[key] for name, key in COUNTS.items() if key in info}
         values = {name: info[key] for name, key in VALUES.items() if key in info}
@@ -180,11 +180,12 @@ class RedisAdministration:
             protocol=2,
             retry=Retry(NoBackoff(), 0),
         )
-        with self._told(), contextlib.closing(client):
+        with self._translate_errors(), contextlib.closing(client):
             yield client
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
+        """Turns what the driver raises into AdministrationError."""
         try:
             yield
         except redis.RedisError as error:

@@ -14,13 +14,13 @@ import com.aerospike.client.policy.Policy;
 import com.aerospike.client.policy.TlsPolicy;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Shared;
 import org.benchsite.ycsb.Tls;
 import site.ycsb.DBException;
 
 /** The driver's client of this process: opened for the first thread, closed behind the last. */
 final class SharedClient {
-    private static SharedClient current;
-    private static int users;
+    private static final Shared<SharedClient> SHARED = new Shared<>();
 
     final AerospikeClient client;
 
@@ -29,22 +29,12 @@ final class SharedClient {
     }
 
     /** `threads`: of the process, each of which has a connection to each node at most. */
-    static synchronized SharedClient acquire(Settings given, int threads) throws DBException {
-        if (users == 0) {
-            current = new SharedClient(open(given, threads));
-        }
-        users++;
-        return current;
+    static SharedClient acquire(Settings given, int threads) throws DBException {
+        return SHARED.acquire(() -> new SharedClient(open(given, threads)));
     }
 
     void release() {
-        synchronized (SharedClient.class) {
-            users--;
-            if (users == 0) {
-                current = null;
-                client.close();
-            }
-        }
+        SHARED.release(client::close);
     }
 
     /** Throws a DBException where no node can be used. */

@@ -13,11 +13,11 @@ import com.datastax.oss.driver.api.core.config.DriverConfigLoader;
 import com.datastax.oss.driver.api.core.config.ProgrammaticDriverConfigLoaderBuilder;
 import com.datastax.oss.driver.api.core.metadata.NodeState;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Shared;
 
 /** The driver's session of this process: opened for the first thread, closed behind the last. */
 final class SharedSession {
-    private static SharedSession current;
-    private static int users;
+    private static final Shared<SharedSession> SHARED = new Shared<>();
 
     final CqlSession session;
 
@@ -25,22 +25,12 @@ final class SharedSession {
         this.session = session;
     }
 
-    static synchronized SharedSession acquire(Settings given) {
-        if (users == 0) {
-            current = new SharedSession(open(given));
-        }
-        users++;
-        return current;
+    static SharedSession acquire(Settings given) {
+        return SHARED.acquire(() -> new SharedSession(open(given)));
     }
 
     void release() {
-        synchronized (SharedSession.class) {
-            users--;
-            if (users == 0) {
-                current = null;
-                session.close();
-            }
-        }
+        SHARED.release(session::close);
     }
 
     /** Whether any node is connected. */

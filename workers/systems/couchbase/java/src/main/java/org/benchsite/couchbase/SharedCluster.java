@@ -21,13 +21,13 @@ import com.couchbase.client.java.Cluster;
 import com.couchbase.client.java.ClusterOptions;
 import com.couchbase.client.java.diagnostics.WaitUntilReadyOptions;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Shared;
 import org.benchsite.ycsb.Tls;
 import site.ycsb.DBException;
 
 /** The SDK's connection of this process: opened for the first thread, closed behind the last. */
 final class SharedCluster {
-    private static SharedCluster current;
-    private static int users;
+    private static final Shared<SharedCluster> SHARED = new Shared<>();
 
     final Cluster cluster;
     final Bucket bucket;
@@ -37,22 +37,12 @@ final class SharedCluster {
         this.bucket = bucket;
     }
 
-    static synchronized SharedCluster acquire(Settings given) throws DBException {
-        if (users == 0) {
-            current = open(given);
-        }
-        users++;
-        return current;
+    static SharedCluster acquire(Settings given) throws DBException {
+        return SHARED.acquire(() -> open(given));
     }
 
     void release() {
-        synchronized (SharedCluster.class) {
-            users--;
-            if (users == 0) {
-                current = null;
-                cluster.disconnect();
-            }
-        }
+        SHARED.release(cluster::disconnect);
     }
 
     /** Connected to every node of the bucket. Throws a DBException where it is not within the time. */

@@ -18,14 +18,14 @@ import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.security.User;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Shared;
 import org.benchsite.ycsb.Tls;
 
 /** The driver's connection of this process: opened for the first thread, closed behind the last. */
 final class SharedConnection {
     /** How long a client waits for ZooKeeper between two attempts. */
     private static final int ZOOKEEPER_PAUSE_MS = 500;
-    private static SharedConnection current;
-    private static int users;
+    private static final Shared<SharedConnection> SHARED = new Shared<>();
 
     final Connection connection;
 
@@ -33,26 +33,18 @@ final class SharedConnection {
         this.connection = connection;
     }
 
-    static synchronized SharedConnection acquire(Settings given) throws IOException {
-        if (users == 0) {
-            current = new SharedConnection(open(given, given.text("hbase.hosts"), given.whole("hbase.port")));
-        }
-        users++;
-        return current;
+    static SharedConnection acquire(Settings given) throws IOException {
+        return SHARED.acquire(() -> new SharedConnection(open(given, given.text("hbase.hosts"), given.whole("hbase.port"))));
     }
 
     void release() {
-        synchronized (SharedConnection.class) {
-            users--;
-            if (users == 0) {
-                current = null;
-                try {
-                    connection.close();
-                } catch (IOException e) {
-                    // Nothing is in flight any more.
-                }
+        SHARED.release(() -> {
+            try {
+                connection.close();
+            } catch (IOException e) {
+                // Nothing is in flight any more.
             }
-        }
+        });
     }
 
     /** A connection that has read a row of the catalog of tables: the factory itself contacts no server. */

@@ -18,12 +18,12 @@ import com.mongodb.WriteConcern;
 import com.mongodb.client.MongoClient;
 import com.mongodb.client.MongoClients;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Shared;
 import org.benchsite.ycsb.Tls;
 
 /** The driver's client of this process: made for the first thread, closed behind the last. */
 final class SharedClient {
-    private static SharedClient current;
-    private static int users;
+    private static final Shared<SharedClient> SHARED = new Shared<>();
 
     final MongoClient client;
 
@@ -31,23 +31,14 @@ final class SharedClient {
         this.client = client;
     }
 
-    static synchronized SharedClient acquire(Settings given, int connections)
+    static SharedClient acquire(Settings given, int connections)
         throws IOException, GeneralSecurityException {
-        if (users == 0) {
-            current = new SharedClient(MongoClients.create(options(given, connections).build()));
-        }
-        users++;
-        return current;
+        MongoClientSettings options = options(given, connections).build();
+        return SHARED.acquire(() -> new SharedClient(MongoClients.create(options)));
     }
 
     void release() {
-        synchronized (SharedClient.class) {
-            users--;
-            if (users == 0) {
-                current = null;
-                client.close();
-            }
-        }
+        SHARED.release(client::close);
     }
 
     /** Everything that the properties ask for. Each of so many threads finds a connection that is open already. */
