@@ -23,13 +23,9 @@ class Headline:
     certainty: str  # what the numbers do not show; empty where every ceiling has repeats
 
     @property
-    def most(self) -> str:
-        """How many guarantees and costs are stated at once, for the filter `slice`: all of three, of more two."""
-        return ":3" if len(self.guarantees) <= 3 and len(self.costs) <= 3 else ":2"
-
-    @property
-    def more(self) -> bool:
-        return self.most == ":2"
+    def shown(self) -> int:
+        """How many guarantees and costs are stated at once: all of up to three, of more two."""
+        return 3 if len(self.guarantees) <= 3 and len(self.costs) <= 3 else 2
 
 
 def headline_of(curves: Sequence[Curve], judging: Judging, labels: Mapping[UUID, str]) -> Headline | None:

@@ -18,7 +18,9 @@ from runs.verifications import verifications_of
 def systems(request: HttpRequest) -> HttpResponse:
     found = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
-        "systems": [(system, verifications_of(system.slug)) for system in found],
+        "systems": [
+            (system, list(dict.fromkeys(entry.label for entry in verifications_of(system.slug)))) for system in found
+        ],
         "digest": load_catalog().digest,
     }
     return render(request, "runs/systems/list.html", context)
