@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connections
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
@@ -38,6 +40,30 @@ def chromium() -> Iterator[object]:
         )
         yield started
         started.close()
+        # Beside Playwright's loop, Django keeps its connections apart from those of the thread.
+        connections.close_all()
+
+
+@contextmanager
+def opened_site(chromium: Any, url: str, client: Client, **others: Any) -> Iterator[SimpleNamespace]:
+    """The site at `url` for the person of `client`; `open` gives a page that notes every complaint."""
+    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def new_page(**options: Any) -> Any:
+        context = chromium.new_context(base_url=url, **options)
+        contexts.append(context)
+        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": url}])
+        page = context.new_page()
+        page.on("console", lambda note: complaints.append(note.text) if note.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
+        return page
+
+    yield SimpleNamespace(open=new_page, url=url, complaints=complaints, **others)
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture
@@ -50,23 +76,8 @@ def site(chromium: Any, live_server: Any, team: Any) -> Iterator[SimpleNamespace
     make_load_generator(name="load-1", bindings=bindings)
     client = Client()
     client.force_login(make_user(team=team, username="ada", role="admin", is_staff=True))
-    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-    contexts: list[Any] = []
-    complaints: list[str] = []
-
-    def new_page(**options: Any) -> Any:
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
-        return page
-
-    yield SimpleNamespace(open=new_page, url=live_server.url, world=world, complaints=complaints)
-    for context in contexts:
-        context.close()
+    with opened_site(chromium, live_server.url, client, world=world) as opened:
+        yield opened
 
 
 def addresses(world: Any) -> list[str]:

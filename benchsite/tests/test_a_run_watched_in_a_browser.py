@@ -1,42 +1,29 @@
 """A person watches a run until it ends: the page fills in, ends its polling by itself, and no error is logged."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from benchsite.teams.models import User
+from benchsite.tests.browser import chromium, opened_site
 from runs import live
 from runs.models import Run
 from runs.tests.factories import make_client_run, make_measurement_set, make_run, make_sweep
 
+__all__ = ["chromium"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
 @pytest.fixture
-def page(live_server: Any, client_in: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+def page(chromium: object, live_server: Any, client_in: Client) -> Iterator[Page]:
     """A browser in which the runner is signed in; it fails the test for anything on its console."""
-    # The browser's own loop runs in this thread, and Django takes every query beside it for a mistake.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    said: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        context = browser.new_context(base_url=live_server.url)
-        session = client_in.cookies[settings.SESSION_COOKIE_NAME].value
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: said.append(str(error)))
-        yield page
-        browser.close()
-    assert said == []
+    with opened_site(chromium, live_server.url, client_in) as site:
+        yield site.open()
+    assert site.complaints == []
 
 
 @pytest.fixture

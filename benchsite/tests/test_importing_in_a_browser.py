@@ -1,22 +1,21 @@
 """Dropping two clients' files on the import page, in a real browser, until they are a run."""
 
-import os
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
+from benchsite.teams.models import Team
+from benchsite.tests.browser import chromium, opened_site
 from runs.models import Run
 from runs.tests.factories import make_user
 from runs.tests.importing import import_folder, summary
 
-playwright = pytest.importorskip("playwright.sync_api")
-__all__ = ["import_folder"]
+__all__ = ["chromium", "import_folder"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("import_folder")]
 
-CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 # What a drop from a file manager is to a page.
 DROP = """([names, contents]) => {
   const files = new DataTransfer();
@@ -28,28 +27,12 @@ DROP = """([names, contents]) => {
 
 
 @pytest.fixture
-def site(live_server, team) -> Iterator[SimpleNamespace]:
-    """A runner at the site, in a browser that notes every complaint."""
+def site(chromium: object, live_server: Any, team: Team) -> Iterator[SimpleNamespace]:
+    """A runner at an empty site."""
     client = Client()
     client.force_login(make_user(team=team, username="ada"))
-    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-    with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in this thread.
-        chromium = engine.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        complaints: list[str] = []
-
-        def new_page(**options):
-            context = chromium.new_context(**options)
-            context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-            page = context.new_page()
-            page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            return page
-
-        yield SimpleNamespace(open=new_page, url=live_server.url, complaints=complaints)
-        chromium.close()
+    with opened_site(chromium, live_server.url, client) as opened:
+        yield opened
 
 
 def complete(page):
