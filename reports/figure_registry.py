@@ -10,6 +10,7 @@ from reports.figures.distributions import CEILING, RUNG, SweepsPercentilesFigure
 from reports.figures.durability import DurabilityFigure
 from reports.figures.figure import CurvesFigure
 from reports.figures.latency import LatencyFigure
+from reports.figures.loss import LossFigure
 from reports.figures.price import PriceFigure
 from reports.figures.scalability import ScalabilityFigure
 from reports.figures.stability import StabilityFigure
@@ -68,6 +69,7 @@ PICTURES: Final[Mapping[str, Maker]] = {
     ),
     "scalability": lambda curves, selection, options: ScalabilityFigure(curves, highlight=selection.highlight),
     "durability": lambda curves, selection, options: DurabilityFigure(curves, highlight=selection.highlight),
+    "loss": lambda curves, selection, options: LossFigure(curves, highlight=selection.highlight),
     "price": lambda curves, selection, options: PriceFigure(curves, highlight=selection.highlight),
 }
 

@@ -41,13 +41,14 @@ FACETS: Final[Mapping[str, str]] = {
 }
 NAMES = (
     "v", "matrix", "sweep", *FACETS, "phase", "since", "until", "op", "stat", "kind", "scale", "highlight",
-    "baseline", "vary", "load", "within", "anyway", "published", "side",
+    "baseline", "vary", "load", "within", "loss", "anyway", "published", "side",
 )  # fmt: skip
 # What only the drawing of a figure needs; no part of the state.
 DRAWING_NAMES = ("theme", "narrow", "with", "zoom")
 # No system does more operations in a second, and no latency is longer in milliseconds than three years.
 MAX_OPS_S = 1e12
 MAX_MS = 1e11
+MAX_LOSS_S = 1e8
 YEARS = range(1990, 2200)
 
 
@@ -88,6 +89,7 @@ class Selection:
     vary: tuple[str, ...] = ()  # of VARIES; none: what the selection itself crosses
     load_ops_s: float | None = None  # where latencies are read; None: a share of the lowest ceiling
     limit_us: float | None = None  # the latency under which throughputs are read; in the address in ms
+    max_loss_s: float | None = None  # of acknowledged writes at a power cut: sides that may lose more are left out
     anyway: bool = False  # ratios even where the sides are not comparable
     published: tuple[str, ...] = ()  # studies whose results are laid over the pictures
     sides: tuple[str, ...] = ()  # of many, the sweeps that are drawn; "all"; none: those with the highest ceilings
@@ -147,6 +149,7 @@ class Selection:
             "vary": self.vary,
             "load": [_number_text(self.load_ops_s)],
             "within": [_number_text(None if self.limit_us is None else self.limit_us / 1e3)],
+            "loss": [_number_text(self.max_loss_s)],
             "anyway": ["1" if self.anyway else ""],
             "published": self.published,
             "side": self.sides,
@@ -194,6 +197,7 @@ def read(parameters: Parameters) -> Selection:
         vary=_known(_texts(parameters, "vary", problems), "vary", VARIES, problems),
         load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
         limit_us=None if limit_ms is None else limit_ms * 1e3,
+        max_loss_s=_number(parameters, "loss", "seconds", MAX_LOSS_S, problems, least=0.0),
         anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
         published=_texts(parameters, "published", problems),
         sides=_sides(parameters, problems),
@@ -272,8 +276,10 @@ def _baseline(text: str, problems: list[str]) -> uuid.UUID | None:
         return None
 
 
-def _number(parameters: Parameters, name: str, unit: str, most: float, problems: list[str]) -> float | None:
-    """A positive number with ten significant digits."""
+def _number(
+    parameters: Parameters, name: str, unit: str, most: float, problems: list[str], least: float = 1e-9
+) -> float | None:
+    """A number with ten significant digits; positive unless `least` is 0."""
     text = _last(parameters, name)
     if not text:
         return None
@@ -281,9 +287,10 @@ def _number(parameters: Parameters, name: str, unit: str, most: float, problems:
         value = float(f"{float(text):.10g}")
     except ValueError:
         value = math.nan
-    if 1e-9 <= value <= most:
+    if least <= value <= most:
         return value
-    problems.append(f"{name}={_quoted(text)} is left out: give {unit} as a number above 0, with a point, like 1250.5.")
+    above = "above 0" if least else "from 0"
+    problems.append(f"{name}={_quoted(text)} is left out: give {unit} as a number {above}, with a point, like 1250.5.")
     return None
 
 

@@ -62,7 +62,7 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
 
 def ceilings_picture(selection: Selection) -> Picture:
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
-    plain = replace(selection, load_ops_s=None, limit_us=None, baseline=None, anyway=False, vary=())
+    plain = replace(selection, load_ops_s=None, limit_us=None, max_loss_s=None, baseline=None, anyway=False, vary=())
     return Picture("ceilings", "Throughput ceilings", "ceilings", plain, "highest first")
 
 
@@ -126,6 +126,7 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
         yield Picture(f"percentiles-{low}", title, "percentiles", chosen, "each side at its ceiling")
     says = "throughput by second, each side at its ceiling"
     yield Picture("stability", "Stability", "stability", selection, says)
+    yield Picture("loss", "Throughput against loss", "loss", selection, "ceiling over what a power cut takes")
     yield Picture("durability", "What durability costs", "durability", selection, "ceiling against what may be lost")
     if len({curve.setup.nodes for curve in curves if curve.setup.nodes}) > 1:
         yield Picture("scalability", "Scalability", "scalability", selection, "ceiling by number of nodes")

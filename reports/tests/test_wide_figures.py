@@ -17,6 +17,7 @@ from reports.figures.durability import DurabilityFigure, cost_said, promises_of
 from reports.figures.heat import HeatFigure
 from reports.figures.ladder import LadderFigure
 from reports.figures.layout import Frame
+from reports.figures.loss import LossFigure
 from reports.figures.price import PriceFigure
 from reports.figures.run_series import Window
 from reports.figures.scalability import ScalabilityFigure, scalings_of
@@ -78,6 +79,7 @@ def every_figure(curves, frame):
         "percentiles": SweepsPercentilesFigure(curves).draw(frame),
         "scalability": ScalabilityFigure(curves).draw(frame),
         "durability": DurabilityFigure(curves).draw(frame),
+        "loss": LossFigure(curves).draw(frame),
         "price": PriceFigure(curves).draw(frame),
         "stability": StabilityFigure(
             [], [ridge([100.0] * 70 + [10.0] * 5 + [math.nan], curve) for curve in curves]
@@ -102,6 +104,7 @@ def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
         SweepsPercentilesFigure(curves),
         ScalabilityFigure(curves),
         DurabilityFigure(curves),
+        LossFigure(curves),
         PriceFigure(curves),
         StabilityFigure(curves, [ridge([1.0] * 60, curve) for curve in curves if curve.ceiling]),
     ]
@@ -121,6 +124,7 @@ def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
         SweepsPercentilesFigure,
         ScalabilityFigure,
         DurabilityFigure,
+        LossFigure,
         PriceFigure,
     ],
 )

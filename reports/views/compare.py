@@ -32,7 +32,8 @@ from reports.pages.charts import (
     shown_operations,
 )
 from reports.pages.comparison_table import table_rows
-from reports.pages.equal_load import EqualLoad, equal_load, only_single_rungs
+from reports.pages.decision import Need, decide
+from reports.pages.equal_load import EqualLoad, equal_load, number_text, only_single_rungs
 from reports.pages.exclusions import left_out
 from reports.pages.filter_menus import chips, menus
 from reports.pages.headline import Headline, headline_of
@@ -74,7 +75,7 @@ MENU_NAMES = frozenset(
         "since", "until", "stat", "scale", "vary", "published",
     }
 )  # fmt: skip
-LINE_NAMES = frozenset({"load", "within"})
+LINE_NAMES = frozenset({"load", "within", "loss"})
 
 
 class ComparisonParts(TypedDict):
@@ -279,6 +280,8 @@ def context_of(
         "line_carried": selection.pairs(without=LINE_NAMES),
         "rows": ceiling_rows(curves),
         "left_out": left_out(curves),
+        "max_loss": "" if selection.max_loss_s is None else number_text(selection.max_loss_s),
+        "decision": decide(curves, need_of(selection, curves), labels_of(curves)),
         "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
         **verdicts,
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves)),
@@ -327,6 +330,17 @@ def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
         statistic=selection.statistic,
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
+    )
+
+
+def need_of(selection: Selection, curves: Sequence[Curve]) -> Need:
+    return Need(
+        operations=tuple(shown_operations(selection, curves)),
+        statistic=selection.statistic,
+        kind=selection.kind_for(curves),
+        max_loss_s=selection.max_loss_s,
+        limit_us=selection.limit_us,
+        load_ops_s=selection.load_ops_s,
     )
 
 

@@ -95,6 +95,17 @@ def load_measured_losses() -> tuple[MeasuredLoss, ...]:
     )
 
 
+@cache
+def power_cut_loss(system: str, mode: str) -> MeasuredLoss | None:
+    """The newest result of power cuts of an ordinary disk; None where the mode was not measured."""
+    results = [
+        loss
+        for loss in load_measured_losses()
+        if (loss.system, loss.mode, loss.fault, loss.disk) == (system, mode, Fault.POWER_CUT, Disk())
+    ]
+    return results[-1] if results else None
+
+
 def measured_loss(content: dict[str, Any]) -> MeasuredLoss:
     """The result of plain JSON, as `dataclasses.asdict` made it."""
     return MeasuredLoss(**{**content, "fault": Fault(content["fault"]), "disk": Disk(**content["disk"])})

@@ -1,0 +1,203 @@
+"""Which sides of a comparison meet a need: a loss, a latency and a load; and where that answer changes. Pure.
+
+Loss is in seconds of acknowledged writes at a power cut, latency in microseconds, throughput in operations per second.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+
+from benchsite import formatting
+from reports.analysis.best import best_set
+from reports.analysis.equal_load import throughput_within
+from reports.curves import STATISTICS, Curve
+from reports.figures.loss import side_of
+from reports.pages.equal_load import load_points, most_within, repeated_points
+
+MAX_NAMED: Final = 4
+LIMITS: Final = 80  # that are looked at for a change of the answer, between the lowest and highest latency
+MAX_BISECTIONS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """None: not asked. The limit holds for every one of the operations."""
+
+    operations: tuple[str, ...]
+    statistic: str
+    kind: str
+    max_loss_s: float | None
+    limit_us: float | None
+    load_ops_s: float | None
+
+    @property
+    def text(self) -> str:
+        """ "Losing at most 1.00 s, READ p99 at most 5.00 ms, at 10.0k ops/s"."""
+        parts = []
+        if self.max_loss_s is not None:
+            parts.append(
+                f"losing at most {formatting.duration(self.max_loss_s)}" if self.max_loss_s else "losing nothing"
+            )
+        if self.limit_us is not None:
+            operations = " and ".join(self.operations)
+            parts.append(f"{operations} {STATISTICS[self.statistic]} at most {formatting.latency(self.limit_us)}")
+        if self.load_ops_s is not None:
+            parts.append(f"at {formatting.throughput(self.load_ops_s)}")
+        text = ", ".join(parts)
+        return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    answer: str
+    changes: tuple[str, ...]  # at which limit or loss another side leads
+    excluded: tuple[tuple[str, str], ...]  # sides that do not meet the need, and why
+
+
+def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> Decision | None:
+    """None where neither a loss nor a limit is asked for."""
+    if need.max_loss_s is None and need.limit_us is None:
+        return None
+    excluded: dict[str, str] = {}
+    eligible: list[tuple[Curve, float]] = []
+    for curve in curves:
+        value = _throughput_ops_s(curve, need, need.limit_us)
+        if reason := _loss_reason(curve, need.max_loss_s) or _load_reason(value, need):
+            excluded[labels[curve.sweep_id]] = reason
+        else:
+            eligible.append((curve, value))
+    eligible.sort(key=lambda pair: -pair[1])
+    answer = _answer(eligible, need, labels) if eligible else "no side meets it"
+    changes = [*_limit_changes(curves, need, labels), *_loss_changes(curves, need, eligible, labels)]
+    return Decision(f"{need.text}: {answer}.", tuple(changes), tuple(excluded.items()))
+
+
+def _throughput_ops_s(curve: Curve, need: Need, limit_us: float | None) -> float:
+    """The most that a side sustains within the limit, for all operations; 0 for nothing."""
+    if limit_us is None:
+        return curve.ceiling_ops_s
+    within = [most_within(curve, name, need.statistic, need.kind, limit_us) for name in need.operations]
+    return min((reading.throughput_ops_s or 0.0 for reading in within), default=0.0)
+
+
+def _loss_reason(curve: Curve, max_loss_s: float | None) -> str:
+    if max_loss_s is None:
+        return ""
+    side = side_of(curve)
+    if side is None:
+        return "its loss is not known"
+    return "" if side.worst_s <= max_loss_s else side.loss_text
+
+
+def _load_reason(value_ops_s: float, need: Need) -> str:
+    if not value_ops_s:
+        return "no rung is within the limit" if need.limit_us is not None else "it has no ceiling"
+    if need.load_ops_s is not None and value_ops_s < need.load_ops_s:
+        return f"it sustains {formatting.throughput(value_ops_s)}"
+    return ""
+
+
+def _answer(eligible: Sequence[tuple[Curve, float]], need: Need, labels: Mapping[UUID, str]) -> str:
+    """The sides that lead, as far as repeats tell them apart, and the others."""
+    texts = [f"{labels[curve.sweep_id]} {formatting.throughput(value)}" for curve, value in eligible]
+    if len(texts) == 1:
+        return f"only {texts[0]}"
+    best = best_set([_repeats_ops_s(curve, value, need) for curve, value in eligible])
+    leaders = [text for text, among in zip(texts, best, strict=True) if among]
+    if None in best or not leaders:
+        return f"{_listed(texts)}. Repeats do not confirm this order"
+    rest = [text for text, among in zip(texts, best, strict=True) if not among]
+    lead = f"{leaders[0]} is the highest" if len(leaders) == 1 else f"{_listed(leaders)} are not distinguishable"
+    return f"{lead}; {_listed(rest)}" if rest else lead
+
+
+def _repeats_ops_s(curve: Curve, value_ops_s: float, need: Need) -> tuple[float, ...]:
+    """What each repeat sustains within the limit; the value alone where repeats do not show it."""
+    if need.limit_us is None:
+        repeats = curve.ceiling.repeats_ops_s if curve.ceiling else ()
+        return repeats or (value_ops_s,)
+    passes = [repeated_points(curve, name, need.statistic, need.kind) for name in need.operations]
+    values = [
+        min(throughput_within(points, need.limit_us).throughput_ops_s or 0.0 for points in same)
+        for same in zip(*passes, strict=False)
+    ]
+    return tuple(values) if len(values) > 1 and min(values) > 0 else (value_ops_s,)
+
+
+def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> list[str]:
+    """ "The same side leads for p99 from 1.80 ms to 9.00 ms; above that PostgreSQL · off"."""
+    if need.limit_us is None:
+        return []
+    sides = [curve for curve in curves if not _loss_reason(curve, need.max_loss_s)]
+
+    def leader(limit_us: float) -> str:
+        values = [(_throughput_ops_s(curve, need, limit_us), labels[curve.sweep_id]) for curve in sides]
+        enough = [(value, label) for value, label in values if not _load_reason(value, need)]
+        return max(enough)[1] if enough else ""
+
+    latencies = [
+        point.latency_us
+        for curve in sides
+        for name in need.operations
+        for point in load_points(curve, name, need.statistic, need.kind)
+        if point.latency_us > 0
+    ]
+    if not latencies:
+        return []
+    limits = np.geomspace(min([*latencies, need.limit_us]), max([*latencies, need.limit_us]), LIMITS)
+    here = leader(need.limit_us)
+    below = [limit for limit in limits[::-1] if limit < need.limit_us]
+    above = [limit for limit in limits if limit > need.limit_us]
+    texts = []
+    for direction, grid in (("below", below), ("above", above)):
+        if change := _change(need.limit_us, grid, here, leader):
+            limit_us, other = change
+            text = f"{other} leads" if other else "no side meets the need"
+            texts.append(f"{direction} {STATISTICS[need.statistic]} {formatting.latency(limit_us)} {text}")
+    return [f"The leading side changes with the limit: {'; '.join(texts)}."] if texts else []
+
+
+def _change(
+    start_us: float, grid: Sequence[float], here: str, leader: Callable[[float], str]
+) -> tuple[float, str] | None:
+    """The first limit of the grid with another leader, found to a fraction of its step, and that leader."""
+    same = start_us
+    for limit_us in grid:
+        other = leader(limit_us)
+        if other == here:
+            same = limit_us
+            continue
+        for _ in range(MAX_BISECTIONS):
+            middle = math.sqrt(same * limit_us)
+            same, limit_us = (middle, limit_us) if leader(middle) == here else (same, middle)
+        return limit_us, leader(limit_us)
+    return None
+
+
+def _loss_changes(
+    curves: Sequence[Curve], need: Need, eligible: Sequence[tuple[Curve, float]], labels: Mapping[UUID, str]
+) -> list[str]:
+    """What a higher loss would allow: the first side behind the limit that sustains more."""
+    if need.max_loss_s is None:
+        return []
+    most = eligible[0][1] if eligible else 0.0
+    more = [
+        (side.worst_s, -value, labels[curve.sweep_id])
+        for curve in curves
+        if (side := side_of(curve)) and side.worst_s > need.max_loss_s
+        if (value := _throughput_ops_s(curve, need, need.limit_us)) > most and not _load_reason(value, need)
+    ]
+    if not more:
+        return []
+    loss_s, value, label = min(more)
+    loss = "any number of writes" if math.isinf(loss_s) else f"up to {formatting.significant(loss_s)} s of writes"
+    return [f"{label} sustains {formatting.throughput(-value)} and may lose {loss}."]
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = len(texts) - MAX_NAMED
+    return ", ".join(texts[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,84 @@
+"""Which sides meet a loss, a latency and a load, and where that answer changes."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchsite.formatting import THIN
+from reports.analysis.points import spread
+from reports.pages.decision import Need, decide
+from reports.tests.curves import curve, operation, point
+from runs.catalog import load_catalog
+
+
+def side(system, mode, scale, *, latency=1.0, runs=1):
+    """A side with 1, 2, 3 and 2.9 times 10,000 ops/s and a READ p99 of 1, 2, 4 and 8 ms."""
+    points = []
+    for threads, factor, p99_ms in ((2, 1.0, 1), (4, 2.0, 2), (8, 3.0, 4), (16, 2.9, 8)):
+        throughput = 10_000.0 * factor * scale
+        values = spread([throughput * (1 + 0.005 * (number % 3)) for number in range(runs)])
+        latencies = {"p99": spread([p99_ms * 1e3 * latency] * runs)}
+        read = replace(operation("READ", 1.0), latencies_us=latencies)
+        points.append(replace(point(threads, throughput, operations=(read,)), throughput_ops_s=values))
+    record = load_catalog().system(system).mode(mode).durability.as_dict()
+    return curve(system, mode, points, system=system, durability=record)
+
+
+def decision(*curves, loss=None, limit_ms=None, load=None):
+    need = Need(("READ",), "p99", "service", loss, limit_ms and limit_ms * 1e3, load)
+    return decide(curves, need, {each.sweep_id: each.label for each in curves})
+
+
+def test_answers_nothing_unless_a_need_is_stated():
+    assert decision(side("redis", "always", 1), load=1000.0) is None
+
+
+def test_sides_that_lose_more_are_excluded_with_their_loss():
+    result = decision(side("redis", "everysec", 2), side("redis", "always", 1), loss=0.0)
+    assert result.answer == f"Losing nothing: only redis · always 30.0k{THIN}ops/s."
+    assert dict(result.excluded) == {"redis · everysec": "lost at most 0.983 s in 60 power cuts"}
+
+
+def test_a_higher_loss_that_allows_more_is_named():
+    result = decision(side("redis", "off", 3), side("redis", "everysec", 2), side("redis", "always", 1), loss=0.0)
+    assert result.changes == (f"redis · everysec sustains 60.0k{THIN}ops/s and may lose up to 0.983 s of writes.",)
+
+
+def test_throughput_counts_within_the_limit():
+    slow, fast = side("redis", "always", 2, latency=4.0), side("postgresql", "on", 1)
+    result = decision(slow, fast, limit_ms=2.0)
+    assert result.answer == f"READ p99 at most 2.00 ms: only postgresql · on 20.0k{THIN}ops/s.".replace(
+        " ms", f"{THIN}ms"
+    )
+    assert dict(result.excluded) == {"redis · always": "no rung is within the limit"}
+
+
+def test_load_excludes_sides_that_do_not_sustain_it():
+    result = decision(side("redis", "always", 2), side("postgresql", "on", 1), loss=0.0, load=40_000.0)
+    assert dict(result.excluded) == {"postgresql · on": f"it sustains 30.0k{THIN}ops/s"}
+
+
+@pytest.mark.parametrize(
+    ("limit_ms", "text"),
+    [(3.0, "above p99 5.33 ms redis · always leads"), (6.0, "below p99 5.33 ms postgresql · on leads")],
+)
+def test_limit_at_which_another_side_leads(limit_ms, text):
+    """The slower side reaches 30k ops/s where 1 / latency is the mean of 1 / 4 ms and 1 / 8 ms."""
+    slow, fast = side("redis", "always", 2, latency=4.0), side("postgresql", "on", 1)
+    [change] = decision(slow, fast, limit_ms=limit_ms).changes
+    assert change.replace(THIN, " ") == f"The leading side changes with the limit: {text}."
+
+
+@pytest.mark.parametrize(("scale", "text"), [(1.5, "is the highest"), (1.001, "are not distinguishable")])
+def test_repeats_decide_who_leads(scale, text):
+    result = decision(side("redis", "always", scale, runs=5), side("postgresql", "on", 1, runs=5), loss=0.0)
+    assert text in result.answer
+
+
+def test_single_runs_confirm_no_order():
+    result = decision(side("redis", "always", 2), side("postgresql", "on", 1), loss=0.0)
+    assert result.answer.endswith("Repeats do not confirm this order.")
+
+
+def test_no_side_meets_an_impossible_need():
+    assert decision(side("redis", "off", 1), loss=0.0).answer == "Losing nothing: no side meets it."
