@@ -109,6 +109,7 @@ class Point:
     left_out: tuple[LeftOut, ...] = ()  # repeats beside those that the point is made of
     generator_cpu: float | None = None  # of all cores of the busiest load generator, 0 to 1; None: nobody measured
     repeats: tuple[int, ...] = ()  # the number of each repeat, in the order of the values; empty: 1, 2, 3 and so on
+    client_limited: bool = False  # V02 or V03 say of every repeat that the clients were at their limit
 
     @property
     def counts(self) -> bool:
@@ -195,6 +196,7 @@ class Point:
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
             repeats_ops_s=tuple(min(value, most) for value in self.throughput_ops_s.values),
             repeats=self._passes,
+            client_limited=self.client_limited,
         )
 
     @property
@@ -313,6 +315,8 @@ class Curve:
     matrix_name: str = ""
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
     repeats: int = 0  # of each rung, as its matrix submits them; copies have higher numbers. 0: a search decides
+    unthrottled_ops_s: tuple[float, ...] = ()  # of runs without a target beside a ladder of targets: probes of a search
+    search_limit: str = ""  # of latency, which its search keeps: "READ p99 at most 5 ms"
     looks: tuple[int, ...] = ()  # the numbers of repeats after which its matrix takes verdicts
     created_at: dt.datetime | None = None
     tags: tuple[str, ...] = ()
@@ -352,7 +356,8 @@ class Curve:
     @cached_property
     def ceiling(self) -> Ceiling | None:
         """Of the points that count; on a ladder of targets a rejected point is a target that failed or is not known."""
-        return ceiling(self.counted_rungs + self._rejected_targets)
+        estimate = ceiling(self.counted_rungs + self._rejected_targets, self.unthrottled_ops_s)
+        return estimate and replace(estimate, limit=self.search_limit)
 
     @cached_property
     def shape(self) -> CheckResult:
@@ -386,7 +391,7 @@ class Curve:
         if not any(point.people_left_out for point in self.points):
             return None
         rungs = [point.as_rung_with_left_out() for point in self.points]
-        return ceiling([rung for rung in rungs if rung] + self._rejected_targets)
+        return ceiling([rung for rung in rungs if rung] + self._rejected_targets, self.unthrottled_ops_s)
 
     @cached_property
     def ceiling_points(self) -> tuple[Point, ...]:

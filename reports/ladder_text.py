@@ -1,22 +1,91 @@
 """Ceilings and knees in whole sentences, with the rule that made them. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
 
 from benchsite import formatting
-from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
+from reports.analysis.ceiling import (
+    CLIENT_LIMITED,
+    MIN_GAIN_PER_DOUBLING,
+    NON_MONOTONE,
+    NOT_KNOWN,
+    THREAD_LIMITED,
+    Ceiling,
+    Ladder,
+    Status,
+)
 from reports.analysis.knee import Knee
 from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve
 
+MAX_NAMES: Final = 4  # of sides in a sentence
 LADDER_SAYS = {
     Ladder.SATURATED: "saturated",
     Ladder.RETROGRADE: "saturated, fell beyond",
-    Ladder.SHORT: "at least: the ladder is too short",
     Ladder.FIRST: "the first rung is as high as any",
     Ladder.OPEN: "the repeats do not show where it ends",
     Ladder.EMPTY: "",
 }
 MEASURED_ONCE = "highest measured"  # of single runs: nothing confirms it
+SINGLE = "in one run"
+
+
+def bound_reason(ceiling: Ceiling) -> str:
+    """Why the ceiling may lie higher, as the end of a sentence; empty where it is no lower bound."""
+    if not ceiling.is_lower_bound:
+        return ""
+    if CLIENT_LIMITED in ceiling.notes:
+        return "the clients were at their limit"
+    if THREAD_LIMITED in ceiling.notes:
+        return "the next target lacked threads"
+    if NOT_KNOWN in ceiling.notes:
+        return "of the next target no run counts"
+    if ceiling.bracket and ceiling.limit:
+        return f"the search kept {ceiling.limit}"
+    return "every target was sustained" if ceiling.bracket else "the ladder is too short"
+
+
+def status_note(ceiling: Ceiling) -> str:
+    """The status in two words, where a figure has no room for more; empty where repeats bracket the ceiling."""
+    match ceiling.status:
+        case Status.CLIENT_LIMITED:
+            return "client limit"
+        case Status.LOWER_BOUND:
+            return "short ladder" if not ceiling.limit else "up to the limit"
+        case Status.UNCONFIRMED if ceiling.bracket:
+            return "unconfirmed" if ceiling.target_ops_s else "not sustained"
+    return ""
+
+
+def bounded(ceiling: Ceiling, text: str) -> str:
+    """ "≥ 31.0k": a text with the ceiling's value, marked where it is a lower bound."""
+    return f"≥ {text}" if ceiling.is_lower_bound else text
+
+
+def ceiling_text(ceiling: Ceiling) -> str:
+    """ "at least 31.0k ops/s", for a sentence."""
+    least = "at least " if ceiling.is_lower_bound else ""
+    return f"{least}{formatting.throughput(ceiling.throughput_ops_s)}"
+
+
+def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[str]:
+    """Beside several ceilings: what is known of those that are not bracketed, without full stops."""
+    groups: dict[str, list[str]] = {}
+    ceilings = [(curve, curve.ceiling) for curve in curves if curve.ceiling]
+    for curve, ceiling in ceilings:
+        is_highest_measured = not (ceiling.is_lower_bound or ceiling.bracket or ceiling.is_estimate)
+        if ceiling.status is not Status.BRACKETED and not is_highest_measured:
+            says, name = ladder_says(ceiling), (labels or {}).get(curve.sweep_id, curve.label)
+            groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
+    return [f"{says} ({_all_or_named(names, len(ceilings))})" for says, names in groups.items()]
+
+
+def _all_or_named(names: Sequence[str], every: int) -> str:
+    if len(names) == every > 1:
+        return f"all {every} ceilings"
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"{', '.join(names[:MAX_NAMES])}{more}"
 
 
 def ceiling_sentence(ceiling: Ceiling | None) -> str:
@@ -27,9 +96,11 @@ def ceiling_sentence(ceiling: Ceiling | None) -> str:
     if ceiling.bracket:
         return _target_sentence(ceiling, value, *ceiling.bracket)
     highest = f"{formatting.throughput(ceiling.highest_ops_s)} at {threads_text((ceiling.threads,))}"
+    clients = f" {CLIENTS_SAY}" if CLIENT_LIMITED in ceiling.notes else ""
     if not ceiling.is_estimate:
-        return f"{highest} is the highest measured. {_single_says(ceiling)}"
-    return f"{_estimate_sentence(ceiling, value)} {_end_says(ceiling)} Highest measured: {highest}."
+        least = f"At least {highest}; that" if clients else highest
+        return f"{least} is the highest measured.{clients} {_single_says(ceiling)}"
+    return f"{_estimate_sentence(ceiling, value)}{clients} {_end_says(ceiling)} Highest measured: {highest}."
 
 
 def _single_says(ceiling: Ceiling) -> str:
@@ -77,9 +148,11 @@ def _end_says(ceiling: Ceiling) -> str:
         case Ladder.FIRST:
             return f"The first rung is as high as any{_lower_rungs(ceiling)}."
         case Ladder.RETROGRADE:
-            return f"It is the ceiling: with more threads throughput falls clearly below it.{near}"
+            top = "the clients' ceiling" if ceiling.is_lower_bound else "the ceiling"
+            return f"It is {top}: with more threads throughput falls clearly below it.{near}"
         case Ladder.SATURATED:
-            return f"It is the ceiling: the last steps gain less than {least} per doubling, beyond noise.{near}"
+            top = "the clients' ceiling" if ceiling.is_lower_bound else "the ceiling"
+            return f"It is {top}: the last steps gain less than {least} per doubling, beyond noise.{near}"
     return f"Whether throughput ends there is open: the last step gained {gain} per doubling, within the noise."
 
 
@@ -107,16 +180,14 @@ def variation_sentence(curve: Curve, floor: SessionSpread | None) -> str:
 
 
 def ladder_says(ceiling: Ceiling) -> str:
-    """What the end of a ladder shows, in a few words."""
-    if THREAD_LIMITED in ceiling.notes:
-        return "at least: the next target lacked threads"
-    if NOT_KNOWN in ceiling.notes:
-        return "at least: of the next target no run counts"
-    if ceiling.bracket and ceiling.ladder is Ladder.SHORT:
-        return "at least: every target was sustained"
+    """What the end of a ladder shows, in a few words: the status of the ceiling with its reason."""
+    if ceiling.is_lower_bound:
+        once = "" if ceiling.bracket is None or len(ceiling.repeats_ops_s) > 1 else f", {SINGLE}"
+        return f"at least: {bound_reason(ceiling)}{once}"
     if ceiling.bracket:
-        return "a target failed" if ceiling.target_ops_s else "no target was sustained"
-    if ceiling.is_estimate or ceiling.is_lower_bound:
+        says = "a target failed" if ceiling.target_ops_s else "no target was sustained"
+        return says if ceiling.is_confirmed or not ceiling.target_ops_s else f"unconfirmed: {says}, {SINGLE}"
+    if ceiling.is_estimate:
         return LADDER_SAYS[ceiling.ladder]
     return f"{MEASURED_ONCE} (n = {max(len(ceiling.repeats_ops_s), 1)})"
 
@@ -130,6 +201,8 @@ def bracket_says(ceiling: Ceiling) -> str:
     if high is None:
         return f"{held}, none failed"
     next_one = formatting.short(high)
+    if CLIENT_LIMITED in ceiling.notes:
+        return f"{held}, {next_one} above the clients' limit"
     if THREAD_LIMITED in ceiling.notes:
         return f"{held}, {next_one} lacked threads"
     return f"{held}, {next_one} {'not known' if NOT_KNOWN in ceiling.notes else 'failed'}"
@@ -138,8 +211,11 @@ def bracket_says(ceiling: Ceiling) -> str:
 NOTES_SAY = {
     NON_MONOTONE: "non-monotone: a target was sustained above one that failed",
     THREAD_LIMITED: "the first failed target lacked threads",
+    CLIENT_LIMITED: "the clients were at their limit",
     NOT_KNOWN: "the next target has no counted run",
 }
+# Behind the value of a ceiling that is the clients'.
+CLIENTS_SAY: Final = "The clients were at their limit, not the database (V02, V03): add clients."
 
 
 def notes_said(ceiling: Ceiling) -> str:
@@ -154,16 +230,17 @@ CLEARLY_MORE = 1.02
 def _target_sentence(ceiling: Ceiling, value: str, low: float, high: float | None) -> str:
     target, failed = formatting.throughput(low), formatting.throughput(high)
     if high is None:
-        return f"At least {value}: every target up to {target} was sustained. Add higher targets to see the ceiling."
+        kept = f" The search kept {ceiling.limit}, so it went no higher." if ceiling.limit else ""
+        more = kept or " Add higher targets to see the ceiling."
+        return f"At least {value}: every target up to {target} was sustained.{more}"
     if NOT_KNOWN in ceiling.notes:
         upto = f"every target up to {target} was sustained" if low else "this is the most that a rung reached"
         return f"{'At least ' if low else ''}{value}: {upto}, but of {failed} no run counts. Measure it again."
+    least = f" Give it {ceiling.threads_needed or 'more'} threads{' or more' if ceiling.threads_needed else ''}."
+    if CLIENT_LIMITED in ceiling.notes:
+        upto = f"the target of {target} was sustained and {failed} was not" if low else f"{failed} was not sustained"
+        return f"At least {value}: {upto}. {CLIENTS_SAY}{least if THREAD_LIMITED in ceiling.notes else ''}"
     if THREAD_LIMITED in ceiling.notes:
-        least = (
-            f" Give it {ceiling.threads_needed} threads or more."
-            if ceiling.threads_needed
-            else " Give it more threads."
-        )
         return (
             f"At least {value}: the target of {failed} was missed for lack of threads. All of them were busy while the "
             f"database answered about as fast as at the lowest target.{least}"
@@ -172,10 +249,12 @@ def _target_sentence(ceiling: Ceiling, value: str, low: float, high: float | Non
     if not low:
         return f"No target was sustained, not even {failed}; the most that a rung reached is {most}."
     beyond = ceiling.saturation_ops_s > CLEARLY_MORE * ceiling.throughput_ops_s
-    made = "in one run: " if len(ceiling.repeats_ops_s) < 2 else "is the ceiling: "
+    made = "is the ceiling" if ceiling.is_confirmed else "is unconfirmed"
+    runs = (formatting.counted(n, "run") for n in (len(ceiling.repeats_ops_s) or 1, ceiling.failed_runs or 1))
+    sustained, missed = runs
     return (
-        f"{value} {made}{target} is the highest target that was sustained with all targets below it, and "
-        f"{failed} was not.{f' Overloaded, it did {most}.' if beyond else ''}"
+        f"{value} {made}: {target} is the highest target that was sustained with all targets below it ({sustained}), "
+        f"and {failed} was not ({missed}).{f' Overloaded, it did {most}.' if beyond else ''}"
     )
 
 
@@ -202,8 +281,14 @@ def ceiling_notes(ceiling: Ceiling | None) -> list[str]:
 
 def ceiling_label(ceilings: Iterable[Ceiling]) -> str:
     """What the mark of a ceiling means in the legend of these: of single runs nothing confirms one."""
-    labels = {"ceiling" if ceiling.is_estimate or ceiling.bracket else MEASURED_ONCE for ceiling in ceilings}
+    labels = {_label(ceiling) for ceiling in ceilings}
     return " or ".join(sorted(labels))
+
+
+def _label(ceiling: Ceiling) -> str:
+    if not ceiling.is_estimate and not ceiling.bracket:
+        return MEASURED_ONCE
+    return "ceiling (at least)" if ceiling.is_lower_bound else "ceiling"
 
 
 def knee_sentence(knee: Knee | None, ceiling: Ceiling | None) -> str:
@@ -214,9 +299,11 @@ def knee_sentence(knee: Knee | None, ceiling: Ceiling | None) -> str:
     where = f"{formatting.throughput(knee.throughput_ops_s)} at {load}"
     if not knee.reached:
         return f"No knee within the ladder: {knee.reason}."
-    top = f"the {ceiling_label([ceiling])}" if ceiling else "the ceiling"
+    most = "at most " if ceiling and ceiling.is_lower_bound else ""
+    single = ceiling and not ceiling.is_estimate and not ceiling.bracket
+    top = f"the {MEASURED_ONCE}" if single else "the ceiling"
     return (
-        f"The knee is at {where}: {formatting.percent(knee.share_of_ceiling)} of {top}. The mean latency is "
+        f"The knee is at {where}: {most}{formatting.percent(knee.share_of_ceiling)} of {top}. The mean latency is "
         f"{formatting.significant(knee.latency_growth, 2)} times that of the first rung."
     )
 

@@ -74,6 +74,7 @@ figure_urls += [
 sweep_urls: Patterns = [
     path("", sweeps.sweeps, name="sweeps"),
     path("<uuid:pk>/", sweeps.sweep, name="sweep"),
+    path("of/<uuid:pk>/searches/", sweeps.matrix_searches, name="matrix-searches"),
     path("<uuid:pk>/annotate/", sweeps.annotate, name="sweep-annotate"),
     path("<uuid:pk>/extend/", sweeps.extend_sweep, name="sweep-extend"),
 ]

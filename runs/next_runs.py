@@ -26,7 +26,9 @@ from runs.measures.search import (
     State,
     Step,
     Trial,
+    bracket,
     capacity_ops_s,
+    is_confirmed,
     search_target,
     search_threads,
 )
@@ -35,6 +37,7 @@ from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, Searc
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.retry import DATABASE_ERRORS
 from runs.spec import SearchSpec, SloSpec
+from runs.validity import CLIENT_LIMITS
 
 log = logging.getLogger(__name__)
 # A run that infrastructure broke may still be completed by late output, or be retried.
@@ -42,8 +45,8 @@ TO_COME: Final = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, lat
 # Checks that reject a run whose load was too much for the database or the clients: such a trial is not sustained.
 OVERLOAD: Final = frozenset({"V03", "V07", "V09", "V10"})
 BACKLOG: Final = "V10"
-CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
 REOPENED: Final = frozenset({State.SEARCHING, State.FAILED})  # by runs that have ended since
+ANSWERED: Final = frozenset({State.BRACKETED, State.SPENT, State.CLIENT_LIMITED})  # later runs change the answer only
 RUNGS_BEYOND: Final = 2
 
 
@@ -93,7 +96,11 @@ def _search_on(sweep_id: UUID) -> None:
     """Order the next trial, or end the search; nothing while a trial is to come or where the search has ended."""
     sweep = _locked(sweep_id)
     last = sweep.decisions.last()
-    if last is None or State(last.state) not in REOPENED or sweep.runs.filter(TO_COME, is_bracket=False).exists():
+    if last is None or sweep.runs.filter(TO_COME, is_bracket=False).exists():
+        return
+    if State(last.state) in ANSWERED and sweep.ladder == Matrix.Ladder.TARGET:
+        _answer_again(sweep, last)
+    if State(last.state) not in REOPENED:
         return
     trials = trials_of(sweep)
     if not trials or (last.run is None and not any(_ended_since(trial.run, last) for trial in trials)):
@@ -112,25 +119,44 @@ def _search_on(sweep_id: UUID) -> None:
     if step.next_load is not None:
         _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
         return
-    state = step.state
-    if state in (State.BRACKETED, State.SPENT) and _is_client_limited(sweep, step, trials):
-        state = State.CLIENT_LIMITED
+    _end_with_answer(sweep, step, trials)
+    if step.low is not None and sweep.ladder == Matrix.Ladder.TARGET:
+        _measure_curve(sweep, newest.run, step.low)
+
+
+def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
+    """Decide the answer of a search over targets with the runs that ended since: its curve, or two more rungs."""
+    ended = sweep.runs.filter(status=Status.SUCCEEDED, phase=Phase.MEASURE, finished_at__gt=last.decided_at)
+    if not ended.exists():
+        return
+    trials = trials_of(sweep)
+    probe, targets = _split([trial for trial in trials if trial.trial is not None])
+    low, high = bracket(targets)
+    state = State.BRACKETED if is_confirmed(probe, targets) else State.SPENT
+    _end_with_answer(sweep, Step(state, Rule.END, low, high), trials)
+
+
+def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> None:
+    """End the search with its value; called client limited where the clients set it."""
+    if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(sweep, step, trials):
+        step = replace(step, state=State.CLIENT_LIMITED)
     value = ceiling_ops_s(sweep, step, trials)
-    _end(sweep_id, state, _answer(replace(step, state=state), sweep, value), step.low, step.high, value)
-    if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
-        _measure_curve(sweep, newest.run, value)
+    _end(sweep.pk, step.state, _answer(step, sweep, value), step.low, step.high, value)
 
 
-def _measure_curve(sweep: Sweep, run: Run, ceiling_ops_s: float) -> None:
-    """Order the rungs below the ceiling, pass by pass, in the place of the search's last trial."""
+def _measure_curve(sweep: Sweep, run: Run, sustained_ops_s: int) -> None:
+    """Order the rungs up to the highest target sustained, pass by pass, in the place of the search's last trial.
+
+    The runs at 100 % are fresh ones of that target, so they confirm it or refute it.
+    """
     assert sweep.matrix is not None
     queued_at = run.created_at
     for _ in range(sweep.matrix.repeats):
         for share in search_spec(sweep).get("curve_percent", []):
             # Each behind the one before, with its own load in between where it needs one.
             queued_at += timedelta(microseconds=1)
-            text = f"{share} % of the ceiling that the search has measured."
-            target = max(round(share / 100 * ceiling_ops_s), 1)
+            text = f"{share} % of the highest target that the search has sustained."
+            target = max(round(share / 100 * sustained_ops_s), 1)
             lifecycle.run_at(run, run.threads, target, text, queued_at=queued_at)
 
 
@@ -336,17 +362,17 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
 
 def _answer(step: Step, sweep: Sweep, value: float | None) -> str:
     low, high = named_load(sweep, step.low), named_load(sweep, step.high)
-    shown = f"{throughput(value)}. " if value is not None else ""
     if sweep.ladder == Matrix.Ladder.THREADS:
         between = (
             f"The peak lies between {low} and {high}." if step.low and step.high else f"Neighbours: {low}, {high}."
         )
     else:
         between = f"Sustained: {low}. Not sustained: {high}."
+    estimate = f" Estimate: {throughput(value)}." if value is not None else ""
     return {
-        State.BRACKETED: f"{shown}{between}",
-        State.SPENT: f"{shown}{between} All trials are spent before the bracket was closed and confirmed.",
-        State.CLIENT_LIMITED: f"At least {shown}{between} The clients, not the database, set this limit: add clients.",
+        State.BRACKETED: f"{between}{estimate}",
+        State.SPENT: f"{between}{estimate} Unconfirmed: an end of the bracket has a single trial.",
+        State.CLIENT_LIMITED: f"{between}{estimate} A lower bound: the clients, not the database, set it. Add clients.",
         State.NO_LOAD: f"No load keeps the limits, down to {high}.",
     }[step.state]
 

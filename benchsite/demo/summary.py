@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from reports.ladder_text import ladder_says
+from reports.queries import curves
 from runs.models import Matrix, Measurement, Run, Sweep
 from runs.models.result import LatencyKind
-from runs.models.run import Phase, Status, Verdict
+from runs.models.run import Phase, Status
 
 
 def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
@@ -31,16 +33,18 @@ def write_summary(path: Path, content: dict[str, Any]) -> None:
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
     runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "target_ops_s", "repeat")
-    answer = sweep.decisions.filter(run=None).last()
-    if answer:
+    if sweep.decisions.exists():
         runs = runs.exclude(target_ops_s=None)  # The probe of the search is no rung.
     points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
-    counted = [point["throughput_ops_s"] for point in points if point["verdict"] != Verdict.REJECT]
+    ceiling = curves([sweep])[0].ceiling
     return {
         "system": sweep.system,
         "mode": sweep.mode,
         "workload": sweep.workload.short_name if sweep.workload else "",
-        "ceiling_ops_s": answer.value_ops_s if answer else max(counted, default=None),
+        "ceiling_ops_s": ceiling.throughput_ops_s if ceiling else None,
+        "ceiling_range_ops_s": ceiling.range_ops_s if ceiling else None,
+        "ceiling_status": ceiling.status if ceiling else None,
+        "ceiling_says": ladder_says(ceiling) if ceiling else None,
         "points": points,
     }
 

@@ -64,6 +64,7 @@ def test_its_summary_counts_every_run_and_leaves_rejected_points_out_of_the_ceil
     assert (data["runs"], data["succeeded"], data["urls"]) == (5, 4, {"home": "/"})
     [only] = data["sweeps"]
     assert (only["system"], only["mode"], only["workload"], only["ceiling_ops_s"]) == ("redis", "always", "A", 2_000)
+    assert (only["ceiling_status"], only["ceiling_says"]) == ("lower bound", "at least: the ladder is too short")
     assert [point["threads"] for point in only["points"]] == [2, 4, 16]
     assert set(only["points"][0]) == {
         "threads", "target_ops_s", "throughput_ops_s", "read_p99_us", "update_p99_us", "clients_merged", "verdict",

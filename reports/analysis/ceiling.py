@@ -31,6 +31,7 @@ THREADS_TO_SPARE = 1.5
 # What a ceiling's notes may say.
 NON_MONOTONE: Final = "non_monotone"  # a target was sustained above one that was not; the lower end counts
 THREAD_LIMITED: Final = "thread_limited"  # the first failed target lacked threads, so it says nothing of the database
+CLIENT_LIMITED: Final = "client_limited"  # the clients were at their limit at the load that sets the ceiling
 NOT_KNOWN: Final = "not_known"  # no run counts of the target above the ceiling, and none says that it failed
 UNCONFIRMED: Final = "unconfirmed"  # one run without a target: a lower bound until twice the threads bring < 5 %
 
@@ -51,6 +52,7 @@ class Rung:
     repeats: tuple[int, ...] = ()  # their numbers, which are those of the passes over the ladder
     # Of a rung that does not count: its target failed, or its numbers are not to be trusted and say nothing of it.
     rejected: Literal["", "failed", "unknown"] = ""
+    client_limited: bool = False  # the clients were at their limit in every repeat, by the checks V02 and V03
 
     @property
     def load(self) -> float:
@@ -72,6 +74,15 @@ class Ladder(StrEnum):
     RETROGRADE = "retrograde"  # Saturated, and the last rung lies clearly below the ceiling.
     FIRST = "first"  # The first rung is as high as any: what lies below it was not measured.
     OPEN = "open"  # The runs do not show whether throughput still grows, as single runs never do.
+
+
+class Status(StrEnum):
+    """How far a ceiling is known. Every page, figure and export states it as this says."""
+
+    CLIENT_LIMITED = "client limited"  # a lower bound: clients or threads were at their limit, not the database
+    LOWER_BOUND = "lower bound"  # the ladder ends below it
+    BRACKETED = "bracketed"  # repeats show it, and that it lies neither below nor above the ladder
+    UNCONFIRMED = "unconfirmed"  # a single run decides it, or the repeats leave its end open
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,8 @@ class Ceiling:
     marginal: tuple[float, ...] = ()  # targets that were missed by 2 to 5 %
     threads_needed: int | None = None  # for the first target that lacked threads
     headroom: float = 1.0  # how many times higher it may lie by what the ladder shows; infinite: no upper bound
+    failed_runs: int = 0  # that were offered the first target that was not sustained, or more, and did less
+    limit: str = ""  # of latency, which the search that chose the targets kept: "READ p99 at most 5 ms"
 
     @property
     def by_repeat(self) -> dict[int, float]:
@@ -110,12 +123,39 @@ class Ceiling:
 
     @property
     def is_lower_bound(self) -> bool:
-        return self.ladder is Ladder.SHORT
+        return self.ladder is Ladder.SHORT or CLIENT_LIMITED in self.notes
 
     @property
     def is_bracketed(self) -> bool:
         """Whether the ladder shows that the ceiling lies neither below its first nor above its last rung."""
-        return self.ladder in (Ladder.SATURATED, Ladder.RETROGRADE)
+        return self.ladder in (Ladder.SATURATED, Ladder.RETROGRADE) and not self.is_lower_bound
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether repeats decide it: of targets both the last that was sustained and the first that was not."""
+        if self.bracket:
+            fewest = min(len(self.repeats_ops_s), self.failed_runs)
+            return self.target_ops_s is not None and fewest >= MIN_REPEATS
+        return self.is_estimate
+
+    @property
+    def range_ops_s(self) -> tuple[float, float] | None:
+        """Where it lies: the 95 % interval of repeats; of targets from the last sustained to the first that was not.
+
+        None of lower bounds of targets and of single runs.
+        """
+        if self.low_ops_s is not None and self.high_ops_s is not None:
+            return self.low_ops_s, self.high_ops_s
+        failed = self.bracket[1] if self.bracket and self.target_ops_s and not self.is_lower_bound else None
+        return (self.throughput_ops_s, failed) if failed else None
+
+    @property
+    def status(self) -> Status:
+        if {CLIENT_LIMITED, THREAD_LIMITED} & set(self.notes):
+            return Status.CLIENT_LIMITED
+        if self.is_lower_bound:
+            return Status.LOWER_BOUND
+        return Status.BRACKETED if self.is_bracketed and self.is_confirmed else Status.UNCONFIRMED
 
     @property
     def is_estimate(self) -> bool:
@@ -148,6 +188,8 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     top = _top(alike, repeats)
     throughput_ops_s = math.exp(top.log) if top else highest.throughput_ops_s
     near = NEAR_CEILING * throughput_ops_s
+    made_of = [alike[i] for i in top.places] if top else [highest]
+    notes = ((UNCONFIRMED, len(ladder) == 1), (CLIENT_LIMITED, all(rung.client_limited for rung in made_of)))
     return Ceiling(
         throughput_ops_s=throughput_ops_s,
         threads=highest.threads,
@@ -162,9 +204,9 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         repeats=repeats if top else highest.repeats,
         noise=top.noise if top else None,
         selection=max(math.exp(top.highest - top.log), 1.0) if top else 1.0,
-        plateau=tuple(alike[i].threads for i in top.places) if top else (highest.threads,),
+        plateau=tuple(rung.threads for rung in made_of),
         saturation_ops_s=highest.throughput_ops_s,
-        notes=(UNCONFIRMED,) if len(ladder) == 1 else (),
+        notes=tuple(note for note, holds in notes if holds),
     )
 
 
@@ -213,14 +255,16 @@ def _end_of(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: T
     return Ladder.SHORT if measured is Ladder.SHORT and (top.is_growing or len(ladder) == 1) else Ladder.OPEN
 
 
-def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
+def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = ()) -> Ceiling | None:
     """The ceiling of a ladder of targets (analysis 1.c); None for no rung with a target and a throughput.
 
     A target is sustained when achieved / target >= 0.98, at most 0.1 % of the operations failed and no backlog grew.
     The ceiling is what the highest target achieved below which every target was sustained too; the bracket runs from
     it to the first that was not. Nothing sustained: the highest throughput that was reached at all. The ladder is too
     short while its last target is sustained, where the first failed target lacked threads, and where nobody knows of
-    the first target above the ceiling whether it failed. None too where only rejected rungs are there.
+    the first target above the ceiling whether it failed. Where the clients were at their limit on that target, the
+    ceiling is a lower bound too. None too where only rejected rungs are there. `unthrottled_ops_s` are runs without a
+    target, such as the probe of a search: one that did less than a target shows too that it is not sustained.
     """
     ladder = _best_of_each_target(rungs)
     counted = [rung for rung in ladder if not rung.rejected]
@@ -233,10 +277,13 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     failed = ladder[held] if held < len(ladder) else None
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
+    of_clients = failed is not None and not unknown and failed.client_limited
     judged_only = [result for rung, result in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
     missed = next((i for i, result in enumerate(judged_only) if not _held(result)), len(judged_only))
     contradicted = any(_held(result) for result in judged_only[missed:])
-    notes = ((NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (NOT_KNOWN, unknown))
+    notes = (
+        (NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (CLIENT_LIMITED, of_clients), (NOT_KNOWN, unknown),
+    )  # fmt: skip
     return Ceiling(
         throughput_ops_s=best.throughput_ops_s,
         threads=best.threads,
@@ -255,7 +302,15 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
             _target(rung) for rung, result in zip(ladder, judged, strict=True) if result.outcome == "marginal"
         ),
         threads_needed=threads_for(failed) if failed and limited else None,
+        failed_runs=_failed_runs(_target(failed), ladder[held:], unthrottled_ops_s) if failed and not unknown else 0,
     )
+
+
+def _failed_runs(target_ops_s: float, rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float]) -> int:
+    """How many runs were offered at least the target, and did less."""
+    failed = [rung for rung in rungs if rung.rejected != "unknown" and not _held(judged_rung(rung))]
+    below = sum(ops_s < SUSTAINED_SHARE * target_ops_s for ops_s in unthrottled_ops_s)
+    return sum(max(len(rung.repeats_ops_s), 1) for rung in failed) + below
 
 
 RANKS: Final = ("", "failed", "unknown")
@@ -316,10 +371,10 @@ def within_ceiling(rung: Rung, stated: Ceiling | None) -> bool:
     return low and _held(judged_rung(rung))
 
 
-def ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
+def ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = ()) -> Ceiling | None:
     """The ceiling of either kind of ladder: of targets where every rung has one."""
     targets = bool(rungs) and all(rung.target_ops_s for rung in rungs)
-    estimate = target_ceiling(rungs) if targets else thread_ceiling(rungs)
+    estimate = target_ceiling(rungs, unthrottled_ops_s) if targets else thread_ceiling(rungs)
     return estimate and replace(estimate, headroom=headroom(estimate, rungs))
 
 

@@ -14,7 +14,8 @@ class Measured:
     nodes: int
     ceiling_ops_s: float | None
     knee_us: float | None = None  # the mean latency of all operations at the knee
-    lower_bound: bool = False  # the ladder ended before the ceiling
+    ladder: str = ""  # what its ladder shows
+    lower_bound: bool = False
     knee_reached: bool = True
     repeats_ops_s: tuple[float, ...] = ()  # of the rung that reached the ceiling
     records: int | None = None

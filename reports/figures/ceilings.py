@@ -11,6 +11,7 @@ from reports.analysis.best import best_set
 from reports.analysis.ceiling import NOT_KNOWN
 from reports.analysis.looks import Look as PlanLook
 from reports.analysis.plateau import ALPHA
+from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, in_order, look_of
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure, by_value
@@ -20,7 +21,16 @@ from reports.figures.overlay import NAMED, Published, is_drawn, published_said
 from reports.figures.overlay import hover_of as published_hover
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, Theme, looks
-from reports.ladder_text import MEASURED_ONCE, ladder_says, notes_said, threads_text
+from reports.ladder_text import (
+    MEASURED_ONCE,
+    bounded,
+    ceiling_text,
+    ladder_says,
+    notes_said,
+    status_note,
+    status_sentences,
+    threads_text,
+)
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 BEST = "best"  # every other side is lower, beyond noise
@@ -52,8 +62,10 @@ class CeilingsFigure(CurvesFigure):
     @property
     def caption(self) -> str:
         return sentences(
-            "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated",
+            "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the "
+            "first that failed",
             self.shown_sentence,
+            *status_sentences(self.curves),
             best_sentence(self.among),
             captions.caption(self.curves),
             published_said(self.published),
@@ -159,6 +171,13 @@ class Ranking:
         """Of the highest ceiling."""
         return curve.ceiling_ops_s / self.highest.ceiling_ops_s if curve.ceiling and self.highest else None
 
+    def share_text(self, curve: Curve) -> str:
+        """ "≥ 33.1 %" of the highest ceiling, where one of the two is a lower bound; nothing where both are."""
+        if self.highest is None or curve is self.highest:
+            return formatting.percent(self.share(curve))
+        sign = bound_sign(*(side.sweep_id in self.too_short for side in (curve, self.highest)))
+        return formatting.NOTHING if sign is None else f"{sign}{formatting.percent(self.share(curve))}"
+
     def note(self, curve: Curve) -> str:
         """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
         if len(self.best) < 2 or self.highest is None or not curve.ceiling:
@@ -246,6 +265,8 @@ def best_sentence(curves: Sequence[Curve]) -> str:
 def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
     ceiling, note = curve.ceiling, ranking.note(curve)
     of_class = ranking.best_of_class.get(curve.sweep_id) and note not in (BEST, AMONG_BEST)
+    lies = ceiling.range_ops_s if ceiling else None
+    status = status_note(ceiling) if ceiling else ""
     return Bar(
         name=curve.database_name,
         detail=f"{detail_of(curve, look)}{', load' if is_load else ''}",
@@ -253,9 +274,9 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
         value=ceiling.throughput_ops_s if ceiling else None,
         value_label=_value_label(curve),
         hover=_hover(curve, bool(of_class)),
-        low=ceiling.low_ops_s if ceiling else None,
-        high=ceiling.high_ops_s if ceiling else None,
-        note=AMONG_CLASS if of_class else note,
+        low=lies[0] if lies else None,
+        high=lies[1] if lies else None,
+        note=", ".join(part for part in (AMONG_CLASS if of_class else note, status) if part),
         side=str(curve.sweep_id),
     )
 
@@ -269,7 +290,7 @@ def _value_label(curve: Curve) -> str:
     ceiling = curve.ceiling
     if ceiling is None:
         return why_none(curve)
-    return ("≥ " if ceiling.is_lower_bound else "") + formatting.short(ceiling.throughput_ops_s)
+    return bounded(ceiling, formatting.short(ceiling.throughput_ops_s))
 
 
 def ratio_label(share_of_best: float | None) -> str:
@@ -295,7 +316,7 @@ def _hover(curve: Curve, is_best_of_class: bool) -> str:
         if ceiling.target_ops_s:
             at = f"target {formatting.throughput(ceiling.target_ops_s)}"
         once = "" if ceiling.is_estimate or ceiling.bracket else f"{MEASURED_ONCE}: "
-        lines.append(f"{once}{formatting.throughput(ceiling.throughput_ops_s)} at {at}")
+        lines.append(f"{once}{ceiling_text(ceiling)} at {at}")
         if ceiling.is_estimate:
             interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
             lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")

@@ -27,6 +27,7 @@ from reports.figures.layout import (
 )
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import SYMBOLS, Look, looks
+from reports.ladder_text import ceiling_text, ladder_says, status_sentences
 
 Key = tuple[float, ...]
 LINE_CHARACTERS = 105  # below the whole axis
@@ -121,6 +122,7 @@ COLUMNS: Final[Columns] = {
     "place": lambda step, promise: step.place,
     "ceiling (ops/s)": lambda step, promise: step.throughput_ops_s,
     "against the weakest promise (%)": lambda step, promise: bounded_percent(step.change, step.sign),
+    "ladder": lambda step, promise: ladder_says(step.curve.ceiling),
 }
 
 
@@ -172,6 +174,7 @@ class DurabilityFigure(CurvesFigure):
             "Ceiling of each database over what its modes promise for an acknowledged write; per cent against the "
             "same database's weakest promise",
             named("not placed, durability unknown", self.promises.unknown),
+            *status_sentences(self.curves),
             captions.caption(self.curves),
         )
 
@@ -247,9 +250,9 @@ def _lines(trade: Trade, look: Look, number: int) -> list[Trace]:
 
 def _hover(step: Step) -> str:
     curve = step.curve
-    lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.promise), formatting.throughput(step.throughput_ops_s)]
-    if _is_bound(curve):
-        lines.append("at least: the ladder is too short")
+    lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.promise)]
+    if curve.ceiling:
+        lines += [ceiling_text(curve.ceiling), ladder_says(curve.ceiling)]
     if step.change is not None and step.sign is not None:
         lines.append(f"{step.sign}{formatting.signed_percent(step.change)} against its weakest promise")
     return "<br>".join(lines)

@@ -13,6 +13,7 @@ from reports.figures.figure import SIDE, CurvesFigure, named, sentences
 from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
+from reports.ladder_text import bounded, ladder_says, status_sentences
 
 
 def per_dollar(curve: Curve) -> float | None:
@@ -30,6 +31,7 @@ COLUMNS: Final[Columns] = {
     "US$ per million operations": lambda curve: dollars_per_million(
         curve.ceiling.throughput_ops_s, curve.setup.price_per_hour
     ),
+    "ladder": lambda curve: ladder_says(curve.ceiling),
 }
 
 
@@ -57,6 +59,7 @@ class PriceFigure(CurvesFigure):
             "Operations at the ceiling for each US$ that the cluster's nodes cost; load generators, storage and "
             "licences cost extra",
             named("without a price or a ceiling", [curve for curve in self.curves if curve.sweep_id not in have]),
+            *status_sentences(self.drawn),
             captions.caption(self.drawn),
         )
 
@@ -82,14 +85,13 @@ class PriceFigure(CurvesFigure):
 
 def _bar(curve: Curve, look: Look, best: float, *, is_best: bool | None) -> Bar:
     value, ceiling = per_dollar(curve) or 0.0, curve.ceiling
-    least = "≥ " if ceiling and ceiling.is_lower_bound else ""
     note = AMONG_BEST if is_best else ratio_label(value / best if best else None).replace("lower", "fewer")
     return Bar(
         name=curve.database_name,
         detail=detail_of(curve, look),
         look=look,
         value=value,
-        value_label=least + formatting.short(value),
+        value_label=bounded(ceiling, formatting.short(value)) if ceiling else formatting.short(value),
         hover=_hover(curve),
         note=note,
     )
@@ -104,8 +106,10 @@ def _hover(curve: Curve) -> str:
     return "<br>".join(
         [
             f"<b>{escaped(curve.label)}</b>",
-            f"{formatting.throughput(ceiling.throughput_ops_s)} at {formatting.significant(price)} US$ per hour"
+            f"{bounded(ceiling, formatting.throughput(ceiling.throughput_ops_s))} at "
+            f"{formatting.significant(price)} US$ per hour"
             + (f" for {nodes} node{'s' if nodes > 1 else ''}" if nodes else ""),
             f"{formatting.significant(cost)} US$ per million operations" if cost else "",
+            ladder_says(ceiling),
         ]
     )

@@ -17,6 +17,7 @@ from reports.figures.figure import CurvesFigure, named, sentences
 from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import Look, looks
+from reports.ladder_text import ceiling_text, ladder_says, status_sentences
 
 SUPER_LINEAR = "more than the nodes account for"
 
@@ -105,6 +106,7 @@ COLUMNS: Final[Columns] = {
     "more than the nodes account for": lambda scaling, size, score: (
         "yes" if score and size.nodes in score.super_linear else ""
     ),
+    "ladder": lambda scaling, size, score: ladder_says(size.ceiling),
 }
 
 
@@ -161,6 +163,7 @@ class ScalabilityFigure(CurvesFigure):
             "Highest throughput on clusters of several sizes; 100 % of the ideal gain is as many times the smallest "
             "cluster's throughput as there are times its nodes",
             named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes]),
+            *status_sentences(self.curves),
             captions.caption(self.curves),
         )
 
@@ -193,11 +196,11 @@ def _line(scaling: Scaling, look: Look) -> Trace:
 def _hover(scaling: Scaling, size: Size) -> str:
     lines = [
         f"<b>{escaped(scaling.label)}</b>",
-        f"{size.nodes} node{'s' if size.nodes > 1 else ''}: {formatting.throughput(size.ceiling.throughput_ops_s)}",
+        f"{size.nodes} node{'s' if size.nodes > 1 else ''}: {ceiling_text(size.ceiling)}",
         escaped(size.curve.database_name),
     ]
     if size.ceiling.is_lower_bound:
-        lines.append("at least: the ladder is too short")
+        lines.append(ladder_says(size.ceiling))
     sign = scaling.score.gain_sign(size.nodes) if scaling.score else None
     if scaling.score and size.nodes in scaling.score.gains and sign is not None:
         gain, ideal = scaling.score.gains[size.nodes], scaling.score.ideals[size.nodes]

@@ -6,6 +6,7 @@ from uuid import UUID
 from benchsite import formatting
 from reports.analysis.repeat_comparison import Comparison, Outcome, interval_text, times_text
 from reports.curves import Curve
+from reports.ladder_text import bound_reason, ceiling_text
 from reports.pages.baseline_ratios import Against, Ratio, Row
 
 Labels = Mapping[UUID, str]
@@ -38,11 +39,10 @@ def _name(curve: Curve, labels: Labels) -> str:
 
 
 def _sustains(curve: Curve) -> str:
-    """ "at least 31.0k ops/s" where the ladder did not show the end."""
-    ceiling = curve.ceiling
-    assert ceiling is not None
-    least = "at least " if ceiling.is_lower_bound else ""
-    return f"{least}{formatting.throughput(ceiling.throughput_ops_s)}"
+    """ "at least 31.0k ops/s (the ladder is too short)"."""
+    assert curve.ceiling is not None
+    reason = bound_reason(curve.ceiling)
+    return ceiling_text(curve.ceiling) + (f" ({reason})" if reason else "")
 
 
 def _alone(curve: Curve, labels: Labels) -> str:

@@ -23,7 +23,7 @@ def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
     return Table(
         (
             "side", "a write waits for", "ceiling (ops/s)", "95 % interval from (ops/s)", "95 % interval to (ops/s)",
-            "runs", "of the highest (%)", "not distinguishable from the best", "at", "what the ladder shows",
+            "runs", "of the highest", "not distinguishable from the best", "at", "what the ladder shows",
         ),
         tuple(_sustained(curve, labels, ranking) for curve in curves),
     )  # fmt: skip
@@ -39,7 +39,7 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
         ceiling.low_ops_s,
         ceiling.high_ops_s,
         len(ceiling.repeats_ops_s) or None,
-        round(100 * (ranking.share(curve) or 0.0), 1) or None,
+        ranking.share_text(curve),
         {True: "yes", False: "no", None: None}[ranking.best[curve.sweep_id]],
         bracket_says(ceiling) or threads_text(ceiling.plateau),
         ladder_says(ceiling),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from benchsite import formatting
 from reports.analysis.blocks import Blocks
-from reports.analysis.ceiling import ALIKE, MIN_REPEATS
+from reports.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
 from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.multiple import adjusted
@@ -24,6 +24,7 @@ from reports.analysis.repeat_comparison import (
 )
 from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Point, durability_key, look_of
+from reports.ladder_text import bound_reason
 from reports.pages.equal_load import EqualLoad, latencies_at, rung_label
 from reports.pages.filter_menus import AXIS_SAYS
 from runs.validity import Profile, SideFacts, judge_pair
@@ -292,8 +293,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         return Ratio("throughput", None, "no point counts")
     above = curve.ceiling.headroom * curve.ceiling.selection
     below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
-    short = [side for side in (curve, baseline) if side.ceiling and math.isinf(side.ceiling.headroom)]
-    if len(short) < 2:
+    if not (_is_open(curve) and _is_open(baseline)):
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
         repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
         blocks = blocks_of(curve, baseline, *repeats)
@@ -304,11 +304,8 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         )  # fmt: skip
         comparison = extended(widen(comparison, below, above), curve, baseline)
         if not comparison.bound or _decides(comparison):
-            return Ratio("throughput", comparison, _bound_says(comparison))
-    who = (
-        "both ladders are" if len(short) == 2 else "its ladder is" if short[0] is curve else "the baseline's ladder is"
-    )
-    why = f"ceilings are not compared: {who} too short"
+            return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline))
+    why = f"ceilings are not compared: {_open_says(curve, baseline)}"
     common = common_rung(curve, baseline)
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
@@ -358,11 +355,33 @@ def _decides(comparison: Comparison) -> bool:
     return comparison.outcome in (Outcome.FASTER, Outcome.SLOWER)
 
 
-def _bound_says(comparison: Comparison) -> str:
-    return {
-        "at least": "at least: its ladder ends below its ceiling",
-        "at most": "at most: the baseline's ladder ends below its ceiling",
-    }.get(comparison.bound, "")
+def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve) -> str:
+    """Why a ratio is a bound: whose ceiling is one, and why."""
+    sides = {"at least": ("its ceiling", curve), "at most": ("the baseline's ceiling", baseline)}
+    whose, side = sides.get(comparison.bound, ("", curve))
+    return f"{comparison.bound}: {whose} is a lower bound ({_open_reason(side)})" if whose else ""
+
+
+def _open_says(curve: Curve, baseline: Curve) -> str:
+    """Which of two ceilings have no upper bound, and why."""
+    both = (("its ceiling", curve), ("the baseline's ceiling", baseline))
+    sides = [(whose, _open_reason(side)) for whose, side in both if _is_open(side)]
+    reasons = {reason for _, reason in sides}
+    if len(sides) == 2 and len(reasons) == 1:
+        return f"both are lower bounds ({reasons.pop()})"
+    return " and ".join(f"{whose} is a lower bound ({reason})" for whose, reason in sides)
+
+
+def _is_open(curve: Curve) -> bool:
+    return curve.ceiling is not None and math.isinf(curve.ceiling.headroom)
+
+
+def _open_reason(curve: Curve) -> str:
+    ceiling = curve.ceiling
+    assert ceiling is not None
+    return bound_reason(ceiling) or (
+        "the first rung is as high as any" if ceiling.ladder is Ladder.FIRST else "its ladder does not show the end"
+    )
 
 
 def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:

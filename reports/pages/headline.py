@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from benchsite import formatting
 from reports.curves import Curve, durability_key, promise_of
 from reports.figures.durability import promises_of
+from reports.ladder_text import ceiling_text, status_sentences
 from reports.pages.baseline_ratios import Judging, against
 
 MAX_SIDES: Final = 3  # that a sentence names
@@ -20,7 +20,7 @@ MAX_SIDES: Final = 3  # that a sentence names
 class Headline:
     guarantees: tuple[tuple[str, str], ...]  # guarantee and what its sides sustain, the strongest first
     costs: tuple[str, ...]  # one for each database with several guarantees
-    certainty: str  # what the numbers do not show; empty where every ceiling has repeats
+    certainty: str  # what the numbers do not show; empty where every ceiling is bracketed by repeats
 
     @property
     def shown(self) -> int:
@@ -39,7 +39,7 @@ def headline_of(curves: Sequence[Curve], judging: Judging, labels: Mapping[UUID,
     return Headline(
         tuple((guarantee, _sides(group, labels)) for (_, guarantee), group in groups.items()),
         tuple(_costs(measured, judging)),
-        _certainty(measured),
+        _certainty(measured, labels),
     )
 
 
@@ -52,17 +52,13 @@ def _guarantee(curve: Curve) -> str:
 def _sides(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:
     """ "Redis · always at least 23.9k ops/s, PostgreSQL · on 13.6k ops/s", the highest first."""
     ordered = sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True)
-    texts = [f"{labels.get(curve.sweep_id, curve.label)} {ceiling_text(curve)}" for curve in ordered[:MAX_SIDES]]
+    texts = [
+        f"{labels.get(curve.sweep_id, curve.label)} {ceiling_text(curve.ceiling)}"
+        for curve in ordered[:MAX_SIDES]
+        if curve.ceiling
+    ]
     more = len(ordered) - MAX_SIDES
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
-
-
-def ceiling_text(curve: Curve) -> str:
-    """ "at least 31.0k ops/s" where the ladder does not bracket the ceiling. Raises ValueError without a ceiling."""
-    if curve.ceiling is None:
-        raise ValueError(f"{curve.label} has no ceiling.")
-    least = "at least " if curve.ceiling.is_lower_bound else ""
-    return f"{least}{formatting.throughput(curve.ceiling.throughput_ops_s)}"
 
 
 def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:
@@ -86,9 +82,8 @@ def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:
             yield f"{pair} against {weakest.mode} is open: {'both ceilings are lower bounds' if bounds else ratio.why}"
 
 
-def _certainty(curves: Sequence[Curve]) -> str:
+def _certainty(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:
     single = sum(not curve.ceiling_rung or curve.ceiling_rung.throughput_ops_s.n < 2 for curve in curves)
-    if not single:
-        return ""
     which = "every ceiling" if single == len(curves) else f"{single} of {len(curves)} ceilings"
-    return f"n = 1 for {which}: indicative only."
+    parts = [*status_sentences(curves, labels), *([f"n = 1 for {which}: indicative only"] if single else [])]
+    return " ".join(f"{part}." for part in parts)

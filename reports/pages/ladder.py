@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from benchsite import formatting
 from reports.analysis.alternative_knees import Opinions, Repeats, opinions
-from reports.analysis.ceiling import NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder, Rung
+from reports.analysis.ceiling import CLIENT_LIMITED, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder, Rung
 from reports.analysis.knee import Knee, latency
 from reports.analysis.usl import MIN_R2, MIN_RUNGS, REACH, Usl
 from reports.curves import COMPOSITE, Curve, Point
@@ -143,14 +143,17 @@ def next_step(ceiling: Ceiling | None, opinions: Opinions | None) -> str:
         return ""
     if ceiling.bracket:
         low, high = ceiling.bracket
-        if THREAD_LIMITED in ceiling.notes:
-            return f"Measure the target of {formatting.throughput(high)} with more threads next."
+        if {CLIENT_LIMITED, THREAD_LIMITED} & set(ceiling.notes):
+            more = "clients" if CLIENT_LIMITED in ceiling.notes else "threads"
+            return f"Measure the target of {formatting.throughput(high)} with more {more} next."
         if NOT_KNOWN in ceiling.notes:
             return f"Measure the target of {formatting.throughput(high)} again next: no run of it counts."
         return _next_target(low, high)
     refine = opinions.refine if opinions and opinions.knee.reached else ()
     parts = [f"{_listed(refine)} to place the knee"] if refine else []
-    if ceiling.ladder is Ladder.FIRST:
+    if CLIENT_LIMITED in ceiling.notes:
+        parts.append(f"{_listed((ceiling.threads,))} on more clients to see the database's ceiling")
+    elif ceiling.ladder is Ladder.FIRST:
         lower = max(ceiling.threads // 2, 1)
         parts = [f"{_listed((lower,))} to see the ceiling", *parts] if lower < ceiling.threads else parts
     elif ceiling.ladder is Ladder.OPEN:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from reports.analysis.pivot import Measured
 from reports.curves import Curve
+from reports.ladder_text import ladder_says
 from runs.studies import Fact, Study, studies
 
 CEILING, KNEE = "max_throughput", "latency_before_rapid_rise"
@@ -29,6 +30,7 @@ def _measured(curve: Curve, nodes: int, row: tuple[str, ...]) -> Measured:
         nodes=nodes,
         ceiling_ops_s=ceiling.throughput_ops_s if ceiling else None,
         knee_us=knee.latency_s * 1e6 if knee else None,
+        ladder=ladder_says(ceiling) if ceiling else "",
         lower_bound=bool(ceiling and ceiling.is_lower_bound),
         knee_reached=bool(knee and knee.reached),
         repeats_ops_s=curve.ceiling_rung.throughput_ops_s.values if curve.ceiling_rung else (),

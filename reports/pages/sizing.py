@@ -20,6 +20,7 @@ from reports.analysis.sizing import (
     sizing_of,
 )
 from reports.curves import STATISTICS, Curve
+from reports.ladder_text import bound_reason
 from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
 from reports.pages.ladder import load_text
 from reports.pages.sizing_question import EVENTS, Question
@@ -40,7 +41,7 @@ class Reached:
     throughput_ops_s: float
     how: str  # "measured at 16 threads"
     operation: str  # that binds; empty without a limit
-    at_least: bool = False  # the ladder ends within the limit and below its ceiling
+    at_least: str = ""  # why it may do more; empty where its throughput is no lower bound
 
     @property
     def sign(self) -> str:
@@ -158,7 +159,7 @@ class Answers:
                 answer.curve,
                 first.node_ops_s / answer.node_ops_s,
                 answer.sizing.parts["storage"] / first.sizing.parts["storage"],
-                bound_sign(first.reached.at_least, answer.reached.at_least),
+                bound_sign(bool(first.reached.at_least), bool(answer.reached.at_least)),
             )
             for answer in self.answers[1:]
         )
@@ -209,7 +210,7 @@ def reached(curve: Curve, question: Question) -> Reached | str:
             return "No operation ended on any of its rungs."
         at = f"its ceiling, at {load_text(curve.ceiling)}"
         return Reached(
-            curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "", at_least=curve.ceiling.is_lower_bound
+            curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "", at_least=bound_reason(curve.ceiling)
         )
     kind = curve.latency_kind
     names = [question.operation] if question.operation else measured_operations(curve, kind)
@@ -220,7 +221,8 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     name, worst = min(within, key=lambda pair: pair[1].throughput_ops_s or 0.0)
     if worst.throughput_ops_s is None:
         return too_slow(name, worst, question)
-    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, within_text(worst), name, worst.at_least)
+    at_least = bound_reason(curve.ceiling) if worst.at_least and curve.ceiling else ""
+    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
 
 
 def too_slow(operation: str, reading: Within, question: Question) -> str:
@@ -261,7 +263,7 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
         short = [nodes for nodes, reading in sizes.items() if reading.at_least]
         by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
         if by_measurement is None and largest.at_least:
-            return f"{_listed(sizes)} nodes were measured, and the ladder on {largest.nodes} ended below its ceiling."
+            return f"{_listed(sizes)} nodes were measured, and {largest.nodes} may do more: {largest.at_least}."
         if by_measurement is None:
             return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
         sizing, bound = sizing_of(need, by_measurement.nodes), by_measurement.bound
@@ -301,9 +303,9 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
     if not reached.curve.publishable:
         notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
     if reached.at_least:
-        notes.append("its ladder ended below its ceiling: its throughput is a lower bound")
+        notes.append(f"its throughput is a lower bound: {reached.at_least}")
     if bound == "open":
-        notes.append("a smaller cluster's ladder ended below its ceiling: the nodes may be more or fewer")
+        notes.append("a smaller cluster's throughput is a lower bound: the nodes may be more or fewer")
     return tuple(notes)
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q, QuerySet, Value, When
+from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Value, When
 
+from benchsite.formatting import latency
 from reports.analysis.ceiling import Ceiling
 from reports.analysis.knee import Knee
 from reports.analysis.points import Spread, spread
@@ -16,7 +17,8 @@ from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, 
 from reports.queries.computed_cache import cache_values, cached_values, key_of, sweep_digests
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Reason, Status
-from runs.spec import MachineSpec, RunSpec
+from runs.spec import MachineSpec, RunSpec, SloSpec
+from runs.validity import CLIENT_LIMITS
 from runs.validity.facts import fact, number_of
 
 MODE_VERIFIED = ExpressionWrapper(Q(evidence__has_keys=["before", "after"]), output_field=BooleanField())
@@ -59,6 +61,7 @@ class Repeat:
     measurements: tuple[Mapping[str, Any], ...]
     worst_finding: str
     rejected_by: tuple[str, ...]  # every check that rejected it
+    client_limited: bool  # V02 or V03 say that the clients were at their limit
     generator_cpu: float | None = None  # the share of its cores that the busiest load generator's clients used
 
     @property
@@ -136,8 +139,6 @@ def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
     runs = list(
         Run.objects.filter(sweep__in=ids, is_bracket=False)
         .exclude(reason=Reason.BEYOND_CEILING)
-        # The probe of a search over targets is no rung of theirs.
-        .exclude(sweep__matrix__search__isnull=False, sweep__ladder="target", target_ops_s__isnull=True)
         .annotate(mode_verified=MODE_VERIFIED)
         .values(*RUN_FIELDS, "mode_verified")
     )
@@ -175,28 +176,31 @@ def _repeats(runs: Sequence[Mapping[str, Any]], specs: Mapping[uuid.UUID, RunSpe
     busiest = _generator_cpu({run["id"]: specs.get(run["sweep_id"]) for run in runs if run["id"] in cuts})
     return {
         run["id"]: Repeat(
-            run, cut, tuple(measurements[cut["id"]]), *worst.get(cut["id"], ("", ())), busiest.get(run["id"])
+            run, cut, tuple(measurements[cut["id"]]), *worst.get(cut["id"], ("", (), False)), busiest.get(run["id"])
         )
         for run in runs
         if (cut := cuts.get(run["id"]))
     }
 
 
-def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[str, tuple[str, ...]]]:
-    """Measurement set -> "V05 warn: the window is short", of its worst check; and all that reject."""
-    every = Finding.objects.filter(measurement_set=OuterRef("measurement_set"), severity="reject").order_by("check_id")
+def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[str, tuple[str, ...], bool]]:
+    """Measurement set -> "V05 warn: the window is short", of its worst check; all that reject; whether the clients were
+    at their limit.
+    """
+    every = Finding.objects.filter(measurement_set=OuterRef("measurement_set"), severity__in=["warn", "reject"])
+    rejected = every.filter(severity="reject").order_by("check_id")
     # Only where the worst one rejects others may too.
-    rejecting = Case(When(severity="reject", then=ArraySubquery(every.values("check_id"))), default=Value(None))
+    rejecting = Case(When(severity="reject", then=ArraySubquery(rejected.values("check_id"))), default=Value(None))
     rows = (
         Finding.objects.filter(measurement_set__in=set_ids, severity__in=["warn", "reject"])
-        .annotate(weight=SEVERITY, rejecting=rejecting)
+        .annotate(weight=SEVERITY, rejecting=rejecting, limits=Exists(every.filter(check_id__in=CLIENT_LIMITS)))
         .order_by("measurement_set_id", "-weight", "check_id")
         .distinct("measurement_set_id")
-        .values_list("measurement_set_id", "check_id", "severity", "message", "rejecting")
+        .values_list("measurement_set_id", "check_id", "severity", "message", "rejecting", "limits")
     )
     return {
-        set_id: (f"{check_id} {severity}: {message}", tuple(rejecting or ()))
-        for set_id, check_id, severity, message, rejecting in rows
+        set_id: (f"{check_id} {severity}: {message}", tuple(rejecting or ()), limits)
+        for set_id, check_id, severity, message, rejecting, limits in rows
     }
 
 
@@ -225,6 +229,10 @@ def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID,
 def _curve(
     sweep: Sweep, spec: RunSpec | None, runs: Sequence[Mapping[str, Any]], repeats: Mapping[uuid.UUID, Repeat]
 ) -> Curve:
+    # The probe of a search over targets is no rung of theirs.
+    is_search = sweep.ladder == "target" and sweep.matrix is not None and sweep.matrix.search is not None
+    probes = [repeats.get(run["id"]) for run in runs if is_search and run["target_ops_s"] is None]
+    runs = [run for run in runs if not is_search or run["target_ops_s"] is not None]
     rungs: dict[tuple[int, int], list[Repeat]] = defaultdict(list)
     for run in sorted(runs, key=lambda row: row["repeat"]):
         if repeat := repeats.get(run["id"]):
@@ -253,6 +261,8 @@ def _curve(
         matrix_name=sweep.matrix.name if sweep.matrix else "",
         order=sweep.matrix.order if sweep.matrix else "",
         repeats=sweep.matrix.repeats if sweep.matrix and sweep.matrix.search is None else 0,
+        unthrottled_ops_s=tuple(probe.cut["throughput_ops_s"] for probe in probes if probe and probe.counts),
+        search_limit=_limit((sweep.matrix.search or {}).get("slo")) if sweep.matrix else "",
         looks=tuple(sweep.matrix.looks) if sweep.matrix else (),
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
@@ -261,6 +271,11 @@ def _curve(
         stand_ins=tuple(run["stand_in"] for run in runs if run["stand_in"]),
         progress=Progress(len(runs), ended[Status.SUCCEEDED], ended[Status.FAILED], ended[Status.CANCELLED]),
     )
+
+
+def _limit(slo: SloSpec | None) -> str:
+    """ "READ p99 at most 5 ms"; empty without a limit."""
+    return f"{slo['operation']} {STATISTICS[slo['statistic']]} at most {latency(slo['limit_us'])}" if slo else ""
 
 
 def _point(repeats: Sequence[Repeat]) -> Point:
@@ -295,6 +310,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         left_out=tuple(_left_out(repeat) for repeat in repeats if repeat not in used),
         generator_cpu=max(busy) if len(busy) == len(used) else None,
         repeats=tuple(repeat.run["repeat"] for repeat in used),
+        client_limited=all(repeat.client_limited for repeat in used),
     )
 
 

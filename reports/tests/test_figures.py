@@ -200,7 +200,7 @@ def test_bars_carry_their_value_and_by_how_much_they_are_lower():
     slow = curve("Redis", "always", points=[point(2, 500.0), point(4, 505.0, throughput_ops_s=repeats[0])])
     fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0, throughput_ops_s=repeats[1])])
     high, low = bars_of([slow, fast], LIGHT)
-    assert (high.value_label, high.note) == ("≥ 1.82k", "best")
+    assert (high.value_label, high.note) == ("≥ 1.82k", "best, short ladder")
     assert (low.value_label, low.note) == ("505", "≥ 3.6\N{MULTIPLICATION SIGN} lower")
 
 

@@ -44,7 +44,8 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
     rows = table(fast, slow)
     ratio = rows.rows[0].ratios[0]
     assert ratio.comparison.ratio == pytest.approx(1.25) and ratio.comparison.outcome is Outcome.FASTER
-    assert (ratio.at, ratio.why) == ("4 threads", "ceilings are not compared: both ladders are too short")
+    why = "ceilings are not compared: both are lower bounds (the ladder is too short)"
+    assert (ratio.at, ratio.why) == ("4 threads", why)
     assert rows.short
     headline = proposed((fast, slow), rows, {})
     assert headline.startswith("At 4 threads Redis 7.0 · off does 1.25 times [") and "sustains" not in headline
@@ -70,12 +71,13 @@ def test_a_short_slower_side_may_be_the_faster_one():
     """A ceiling of 3.9k against "at least 3.3k": whether it is 1.18 times as much is not known."""
     ratio = throughput_ratio(side("off", *FULL), side("always", *FULL[:3]), None)
     assert ratio.at == "4 threads" and ratio.comparison.outcome is Outcome.EQUIVALENT
-    assert ratio.why == "ceilings are not compared: the baseline's ladder is too short"
+    bound = "the baseline's ceiling is a lower bound (the ladder is too short)"
+    assert ratio.why == f"ceilings are not compared: {bound}"
 
 
 def test_a_bound_that_decides_nothing_gives_way_to_the_common_rung():
     ratio = throughput_ratio(side("off", (4, 3300.0), (8, 3950.0)), side("always", *FULL), None)
-    assert ratio.at == "8 threads" and ratio.why.endswith("its ladder is too short")
+    assert ratio.at == "8 threads" and ratio.why.endswith("its ceiling is a lower bound (the ladder is too short)")
 
 
 def test_single_runs_have_a_bound_without_a_verdict():

@@ -144,7 +144,7 @@ def test_several_cluster_sizes_of_one_matrix_answer_together():
 
 def test_more_nodes_that_bring_nothing_are_no_answer():
     reason = answer(scaled((2, 400.0), (4, 390.0)), asked("throughput=700")).refused[0].reason
-    assert reason == "2 and 4 nodes were measured, and the ladder on 4 ended below its ceiling."
+    assert reason == "2 and 4 nodes were measured, and 4 may do more: the ladder is too short."
 
 
 def test_sweeps_of_different_matrices_or_the_same_size_stand_for_themselves():

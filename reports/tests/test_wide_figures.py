@@ -185,7 +185,7 @@ def test_what_a_guarantee_costs_is_said_against_the_weakest_promise():
 
 def test_a_dollar_buys_operations_and_what_has_no_price_is_named():
     sheet = PriceFigure([sized(4, 1000.0), curve("Free")])
-    assert sheet.table.rows[0][-2] == pytest.approx(1000.0 * 3600 / 2.0)
+    assert sheet.table.rows[0][-3] == pytest.approx(1000.0 * 3600 / 2.0)
     assert "Without a price or a ceiling: Free" in sheet.caption
 
 

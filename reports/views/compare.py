@@ -411,7 +411,9 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     """The table of ceilings: `share` is of the highest, `is_best` None where no repeats show it."""
     ranking = Ranking.of(curves)
     best = ranking.best
-    return [{"curve": curve, "share": ranking.share(curve), "is_best": best.get(curve.sweep_id)} for curve in curves]
+    return [
+        {"curve": curve, "share": ranking.share_text(curve), "is_best": best.get(curve.sweep_id)} for curve in curves
+    ]
 
 
 def caveats(curves: Sequence[Curve], kind: str, headline: Headline | None) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import team_of, team_required
 from reports.curves import Curve
+from reports.ladder_text import ladder_says
 from reports.models import History
 from reports.queries import SweepFilter, outlines
 from reports.queries.histories import HistoryFilter, HistoryLine, history_lines
@@ -20,8 +21,8 @@ from runs.views.table_exports import twin
 AT_ONCE: Final = 100  # rows whose numbers are worked out together
 SWEEP_COLUMNS: Final = (
     "id", "name", "matrix", "database", "version", "system", "mode", "write_waits_for", "workload", "cluster", "nodes",
-    "purpose", "phase", "ladder", "ceiling_ops_s", "ceiling_is_lower_bound", "runs", "runs_succeeded", "runs_failed",
-    "tags", "notes", "created_at",
+    "purpose", "phase", "ladder", "ceiling_ops_s", "ceiling_is_lower_bound", "ceiling_status", "ceiling_says",
+    "runs", "runs_succeeded", "runs_failed", "tags", "notes", "created_at",
 )  # fmt: skip
 HISTORY_COLUMNS: Final = (
     "config_key", "system", "database", "mode", "workload", "cluster", "phase", "threads", "target_ops_s", "runs",
@@ -68,7 +69,8 @@ def _sweep_row(sweep: Sweep, curve: Curve) -> list[Any]:
         sweep.pk, sweep.name, sweep.matrix.name if sweep.matrix else "", sweep.database_name, sweep.version,
         sweep.system, sweep.mode, curve.promise, sweep.workload_name, sweep.cluster_name, sweep.nodes, sweep.purpose,
         sweep.phase, sweep.ladder, ceiling.throughput_ops_s if ceiling else None,
-        ceiling.is_lower_bound if ceiling else None, progress.runs, progress.succeeded, progress.failed, sweep.tags,
+        ceiling.is_lower_bound if ceiling else None, ceiling.status.value if ceiling else "",
+        ladder_says(ceiling) if ceiling else "", progress.runs, progress.succeeded, progress.failed, sweep.tags,
         sweep.notes, sweep.created_at,
     ]  # fmt: skip
 

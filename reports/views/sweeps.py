@@ -32,9 +32,10 @@ from reports.selection import Selection
 from runs import annotations
 from runs.catalog import Durability
 from runs.extension import ExtensionRefused, extend
+from runs.models import Matrix
 from runs.models.plan import Purpose
-from runs.models.run import Phase
-from runs.pages.search import search_path
+from runs.models.run import Phase, Status
+from runs.pages.search import search_path, search_rows
 from runs.views.pagination import page_of
 
 PER_PAGE = 50
@@ -93,6 +94,21 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
     }
     return render(request, "reports/sweep.html", context)
+
+
+@require_GET
+@team_required
+def matrix_searches(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The panel of a matrix that searches, which its page fetches: each search, and the ceiling of its sweep."""
+    matrix = owned_or_404(Matrix.objects.filter(search__isnull=False), request, pk)
+    rows = search_rows(matrix)
+    by_sweep = {curve.sweep_id: curve for curve in outlines(sweeps_of(team_of(request)).filter(matrix=matrix))}
+    context = {
+        "matrix": matrix,
+        "rows": [{**row, "curve": by_sweep.get(row["sweep"].pk)} for row in rows],
+        "is_active": matrix.runs.filter(status__in=Status.unfinished()).exists(),
+    }
+    return render(request, "reports/matrix_searches.html", context)
 
 
 def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) -> list[str]:

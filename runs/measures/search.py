@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from runs.measures.sustained_load import SUSTAINED
+
 WIDTH: Final = 0.05  # the bracket is narrow enough when its ends differ by no more
 STEP: Final = 1.1  # from target to target until there is a bracket
 START_SHARE: Final = 0.95  # of the probe: the first target
@@ -191,6 +193,19 @@ def bracket(trials: Sequence[Trial]) -> tuple[int | None, int | None]:
     high = min((load for load, verdict in verdicts.items() if verdict is False), default=None)
     sustained = [load for load, verdict in verdicts.items() if verdict and (high is None or load < high)]
     return max(sustained, default=None), high
+
+
+def is_confirmed(probe_ops_s: float, trials: Sequence[Trial]) -> bool:
+    """Whether two runs or more show each end of the bracket.
+
+    Of the upper end these are runs that were offered at least that, or as much as they could do, and did less than 98 %
+    of it.
+    """
+    low, high = bracket(trials)
+    if low is None or high is None:
+        return False
+    failed = sum(trial.load >= high and not trial.sustained for trial in trials) + (probe_ops_s < SUSTAINED * high)
+    return min(_count(trials, low), failed) >= CONFIRMATIONS
 
 
 def classify(trials: Sequence[Trial], load: int) -> bool | None:

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,7 +14,6 @@ from runs.pages.drift import Drift, drift_of
 from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
 from runs.pages.run_list import HEAVY
-from runs.pages.search import search_rows
 from runs.planning.expansion import ExcludedCell, expand
 from runs.planning.plan import next_look, stored_plan
 from runs.ycsb.errors import PropertyError
@@ -114,7 +113,6 @@ class MatrixPage:
     progress: Progress
     drift: Drift | None = None  # what its bracket says
     next_look: int | None = None  # up to which repeats can be added
-    searches: Sequence[Mapping[str, object]] = ()
     skipped: int = 0  # runs beyond the ceiling that nobody has asked for since
     saved_s: float = 0.0  # what these would have taken
 
@@ -164,7 +162,6 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         next_look=next_look(matrix.looks, (run.repeat for run in measured))
         if measured and not matrix.by_hand
         else None,
-        searches=search_rows(matrix),
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
     )

@@ -1,6 +1,7 @@
 """The path of a search as pages and programs show it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from runs.models import Matrix, SearchDecision, Sweep
 from runs.next_runs import named_load, trials_of
@@ -35,13 +36,11 @@ def search_path(sweep: Sweep) -> list[PathStep]:
     ]  # fmt: skip
 
 
-def search_rows(matrix: Matrix) -> list[dict[str, object]]:
+def search_rows(matrix: Matrix) -> list[dict[str, Any]]:
     """The searches of a matrix: the newest decision of each, and how many trials it has ordered.
 
-    One query; none for fixed rungs.
+    One query.
     """
-    if matrix.search is None:
-        return []
     decisions = SearchDecision.objects.filter(sweep__matrix=matrix).select_related("sweep").order_by("sweep", "number")
     by_sweep: dict[Sweep, list[SearchDecision]] = {}
     for decision in decisions:

@@ -170,5 +170,7 @@ def test_extends_a_search_that_has_ended(team, user):
     drive(sweep, token_bucket(10_000))
     added = extend(sweep, user)
     assert len(added) == 2 and all(run.target_ops_s for run in added)
+    first = sweep.decisions.last()
     drive(sweep, token_bucket(10_000))
-    assert sweep.decisions.filter(rule="end").count() == 1
+    again = sweep.decisions.last()
+    assert (again.number, again.rule, again.state) == (first.number + 1, "end", first.state)

@@ -95,12 +95,38 @@ def test_brackets_and_confirms_the_capacity_of_offered_load(team):
 def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
     sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
     assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4
-    answer = drive(sweep, token_bucket(10_000))
-    assert answer.rule == "end" and sweep.decisions.last() == answer
+    drive(sweep, token_bucket(10_000))
+    answer, last = sweep.decisions.filter(rule="end")
     after = sweep.runs.filter(finished_at__gt=answer.decided_at).order_by("finished_at")
-    targets = [round(share * answer.value_ops_s) for share in (0.5, 1.0)]
+    targets = [round(share * answer.low) for share in (0.5, 1.0)]
     assert [run.target_ops_s for run in after] == targets * 2
-    assert not waiting(sweep)
+    assert not waiting(sweep) and last.number == answer.number + 1
+
+
+@pytest.mark.parametrize(
+    ("later", "state", "low"),
+    [
+        pytest.param(10_000, State.BRACKETED, 9_500, id="confirmed"),
+        pytest.param(9_000, State.BRACKETED, 8_550, id="refuted"),
+    ],
+)
+def test_curve_confirms_or_refutes_the_ceiling(team, later, state, low):
+    """Three trials leave it unconfirmed; the two runs at 100 % of the target sustained decide."""
+    search = {**SEARCH, "width": 0.1, "max_trials": 3, "curve_percent": [50, 90, 100]}
+    sweep = submitted(team, search=search)
+    capacity = iter([10_000] * 3)
+    drive(sweep, lambda run: token_bucket(next(capacity, later))(run))
+    first, last = sweep.decisions.filter(rule="end")
+    assert (first.state, first.low, first.high) == (State.SPENT, 9_500, 10_450) and "Unconfirmed" in first.sentence
+    assert (last.state, last.low) == (state, low)
+
+
+def test_curve_of_busy_clients_stays_a_lower_bound(team):
+    search = {**SEARCH, "width": 0.1, "max_trials": 3, "curve_percent": [50, 100]}
+    sweep = submitted(team, search=search)
+    server = token_bucket(10_000)
+    answer = drive(sweep, lambda run: {**server(run), "checks": [("V03", "warn")]})
+    assert answer.state == State.CLIENT_LIMITED and sweep.decisions.filter(rule="end").count() == 2
 
 
 def test_curve_of_a_workload_that_inserts_loads_before_each_run(team):
@@ -113,8 +139,8 @@ def test_curve_of_a_workload_that_inserts_loads_before_each_run(team):
     queued = list(sweep.matrix.runs.filter(status="queued").order_by("created_at", "position"))
     assert [run.phase for run in queued] == ["load", "measure"] * 4
     assert all(run.needs == load for load, run in zip(queued[::2], queued[1::2], strict=True))
-    ceiling = sweep.decisions.last().value_ops_s
-    assert [run.target_ops_s for run in queued[1::2]] == [round(ceiling / 2), round(ceiling)] * 2
+    low = sweep.decisions.last().low
+    assert [run.target_ops_s for run in queued[1::2]] == [round(low / 2), low] * 2
 
 
 def test_repeated_trial_is_no_longer_missing(team, user):
@@ -237,7 +263,7 @@ def test_ceiling_of_the_clients_is_called_that(team):
     sweep = submitted(team)
     server = token_bucket(10_000)
     answer = drive(sweep, lambda run: {**server(run), "checks": [("V03", "warn")]})
-    assert answer.state == State.CLIENT_LIMITED and "add clients" in answer.sentence
+    assert answer.state == State.CLIENT_LIMITED and "Add clients" in answer.sentence
 
 
 def test_cancelled_trial_ends_it(team, user):

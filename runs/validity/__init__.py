@@ -1,5 +1,7 @@
 """The checks that decide whether a run's numbers may be believed. Pure: facts in, findings out."""
 
+from typing import Final
+
 # Each registers its checks.
 from runs.validity import (  # noqa: F401
     arithmetic,
@@ -20,6 +22,7 @@ from runs.validity.profile import THRESHOLDS, Profile, profile
 from runs.validity.results import CheckResult, Severity, Verdict, verdict_of, worst
 
 __all__ = [
+    "CLIENT_LIMITS",
     "RUN_CHECKS",
     "THRESHOLDS",
     "Check",
@@ -43,6 +46,9 @@ __all__ = [
     "verdict_of",
     "worst",
 ]
+
+# The checks that say that the clients were at their limit, not the database.
+CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
 
 
 def judge_run(facts: RunFacts, profile: Profile) -> list[CheckResult]:
