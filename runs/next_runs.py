@@ -26,9 +26,11 @@ from runs.measures.search import (
     State,
     Step,
     Trial,
+    best_load,
     bracket,
     capacity_ops_s,
     is_confirmed,
+    peak_ops_s,
     search_target,
     search_threads,
 )
@@ -189,29 +191,18 @@ def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
 
 
 def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float | None:
-    """The answer. Of threads: the mean of the runs that confirm the best rung. Of targets: the capacity where all that
+    """The answer. Of threads: the throughput at the peak. Of targets: the capacity where all that
     failed fell short of their targets, else the conditional throughput, which is the mean at the lower bound.
     """
     usable = [trial for trial in trials if trial.trial is not None]
     if sweep.ladder == Matrix.Ladder.THREADS:
-        runs = [one.trial for one in usable if one.trial and one.trial.load == _best(usable)]
-        sustained = [trial.throughput_ops_s for trial in runs if trial.sustained]
-        return statistics.fmean(sustained[1:] or sustained) if sustained else None
+        return peak_ops_s([trial.trial for trial in usable if trial.trial])
     probe, targets = _split(usable)
     failed = [trial for trial in targets if not trial.sustained]
     if failed and all(trial.is_short for trial in failed):
         return capacity_ops_s(probe, targets)
     at_low = [trial.throughput_ops_s for trial in targets if trial.load == step.low]
     return statistics.fmean(at_low) if at_low else None
-
-
-def _best(trials: Sequence[RunTrial]) -> int | None:
-    """The threads that most runs measured: those that were confirmed; the fastest while none was."""
-    runs: dict[int, list[float]] = defaultdict(list)
-    for trial in trials:
-        if trial.trial and trial.trial.sustained:
-            runs[trial.trial.load].append(trial.trial.throughput_ops_s)
-    return max(runs, key=lambda load: (len(runs[load]), runs[load][0]), default=None)
 
 
 def trials_of(sweep: Sweep) -> list[RunTrial]:
@@ -296,7 +287,7 @@ def _ended_since(run: Run, decision: SearchDecision) -> bool:
 
 def _is_client_limited(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> bool:
     """Whether the clients, not the database, were at their limit in every trial at the load that sets the ceiling."""
-    load = step.high if sweep.ladder == Matrix.Ladder.TARGET else _best(trials)
+    load = step.high if sweep.ladder == Matrix.Ladder.TARGET else best_load([t.trial for t in trials if t.trial])
     flags = [trial.client_limited for trial in trials if trial.trial and trial.trial.load == load]
     return bool(flags) and all(flags)
 

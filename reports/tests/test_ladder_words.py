@@ -29,7 +29,7 @@ def test_a_bracket_in_words():
     found = targets((50_000, 50_000), (75_000, 74_900), (100_000, 93_000), (125_000, 94_200))
     assert plain(ceiling_sentence(found)) == (
         "74.9k ops/s is unconfirmed: 75.0k ops/s is the highest target that was sustained with all targets below it "
-        "(1 run), and 100k ops/s was not (1 run). Overloaded, it did 94.2k ops/s."
+        "(1 run), and 100k ops/s was not (2 runs). Overloaded, it did 94.2k ops/s."
     )
     assert plain(next_step(found, None)) == (
         "Measure a target of 86,603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."

@@ -25,6 +25,7 @@ MAX_SLO_TRIALS: Final = 14  # the probe shows nothing of a latency, so there is 
 MIN_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
 MIN_GAIN: Final = 1.05  # of a doubling of the threads; twice less is the end
 FINE: Final = 1.5  # a peak whose neighbours are within this factor is located well enough
+FLAT_SHARE: Final = 0.93  # of the best: a load that does as much belongs to its flat top
 RUN_CV: Final = 0.03  # variation between runs that the capacity's estimate assumes
 MAX_ITERATIONS: Final = 50
 
@@ -228,6 +229,39 @@ def next_target(
     if high:
         return round(high / goal.step)
     return start
+
+
+def best_load(trials: Sequence[Trial]) -> int | None:
+    """The load that most trials measured, which is the confirmed one; the fastest while none was. None: none was
+    sustained.
+    """
+    runs = _sustained_by_load(trials)
+    return max(runs, key=lambda load: (len(runs[load]), runs[load][0]), default=None)
+
+
+def peak_ops_s(trials: Sequence[Trial]) -> float | None:
+    """The throughput at the peak over threads, in ops/s: the mean of the runs that confirm the best load.
+
+    The run that selected it does not count. Where the highest load still did 93 % of that mean, the top is flat: then
+    the first runs of all loads that did as much count too.
+    """
+    runs = _sustained_by_load(trials)
+    best = best_load(trials)
+    if best is None:
+        return None
+    confirming = runs[best][1:] or runs[best]
+    least, highest = FLAT_SHARE * statistics.fmean(confirming), max(runs)
+    is_flat = highest >= math.sqrt(2) * best and runs[highest][0] >= least
+    others = [values[0] for load, values in runs.items() if load != best and values[0] >= least] if is_flat else []
+    return statistics.fmean([*confirming, *others])
+
+
+def _sustained_by_load(trials: Sequence[Trial]) -> dict[int, list[float]]:
+    runs: dict[int, list[float]] = {}
+    for trial in trials:
+        if trial.sustained:
+            runs.setdefault(trial.load, []).append(trial.throughput_ops_s)
+    return runs
 
 
 def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:

@@ -13,7 +13,9 @@ from runs.measures.search import (
     bracket,
     capacity_ops_s,
     classify,
+    is_confirmed,
     next_target,
+    peak_ops_s,
     search_target,
     search_threads,
 )
@@ -159,3 +161,31 @@ def test_noisy_peak_is_near_in_most_searches():
         _, trials = run_threads(lambda threads: Trial(threads, usl(threads) * noise.gauss(1, 0.03)), goal)
         best.append(usl(trials[-1].load) / usl(10))
     assert statistics.fmean(share >= 0.95 for share in best) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("throughputs", "peak"),
+    [
+        pytest.param({4: [50.0], 8: [100.0, 96.0, 98.0], 16: [80.0]}, 97.0, id="peak"),
+        pytest.param({4: [50.0], 8: [100.0, 96.0, 98.0], 16: [95.0]}, pytest.approx((96 + 98 + 95) / 3), id="flat"),
+        pytest.param({4: [50.0], 8: [100.0]}, 100.0, id="unconfirmed"),
+    ],
+)
+def test_peak_leaves_out_the_run_that_selected_it(throughputs, peak):
+    assert peak_ops_s([Trial(load, ops_s) for load, values in throughputs.items() for ops_s in values]) == peak
+    assert peak_ops_s([Trial(4, 50.0, sustained=False)]) is None
+
+
+@pytest.mark.parametrize(
+    ("probe", "offers", "confirmed"),
+    [
+        (100, [90, 90, 110, 110], True),
+        (100, [90, 90, 110], True),  # The probe did less than 110 too.
+        (109, [90, 90, 110], False),
+        (100, [90, 110, 110], False),
+        (109, [90, 90, 110, 130], True),
+        (100, [90, 90], False),
+    ],
+)
+def test_two_runs_confirm_each_end(probe, offers, confirmed):
+    assert is_confirmed(probe, [offered(target, 100) for target in offers]) is confirmed
