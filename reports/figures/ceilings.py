@@ -1,5 +1,6 @@
 """Throughput ceilings as bars, the highest first."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
@@ -150,7 +151,7 @@ class Ranking:
     best: Mapping[UUID, bool | None]  # of the sweeps with a ceiling: `best_set`
     best_of_class: Mapping[UUID, bool | None]  # of classes that several databases have
     highest: Curve | None
-    too_short: frozenset[UUID]  # ceilings that are lower bounds
+    unbounded: frozenset[UUID]  # ceilings that may lie anywhere above their value
 
     @classmethod
     def of(cls, curves: Sequence[Curve]) -> "Ranking":
@@ -164,7 +165,9 @@ class Ranking:
             best=best_of(ranked),
             best_of_class={key: value for group in several for key, value in best_of(group).items()},
             highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
-            too_short=frozenset(curve.sweep_id for curve in ranked if curve.ceiling and curve.ceiling.is_lower_bound),
+            unbounded=frozenset(
+                curve.sweep_id for curve in ranked if curve.ceiling and math.isinf(curve.ceiling.headroom)
+            ),
         )
 
     def share(self, curve: Curve) -> float | None:
@@ -175,7 +178,7 @@ class Ranking:
         """ "≥ 33.1 %" of the highest ceiling, where one of the two is a lower bound; nothing where both are."""
         if self.highest is None or curve is self.highest:
             return formatting.percent(self.share(curve))
-        sign = bound_sign(*(side.sweep_id in self.too_short for side in (curve, self.highest)))
+        sign = bound_sign(*(side.sweep_id in self.unbounded for side in (curve, self.highest)))
         return formatting.NOTHING if sign is None else f"{sign}{formatting.percent(self.share(curve))}"
 
     def note(self, curve: Curve) -> str:
@@ -187,27 +190,26 @@ class Ranking:
             return BEST if self._only_best else AMONG_BEST
         if not lower:
             return ""
-        if self.best[curve.sweep_id] is None or self.best[self.highest.sweep_id] is None:
+        bound = self._bound(curve)
+        if not bound and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):
             fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
             single = " (n = 1)" if fewest < 2 else ""
             return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
-        return f"{self._bound(curve)}{lower}"
+        return f"{bound}{lower}"
 
     @property
     def _only_best(self) -> bool:
-        """Whether all others are lower; a ladder that was too short may end anywhere above."""
-        return list(self.best.values()).count(False) == len(self.best) - 1 and not self.too_short - {
-            self.highest.sweep_id if self.highest else None
-        }
+        return list(self.best.values()).count(False) == len(self.best) - 1
 
     def _bound(self, curve: Curve) -> str:
         """Before the factor: a ladder that was too short makes it a bound."""
-        sides = [side.sweep_id in self.too_short for side in (curve, self.highest) if side]
+        sides = [side.sweep_id in self.unbounded for side in (curve, self.highest) if side]
         return {(True, False): "≤ ", (False, True): "≥ "}.get((sides[0], sides[-1]), "")
 
 
 def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
-    """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it.
+    """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it, or it is
+    lower but its ladder does not show that it does no more than the highest.
 
     `value` is what one operation per second is worth. Sides of a plan with looks count with the repeats of its newest
     look, at the level of this look (of several plans, at the least one); before the first look with none.
@@ -221,7 +223,16 @@ def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda cu
         assert ceiling is not None
         repeats = [ops_s for ops_s in ceiling.repeats_ops_s if ops_s > 0] or [ceiling.throughput_ops_s]
         sides.append([ops_s * value(curve) for ops_s in (repeats[:1] if look and not look.after else repeats)])
-    return dict(zip([curve.sweep_id for curve in curves], best_set(sides, alpha), strict=True))
+    highest = max((curve.ceiling_ops_s * value(curve) for curve in curves), default=0.0)
+    return {
+        curve.sweep_id: None if is_best is False and _may_reach(curve, highest / value(curve)) else is_best
+        for curve, is_best in zip(curves, best_set(sides, alpha), strict=True)
+    }
+
+
+def _may_reach(curve: Curve, ops_s: float) -> bool:
+    """Whether the ladder leaves room for a ceiling of so much."""
+    return curve.ceiling is not None and curve.ceiling.throughput_ops_s * curve.ceiling.headroom >= ops_s
 
 
 def looks_of(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
@@ -259,7 +270,7 @@ def best_sentence(curves: Sequence[Curve]) -> str:
         if look.after
     ]
     sentence = ", ".join((marked, *at_looks))
-    return f"{sentence}. Of single runs {divided}" if None in best.values() else sentence
+    return f"{sentence}. Of single runs and ladders whose end is open {divided}" if None in best.values() else sentence
 
 
 def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:

@@ -20,7 +20,8 @@ MAX_SIDES: Final = 3  # that a sentence names
 class Headline:
     guarantees: tuple[tuple[str, str], ...]  # guarantee and what its sides sustain, the strongest first
     costs: tuple[str, ...]  # one for each database with several guarantees
-    certainty: str  # what the numbers do not show; empty where every ceiling is bracketed by repeats
+    bounds: tuple[str, ...]  # what is known of ceilings that are not bracketed
+    certainty: str  # that ceilings are single runs; empty where every ceiling has repeats
 
     @property
     def shown(self) -> int:
@@ -39,7 +40,8 @@ def headline_of(curves: Sequence[Curve], judging: Judging, labels: Mapping[UUID,
     return Headline(
         tuple((guarantee, _sides(group, labels)) for (_, guarantee), group in groups.items()),
         tuple(_costs(measured, judging)),
-        _certainty(measured, labels),
+        tuple(f"{sentence}." for sentence in status_sentences(measured, labels)),
+        _certainty(measured),
     )
 
 
@@ -82,8 +84,9 @@ def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:
             yield f"{pair} against {weakest.mode} is open: {'both ceilings are lower bounds' if bounds else ratio.why}"
 
 
-def _certainty(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:
+def _certainty(curves: Sequence[Curve]) -> str:
     single = sum(not curve.ceiling_rung or curve.ceiling_rung.throughput_ops_s.n < 2 for curve in curves)
+    if not single:
+        return ""
     which = "every ceiling" if single == len(curves) else f"{single} of {len(curves)} ceilings"
-    parts = [*status_sentences(curves, labels), *([f"n = 1 for {which}: indicative only"] if single else [])]
-    return " ".join(f"{part}." for part in parts)
+    return f"n = 1 for {which}: indicative only."

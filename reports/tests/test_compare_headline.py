@@ -7,6 +7,7 @@ from reports.analysis.points import spread
 from reports.pages.baseline_ratios import Judging
 from reports.pages.headline import headline_of
 from reports.tests.curves import LADDER, MEMORY, curve, point
+from reports.views.compare import caveats
 from runs.validity import profile
 
 
@@ -56,6 +57,7 @@ def test_open_ladders_are_lower_bounds():
     rising = ((1, 1000.0), (2, 2000.0), (4, 4000.0))
     result = headline(side("Redis", "always", 1, ladder=rising), side("PostgreSQL", "on", 1))
     assert "Redis · always at least " in result.guarantees[0][1]
+    assert result.bounds == ("At least: the ladder is too short (Redis · always).",) and not result.certainty
 
 
 def test_names_three_sides_and_counts_the_rest():
@@ -65,3 +67,12 @@ def test_names_three_sides_and_counts_the_rest():
 
 def test_no_headline_without_a_ceiling():
     assert headline(curve(points=[]), curve(points=[])) is None
+
+
+def test_caveats_of_bounds_do_not_speak_of_single_runs():
+    curves = [
+        side("Redis", "always", 1, ladder=((1, 1000.0), (2, 2000.0), (4, 4000.0))), side("PostgreSQL", "on", 1)
+    ]  # fmt: skip
+    chips = caveats(curves, "service", headline(*curves))
+    assert [text for text, _ in chips[:2]] == ["At least: the ladder is too short (Redis · always).", "n = 3"]
+    assert not any("single run has no interval" in help for _, help in chips)

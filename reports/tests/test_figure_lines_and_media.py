@@ -7,7 +7,7 @@ import pytest
 
 from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
-from reports.figures.ceilings import CeilingsFigure, bars_of, best_sentence
+from reports.figures.ceilings import CeilingsFigure, bars_of, best_of, best_sentence
 from reports.figures.export_size import scaled
 from reports.figures.latency import LatencyFigure
 from reports.figures.latency_labels import coordinate
@@ -122,7 +122,8 @@ def test_sides_not_distinguishable_from_the_best_of_their_class_are_marked():
         curve("B", "on", durability=DISK, durability_class="disk", points=[repeated(2, 1000.0)]),
     ]
     bars = {bar.detail: bar for bar in bars_of(curves, LIGHT)}
-    assert bars["always"].note == "among the best of its class, short ladder" and "lower" in bars["on"].note
+    assert bars["always"].note == "among the best of its class, short ladder"
+    assert bars["on"].note == "\N{DIVISION SIGN}9.0, short ladder"
     assert "among the best of those whose writes wait for: disk" in bars["always"].hover
 
 
@@ -152,7 +153,8 @@ def test_a_ladder_that_is_too_short_is_never_excluded_by_its_value():
     short = curve("A", points=[repeated(2, 500.0), repeated(4, 900.0)])
     long = curve("B", points=[repeated(2, 1000.0), repeated(4, 1500.0), repeated(8, 1000.0)])
     notes = [bar.note for bar in bars_of([short, long], LIGHT)]
-    assert notes == ["among the best", "≤ 1.7\N{MULTIPLICATION SIGN} lower"]
+    assert notes == ["among the best", "≤ 1.7\N{MULTIPLICATION SIGN} lower, short ladder"]
+    assert best_of([short, long]) == {short.sweep_id: None, long.sweep_id: True}
 
 
 def test_towering_published_bars_make_the_axis_logarithmic():

@@ -66,6 +66,10 @@ KIND_MENU_SAYS = {
     "service": "from the call (service time)",
     "response": "from the scheduled start (response time)",
 }
+BOUNDS = (
+    "A ceiling that is at least so much may lie higher: ratios are bounds, and it is never called lower than another. "
+    "An unconfirmed one rests on a single run, or its repeats leave its end open."
+)
 SINGLE = "A single run has no interval: a difference may be chance. Repeats show how far results vary."
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 # What the form of the menus gives itself, and what that of the movable line does.
@@ -419,4 +423,7 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 def caveats(curves: Sequence[Curve], kind: str, headline: Headline | None) -> list[tuple[str, str]]:
     """What every reader has to know before believing the figures: in a few words, and in a sentence."""
     chips = chips_of(curves, kind)
-    return [(headline.certainty, SINGLE), *chips[1:]] if headline and headline.certainty else chips
+    if headline is None:
+        return chips
+    single = [(headline.certainty, SINGLE)] if headline.certainty else chips[:1]
+    return [*((text, BOUNDS) for text in headline.bounds), *single, *chips[1:]]
