@@ -8,7 +8,7 @@ elsewhere: `reports.analysis.gate`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP
 from enum import StrEnum
 from functools import lru_cache
 from statistics import fmean
@@ -438,12 +438,15 @@ def finite(value: float | None) -> float | None:
 
 
 def interval_text(comparison: Comparison) -> str:
-    """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not."""
+    """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not; a bound as `times_text`."""
     if comparison.low is None or comparison.high is None:
         return ""
     digits = 4 if any(0 < abs(end - 1) < 0.005 for end in (comparison.low, comparison.high)) else 3
-    ends = [significant(end, digits) if math.isfinite(end) else "∞" for end in (comparison.low, comparison.high)]
-    return f"[{ends[0]}, {ends[1]}]"
+    rounding = {"at least": ROUND_FLOOR, "at most": ROUND_CEILING}.get(comparison.bound, ROUND_HALF_UP)
+    ends = (
+        significant(end, digits, rounding) if math.isfinite(end) else "∞" for end in (comparison.low, comparison.high)
+    )
+    return f"[{', '.join(ends)}]"
 
 
 def _with(comparison: Comparison, interval: RatioInterval) -> Comparison:

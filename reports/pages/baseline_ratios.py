@@ -359,7 +359,7 @@ def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve) -> str:
     """Why a ratio is a bound: whose ceiling is one, and why."""
     sides = {"at least": ("its ceiling", curve), "at most": ("the baseline's ceiling", baseline)}
     whose, side = sides.get(comparison.bound, ("", curve))
-    return f"{comparison.bound}: {whose} is a lower bound ({_open_reason(side)})" if whose else ""
+    return f"{comparison.bound}: {whose} may lie higher ({_open_reason(side)})" if whose else ""
 
 
 def _open_says(curve: Curve, baseline: Curve) -> str:
@@ -368,8 +368,8 @@ def _open_says(curve: Curve, baseline: Curve) -> str:
     sides = [(whose, _open_reason(side)) for whose, side in both if _is_open(side)]
     reasons = {reason for _, reason in sides}
     if len(sides) == 2 and len(reasons) == 1:
-        return f"both are lower bounds ({reasons.pop()})"
-    return " and ".join(f"{whose} is a lower bound ({reason})" for whose, reason in sides)
+        return f"both may lie higher ({reasons.pop()})"
+    return " and ".join(f"{whose} may lie higher ({reason})" for whose, reason in sides)
 
 
 def _is_open(curve: Curve) -> bool:

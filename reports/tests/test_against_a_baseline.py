@@ -159,7 +159,7 @@ def test_short_ladders_make_bounds():
     short = side(2, "off")
     short = curve(mode="off", points=short.points[:3])
     ratio = row_of(against([short, side(1)], NOBODY_KNOWS, None), short).ratios[0]
-    assert ratio.why == "at least: its ceiling is a lower bound (the ladder is too short)"
+    assert ratio.why == "at least: its ceiling may lie higher (the ladder is too short)"
 
 
 def test_all_comparisons_of_a_table_are_judged_together():

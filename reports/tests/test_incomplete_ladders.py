@@ -10,7 +10,7 @@ from django.http import QueryDict
 from benchsite.formatting import TIMES
 from reports.analysis.ceiling import Rung, ceiling
 from reports.analysis.ratios import bound_sign
-from reports.analysis.repeat_comparison import Outcome, compare_values, times_text, widen
+from reports.analysis.repeat_comparison import Outcome, compare_values, interval_text, times_text, widen
 from reports.analysis.scalability import score
 from reports.analysis.sizing import nodes_by_measurement
 from reports.curves import Setup
@@ -44,7 +44,7 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
     rows = table(fast, slow)
     ratio = rows.rows[0].ratios[0]
     assert ratio.comparison.ratio == pytest.approx(1.25) and ratio.comparison.outcome is Outcome.FASTER
-    why = "ceilings are not compared: both are lower bounds (the ladder is too short)"
+    why = "ceilings are not compared: both may lie higher (the ladder is too short)"
     assert (ratio.at, ratio.why) == ("4 threads", why)
     assert rows.short
     headline = proposed((fast, slow), rows, {})
@@ -71,13 +71,13 @@ def test_a_short_slower_side_may_be_the_faster_one():
     """A ceiling of 3.9k against "at least 3.3k": whether it is 1.18 times as much is not known."""
     ratio = throughput_ratio(side("off", *FULL), side("always", *FULL[:3]), None)
     assert ratio.at == "4 threads" and ratio.comparison.outcome is Outcome.EQUIVALENT
-    bound = "the baseline's ceiling is a lower bound (the ladder is too short)"
+    bound = "the baseline's ceiling may lie higher (the ladder is too short)"
     assert ratio.why == f"ceilings are not compared: {bound}"
 
 
 def test_a_bound_that_decides_nothing_gives_way_to_the_common_rung():
     ratio = throughput_ratio(side("off", (4, 3300.0), (8, 3950.0)), side("always", *FULL), None)
-    assert ratio.at == "8 threads" and ratio.why.endswith("its ceiling is a lower bound (the ladder is too short)")
+    assert ratio.at == "8 threads" and ratio.why.endswith("its ceiling may lie higher (the ladder is too short)")
 
 
 def test_single_runs_have_a_bound_without_a_verdict():
@@ -90,6 +90,8 @@ def test_bounds_are_rounded_to_the_side_on_which_they_are_true():
     assert times_text(widen(comparison, 1.0, math.inf)) == "≥ 1.7" + TIMES
     assert times_text(widen(comparison, 0.0, 1.0)) == "≤ 1.8" + TIMES
     assert times_text(comparison) == "1.8" + TIMES
+    just_above = replace(comparison, ratio=1.2, low=1.0366, high=math.inf, above=math.inf)
+    assert interval_text(just_above) == "[1.03, ∞]"
 
 
 def test_targets_leave_the_ratio_open_up_to_the_first_that_failed():
