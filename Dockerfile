@@ -32,7 +32,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --gid 10001 benchsite \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin benchsite \
-    && mkdir -p /var/lib/benchsite /srv/benchsite/artifacts /srv/benchsite/incoming /srv/benchsite/names \
+    && mkdir -p /var/lib/benchsite /srv/benchsite/artifacts /srv/benchsite/incoming /srv/benchsite/credentials \
     /srv/benchsite/work \
     && chown -R benchsite:benchsite /var/lib/benchsite /srv/benchsite
 COPY --from=packages /opt/venv /opt/venv
@@ -55,7 +55,7 @@ ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
     BENCHSITE_VAR=/var/lib/benchsite \
     BENCHSITE_ARTIFACTS=/srv/benchsite/artifacts \
     BENCHSITE_INCOMING=/srv/benchsite/incoming \
-    BENCHSITE_NAMES=/srv/benchsite/names \
+    BENCHSITE_CREDENTIALS=/srv/benchsite/credentials \
     BENCHSITE_YCSB=/opt/benchsite/bindings \
     BENCHSITE_STATIC=/opt/benchsite/static
 # Compiled once, for the folder is read-only where it runs. The settings want a database and a key; neither is used here.

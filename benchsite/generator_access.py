@@ -3,6 +3,8 @@
 Standard library only: the settings read it before Django is there.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -40,6 +42,21 @@ def write_access(path: Path, access: Access) -> None:
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         json.dump(access, file)
     draft.replace(path)
+
+
+def take_file(folder: Path, machine: str) -> Path | None:
+    """The first file of the load generators `machine`-1, -2, ... in `folder` that no living process has taken.
+
+    The lock outlives an exec and ends with the last process that has it. All load generators of a host share `folder`.
+    """
+    for path in sorted(folder.glob(f"{machine}-*.json")):
+        lock = os.open(path, os.O_RDONLY)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.set_inheritable(lock, True)
+            return path
+        os.close(lock)
+    return None
 
 
 def name_of(credential: str) -> str:

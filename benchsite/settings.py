@@ -31,6 +31,8 @@ GENERATOR_ACCESS_FILE = env_path("BENCHSITE_GENERATOR_FILE", VAR_DIR / "generato
 ACCESS = generator_access.read_access(GENERATOR_ACCESS_FILE)
 GENERATOR_SITE_URL = production.checked_url(env_str("BENCHSITE_SITE_URL", ACCESS["site_url"]), "BENCHSITE_SITE_URL")
 GENERATOR_TOKEN = env_str("BENCHSITE_GENERATOR_TOKEN", ACCESS["credential"])
+# It has neither the database nor a key of the site, also before it has a credential.
+IS_GENERATOR = bool(GENERATOR_TOKEN) or sys.argv[1:2] == ["enrol"] or sys.argv[1:3] == ["component", "generator"]
 REDIS_URL = env_str("REDIS_URL", ACCESS["redis_url"] or PLACES.redis_url)
 # The address of Redis for load generators, without user and password: each has its own.
 GENERATOR_REDIS_URL = env_str("BENCHSITE_GENERATOR_REDIS_URL", generator_access.without_user(REDIS_URL))
@@ -38,8 +40,7 @@ if GENERATOR_TOKEN:
     REDIS_URL = generator_access.own_redis_url(REDIS_URL, GENERATOR_TOKEN)
 # The pool belongs in the web process only: workers hold one connection each for a long time.
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
-# A load generator has no database.
-DATABASES = {} if GENERATOR_TOKEN else {"default": paths.django_database(DATABASE_URL, pool=DATABASE_POOL)}
+DATABASES = {} if IS_GENERATOR else {"default": paths.django_database(DATABASE_URL, pool=DATABASE_POOL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
@@ -88,17 +89,16 @@ PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
 PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
 HOSTS = [*production.host_of(PUBLIC_URL), *production.host_of(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", HOSTS)
-SECRET_KEY = secrets.token_urlsafe(50) if GENERATOR_TOKEN else env_str("BENCHSITE_SECRET_KEY", "")
+SECRET_KEY = secrets.token_urlsafe(50) if IS_GENERATOR else env_str("BENCHSITE_SECRET_KEY", "")
 if not SECRET_KEY:
     if not EMBEDDED:
         raise ImproperlyConfigured(
             "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
         )
-    SECRET_KEY = paths.stored_secret(VAR_DIR / "secret-key")
+    SECRET_KEY = "" if PRODUCTION else paths.stored_secret(VAR_DIR / "secret-key")
 # Keys of before, while what was signed and sealed with them still counts (docs/deployment.md).
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
-# A load generator serves nobody.
-if PRODUCTION and not GENERATOR_TOKEN:
+if PRODUCTION and not IS_GENERATOR:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
 # By it the site signs what it publishes (reports/frozen/signatures.py). Empty: the text in this file, made when needed.
 SIGNING_KEY = env_str("BENCHSITE_SIGNING_KEY", "")

@@ -27,6 +27,10 @@ UPLOAD_TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
 CLOCK_SAMPLES: Final = 7
 MAX_TEXT_BYTES: Final = 64 * 1024**2  # of a file that is redacted, in memory on both sides
 MAX_DETAIL: Final = 500  # characters of an answer that is no JSON
+NO_CREDENTIAL: Final = (
+    "This load generator has no credential. Enrol it: manage.py enrol SITE CODE, with a code that an operator makes on "
+    "the page of load generators."
+)
 RUN_DELETED: Final = "run_deleted"  # code of the answer (410) about a client run that exists nowhere
 
 
@@ -164,8 +168,5 @@ class SiteClient:
 def site_client() -> SiteClient:
     """This process's client. Raises ImproperlyConfigured."""
     if not settings.GENERATOR_SITE_URL or not settings.GENERATOR_TOKEN:
-        raise ImproperlyConfigured(
-            "This load generator has no credential. Enrol it: manage.py enrol SITE CODE, with a code that an operator "
-            "makes on the page of load generators."
-        )
+        raise ImproperlyConfigured(NO_CREDENTIAL)
     return SiteClient(settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN)

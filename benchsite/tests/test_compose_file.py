@@ -1,9 +1,13 @@
 """docker-compose.yml, .env.example and the Dockerfile: what matters of them, held against the code."""
 
+import json
 import re
 import shlex
+import textwrap
+from importlib.resources import files
 from pathlib import Path
 
+from jsonschema.validators import validator_for  # type: ignore[import-untyped,unused-ignore]
 import pytest
 import yaml
 from django.conf import settings
@@ -29,10 +33,27 @@ def example() -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
+def schema_errors(text: str) -> list[str]:
+    """What the schema of the Compose Specification refuses of this file."""
+    schema = json.loads(files("check_jsonschema.builtin_schemas.vendor").joinpath("compose-spec.json").read_text())
+    return [error.message for error in validator_for(schema)(schema).iter_errors(yaml.safe_load(text))]
+
+
+def test_the_specification_accepts_every_compose_file():
+    text = (ROOT / "docker-compose.yml").read_text()
+    examples = re.findall(r"^    services:\n(?:^(?:     .*)?\n)+", (ROOT / "docs" / "deployment.md").read_text(), re.M)
+    assert examples, "docs/deployment.md has the override for TLS"
+    assert [schema_errors(each) for each in (text, *map(textwrap.dedent, examples))] == [[]] * (1 + len(examples))
+    assert schema_errors(text.replace("read_only:", "readonly:"))
+    assert schema_errors(text.replace("internal: true", "internal: 7"))
+
+
 def test_it_has_every_part_of_a_site():
     assert {"postgres", "redis"} | OURS <= set(SERVICES)
     commands = {name: SERVICES[name]["command"] for name in OURS}
-    assert commands.pop("migrate") == ["python", "manage.py", "prepare"]
+    generators = "${BENCHSITE_GENERATORS:-2}"
+    assert commands.pop("migrate") == ["python", "manage.py", "prepare", "--generators", generators]
+    assert SERVICES["generator"]["deploy"]["replicas"] == generators
     assert commands.pop("conductor-docker") == commands["conductor"]
     assert commands == {name: ["python", "manage.py", "component", name] for name in NAMES}
     for command in ("component", "prepare"):
@@ -81,8 +102,18 @@ def test_it_waits_for_what_it_needs(name):
 def test_it_publishes_the_web_server_alone():
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert published == {"web": ["${BENCHSITE_PUBLISH:-127.0.0.1:8000}:8000"]}
-    assert COMPOSE["networks"]["data"] == {"internal": True}
-    assert [name for name, service in SERVICES.items() if service["networks"] == ["data"]] == ["postgres", "redis"]
+    assert COMPOSE["networks"]["data"] == COMPOSE["networks"]["queue"] == {"internal": True}
+    assert SERVICES["postgres"]["networks"] == ["data"] and SERVICES["redis"]["networks"] == ["data", "queue"]
+
+
+def test_generators_have_no_secret_and_reach_no_database():
+    generator = SERVICES["generator"]
+    assert set(generator["environment"]) == {
+        "BENCHSITE_MACHINE", "BENCHSITE_LOG_FORMAT", "BENCHSITE_GENERATOR_SLOTS", "BENCHSITE_WORK"
+    }  # fmt: skip
+    assert generator["env_file"] == [{"path": "generator.env", "required": False}]
+    assert generator["networks"] == ["queue", "outside", "targets"]
+    assert generator["volumes"][-1] == "credentials:/srv/benchsite/credentials:ro"
 
 
 def test_it_gives_no_secret_a_default():

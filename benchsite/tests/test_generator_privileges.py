@@ -8,17 +8,27 @@ from urllib.parse import urlsplit
 import pytest
 from celery import Celery
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from redis import Redis
-from redis.exceptions import AuthenticationError, NoPermissionError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoPermissionError
 
 from benchsite import components
-from benchsite.generator_access import own_redis_url, read_access, redis_user, unacked_keys, write_access
+from benchsite.generator_access import (
+    own_redis_url,
+    read_access,
+    redis_user,
+    unacked_keys,
+    without_user,
+    write_access,
+)
+from benchsite.management.commands.component import component
 from benchsite.paths import broker_url
 from benchsite.teams.encryption import seal
 from benchsite.teams.models import User
 from benchsite.tests.databases import database_url
+from benchsite.tests.settings_under import python
 from workers import credentials, redis_users
 from workers.models import EnrolmentCode, GeneratorCredential
 
@@ -81,9 +91,16 @@ def test_operators_alone_make_codes_and_revoke(client_in, user):
     assert credentials.generator_of(credential) is None
 
 
-def test_enrol_command_writes_a_private_file(live_server, settings, tmp_path, capsys):
-    settings.GENERATOR_ACCESS_FILE = path = tmp_path / "var" / "generator.json"
-    call_command("enrol", live_server.url, credentials.make_code("lab-1", None))
+IMAGE = {"BENCHSITE_PRODUCTION": "True", "PYTHONDONTWRITEBYTECODE": "1"}  # what the image itself sets
+
+
+def test_enrols_with_nothing_but_a_code(live_server, tmp_path):
+    """In the environment of the image: no database, no key; nothing is written but the credential."""
+    code = credentials.make_code("lab-1", None)
+    process = python("manage.py", "enrol", live_server.url, code, var=tmp_path, **IMAGE)
+    assert process.returncode == 0, process.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["generator.json"]
+    path = tmp_path / "generator.json"
     assert path.stat().st_mode & 0o777 == 0o600
     access = read_access(path)
     assert access["site_url"] == live_server.url
@@ -91,6 +108,36 @@ def test_enrol_command_writes_a_private_file(live_server, settings, tmp_path, ca
     path.chmod(0o640)
     with pytest.raises(ValueError, match="chmod 600"):
         read_access(path)
+    credentials.revoke("lab-1", None)
+
+
+def test_a_generator_without_credential_names_the_remedy(tmp_path):
+    process = python("manage.py", "component", "generator", var=tmp_path, BENCHSITE_MACHINE="lab", **IMAGE)
+    assert process.returncode == 1
+    assert process.stderr.startswith("CommandError: This load generator has no credential. Enrol it")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_compose_enrols_generators_of_its_host(tmp_path, monkeypatch, settings):
+    """Once for each name; each generator takes another one, and a revoked credential stays revoked."""
+    monkeypatch.setenv("BENCHSITE_MACHINE", "lab")
+    monkeypatch.setenv("BENCHSITE_CREDENTIALS", str(tmp_path))
+    settings.GENERATOR_SITE_URL = "http://web:8000"
+    settings.GENERATOR_REDIS_URL = "rediss://redis.example.org:6380/0"  # for other hosts
+    call_command("prepare", generators=2)
+    credentials.revoke("lab-2", None)
+    files = {path: path.read_text() for path in tmp_path.iterdir()}
+    call_command("prepare", generators=2)
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == files
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    access = read_access(tmp_path / "lab-1.json")
+    assert access["site_url"] == "http://web:8000"
+    assert access["redis_url"] == without_user(settings.REDIS_URL)
+    assert credentials.generator_of(access["credential"]) == "lab-1"
+    parts = [component("generator") for _ in range(2)]
+    assert {part.environment["BENCHSITE_GENERATOR_FILE"] for part in parts} == set(map(str, files))
+    with pytest.raises(CommandError, match="no credential"):
+        component("generator")
     credentials.revoke("lab-1", None)
 
 
@@ -162,7 +209,7 @@ def test_redis_refuses_everything_else(own_redis, command):
 def test_revoked_credential_loses_redis(own_redis):
     assert own_redis.ping()
     credentials.revoke("lab-1", None)
-    with pytest.raises((AuthenticationError, ConnectionError)):
+    with pytest.raises(RedisConnectionError):  # or its subclass AuthenticationError
         own_redis.ping()
 
 

@@ -17,9 +17,9 @@ from benchsite.tests.databases import database_url
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 
-def test_it_starts_what_the_supervisor_starts(monkeypatch, tmp_path):
+def test_it_starts_what_the_supervisor_starts(monkeypatch, settings):
     monkeypatch.setenv("BENCHSITE_BIND", "0.0.0.0")
-    monkeypatch.setenv("BENCHSITE_GENERATOR", "lab-7")
+    settings.GENERATOR_TOKEN = "bsg_lab-7_secret"
     parts = {name: component(name) for name in NAMES}
     assert "0.0.0.0:8000" in " ".join(parts["web"].argv)
     assert parts["scheduler"].argv == components.scheduler().argv
@@ -29,8 +29,8 @@ def test_it_starts_what_the_supervisor_starts(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("slots", ["0", "65", "many"])
-def test_refuses_slots_that_no_pool_has(monkeypatch, slots):
-    monkeypatch.setenv("BENCHSITE_GENERATOR", "lab-7")
+def test_refuses_slots_that_no_pool_has(monkeypatch, settings, slots):
+    settings.GENERATOR_TOKEN = "bsg_lab-7_secret"
     monkeypatch.setenv("BENCHSITE_GENERATOR_SLOTS", slots)
     with pytest.raises(ImproperlyConfigured, match="BENCHSITE_GENERATOR_SLOTS"):
         component("generator")

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from benchsite import components
 from benchsite.components import Component
 from benchsite.env import env_path, env_str
-from benchsite.generator_access import name_of
-from workers.generator_names import take_name
-from workers.presence import generator_name, host_key
+from benchsite.generator_access import name_of, read_access, take_file
+from workers.presence import MACHINE_VARIABLE, generator_name
+from workers.site_client import NO_CREDENTIAL
 
 NAMES = ("web", "scheduler", "conductor", "generator")
 
@@ -23,8 +23,8 @@ class Command(BaseCommand):
     requires_system_checks = []
     help = (
         "Becomes one part of the site, as `make up` would start it. The web server listens where BENCHSITE_BIND says"
-        " (127.0.0.1), on PORT (8000). A load generator is called BENCHSITE_GENERATOR, or else by the first free name"
-        " of BENCHSITE_MACHINE-1, -2, ...; those of one host share the folder BENCHSITE_NAMES."
+        " (127.0.0.1), on PORT (8000). A load generator has the credential of its enrolment (manage.py enrol), or takes"
+        " the first free one of the folder BENCHSITE_CREDENTIALS (manage.py prepare --generators)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,14 +47,16 @@ def component(name: str) -> Component:
         case "conductor":
             return components.conductor()
         case _:
-            name = generator_name() or name_of(settings.GENERATOR_TOKEN) or _free_name()
-            environment = {}
-            if not settings.GENERATOR_TOKEN and settings.GENERATOR_SITE_URL:
-                # On the site's own hosts, which reach its database.
-                environment = components.generator_environment(name, settings.GENERATOR_SITE_URL)
-            return components.load_generator(name, timezone.now(), environment)
+            return load_generator()
 
 
-def _free_name() -> str:
-    stem = env_str("BENCHSITE_MACHINE", host_key()[:12])
-    return take_name(stem, env_path("BENCHSITE_NAMES", Path(settings.VAR_DIR) / "names"))
+def load_generator() -> Component:
+    """The load generator of the credential that this process finds. Raises CommandError without one."""
+    credential, environment = settings.GENERATOR_TOKEN, {}
+    if not credential:
+        machine = env_str(MACHINE_VARIABLE, "")
+        path = machine and take_file(env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials"), machine)
+        if not path:
+            raise CommandError(NO_CREDENTIAL)
+        credential, environment = read_access(path)["credential"], {"BENCHSITE_GENERATOR_FILE": str(path)}
+    return components.load_generator(generator_name() or name_of(credential), timezone.now(), environment)

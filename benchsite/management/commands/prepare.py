@@ -1,16 +1,31 @@
 """`manage.py prepare`: everything that must have happened before the parts of a site start."""
 
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchsite.env import env_path, env_str
+from benchsite.generator_access import Access, without_user, write_access
 from benchsite.teams.models import User
 from runs.artifacts import mark_storage
+from workers import credentials
+from workers.presence import MACHINE_VARIABLE
 
 
 class Command(BaseCommand):
     help = "Migrates the database and marks the artifact storage as this site's. Doing it again changes nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--generators",
+            type=int,
+            default=0,
+            help="also enrol so many load generators of this host, BENCHSITE_MACHINE-1, -2, ..., into the folder "
+            "BENCHSITE_CREDENTIALS; a file that is there stays as it is",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=1, stdout=self.stdout)
@@ -18,3 +33,22 @@ class Command(BaseCommand):
         self.stdout.write("The database is migrated, and the artifact storage is this site's.")
         if not User.objects.filter(is_superuser=True, is_active=True).exists():
             self.stdout.write("This site has no operator yet: `manage.py createsuperuser` creates one.")
+        if options["generators"]:
+            self._enrol(options["generators"])
+
+    def _enrol(self, count: int) -> None:
+        machine = env_str(MACHINE_VARIABLE, "")
+        if not machine or not settings.GENERATOR_SITE_URL:
+            raise CommandError(f"--generators needs {MACHINE_VARIABLE} and BENCHSITE_SITE_URL.")
+        folder = env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials")
+        for name in (f"{machine}-{number}" for number in range(1, count + 1)):
+            path = folder / f"{name}.json"
+            if path.exists():
+                continue
+            access = Access(
+                site_url=settings.GENERATOR_SITE_URL,
+                credential=credentials.make(name),
+                redis_url=without_user(settings.REDIS_URL),  # of this host: other hosts may need another address
+            )
+            write_access(path, access)
+            self.stdout.write(f"Enrolled {name}. Its credential is in {path}.")
