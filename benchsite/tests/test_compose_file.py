@@ -7,11 +7,11 @@ import textwrap
 from importlib.resources import files
 from pathlib import Path
 
-from jsonschema.validators import validator_for  # type: ignore[import-untyped,unused-ignore]
 import pytest
 import yaml
 from django.conf import settings
 from django.core.management import load_command_class
+from jsonschema.validators import validator_for  # type: ignore[import-untyped,unused-ignore]
 
 from benchsite.management.commands.component import NAMES
 from benchsite.production import SAMPLE_KEY
