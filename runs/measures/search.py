@@ -25,8 +25,9 @@ MAX_SLO_TRIALS: Final = 14  # the probe shows nothing of a latency, so there is 
 MIN_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
 MIN_GAIN: Final = 1.05  # of a doubling of the threads; twice less is the end
 FINE: Final = 1.5  # a peak whose neighbours are within this factor is located well enough
-FLAT_SHARE: Final = 0.93  # of the best: a load that does as much belongs to its flat top
-RUN_CV: Final = 0.03  # variation between runs that the capacity's estimate assumes
+FLAT_SHARE: Final = 0.92  # of the best: a load that does as much belongs to its flat top
+RUN_CV: Final = 0.03  # variation between runs that the capacity's estimate assumes before it has seen any
+RUN_CV_WEIGHT: Final = 4  # trials: the assumption counts as much as so many
 MAX_ITERATIONS: Final = 50
 
 
@@ -94,7 +95,8 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
 
     `probe_ops_s` is the throughput of a run without a target. The first target is 0.95 of it; steps of 1.1 close the
     bracket, geometric bisection narrows it, then both of its ends are run again until each has `goal.confirmations`
-    trials and a majority (exceed ratio 50 %).
+    trials and a majority (exceed ratio 50 %). Where what the database did without reaching a target then differs by
+    more than `goal.width`, and no limit decided, the upper end runs again: each such run measures the capacity anew.
     """
     goal = goal or Goal()
     verdicts = {load: classify(trials, load) for load in _loads(trials)}
@@ -108,7 +110,12 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
         ends = [end for end in (high, low) if end is not None and _count(trials, end) < goal.confirmations]
         rule, load = Rule.CONFIRM, next(iter(ends), None)
     if load is None:
-        return Step(State.BRACKETED, Rule.END, low, high)
+        measured = _measured(probe_ops_s, trials)
+        is_narrow = max(measured) <= (1 + goal.width) * min(measured)
+        if is_narrow or _has_broken_limits(trials) or 1 + len(trials) >= goal.max_trials:
+            return Step(State.BRACKETED, Rule.END, low, high)
+        rule, load = Rule.CONFIRM, high
+        assert load is not None
     if low is None and load < max(MIN_SHARE * probe_ops_s, goal.min_load):
         return Step(State.NO_LOAD, Rule.END, low, high)
     return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
@@ -205,8 +212,26 @@ def is_confirmed(probe_ops_s: float, trials: Sequence[Trial]) -> bool:
     low, high = bracket(trials)
     if low is None or high is None:
         return False
-    failed = sum(trial.load >= high and not trial.sustained for trial in trials) + (probe_ops_s < SUSTAINED * high)
-    return min(_count(trials, low), failed) >= CONFIRMATIONS
+    return min(_count(trials, low), _failures(probe_ops_s, trials, high)) >= CONFIRMATIONS
+
+
+def _failures(probe_ops_s: float, trials: Sequence[Trial], high: int) -> int:
+    return sum(trial.load >= high and not trial.sustained for trial in trials) + (probe_ops_s < SUSTAINED * high)
+
+
+def undecided_step(probe_ops_s: float, trials: Sequence[Trial]) -> Step | None:
+    """The run that decides what the curve of a search leaves open; None where nothing is.
+
+    The lowest target of which as many trials were sustained as not comes first, as it bounds all above it; then the
+    upper end of the bracket, where a single run shows it.
+    """
+    low, high = bracket(trials)
+    split = [load for load in _loads(trials) if classify(trials, load) is None and load < (high or math.inf)]
+    if split:
+        return Step(State.SEARCHING, Rule.DECIDE, low, high, min(split))
+    if low is not None and high is not None and _failures(probe_ops_s, trials, high) < CONFIRMATIONS:
+        return Step(State.SEARCHING, Rule.CONFIRM, low, high, high)
+    return None
 
 
 def classify(trials: Sequence[Trial], load: int) -> bool | None:
@@ -242,18 +267,17 @@ def best_load(trials: Sequence[Trial]) -> int | None:
 def peak_ops_s(trials: Sequence[Trial]) -> float | None:
     """The throughput at the peak over threads, in ops/s: the mean of the runs that confirm the best load.
 
-    The run that selected it does not count. Where the highest load still did 93 % of that mean, the top is flat: then
-    the first runs of all loads that did as much count too.
+    The run that selected it does not count, as the highest of several is too high on average. Loads whose first run did
+    92 % of that mean are one flat top with it: then the first runs of all of them count, that of the best too.
     """
     runs = _sustained_by_load(trials)
     best = best_load(trials)
     if best is None:
         return None
     confirming = runs[best][1:] or runs[best]
-    least, highest = FLAT_SHARE * statistics.fmean(confirming), max(runs)
-    is_flat = highest >= math.sqrt(2) * best and runs[highest][0] >= least
-    others = [values[0] for load, values in runs.items() if load != best and values[0] >= least] if is_flat else []
-    return statistics.fmean([*confirming, *others])
+    least = FLAT_SHARE * statistics.fmean(confirming)
+    others = [values[0] for load, values in runs.items() if load != best and values[0] >= least]
+    return statistics.fmean([*runs[best], *others] if others else confirming)
 
 
 def _sustained_by_load(trials: Sequence[Trial]) -> dict[int, list[float]]:
@@ -268,15 +292,36 @@ def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:
     """What the database can do by the probe and all trials of targets, in ops/s.
 
     A trial that missed its target measures it; one that reached its target only shows that it is no less. So this is
-    the mean of a censored normal distribution of log throughput with a standard deviation of 3 % (Tobit, by EM).
+    the mean of a censored normal distribution of log throughput (Tobit, by EM). Its standard deviation is estimated
+    with it, beginning from 3 % with the weight of four trials.
     """
-    measured = [math.log(ops_s) for ops_s in (probe_ops_s, *(t.throughput_ops_s for t in trials if t.is_short))]
+    measured = [math.log(ops_s) for ops_s in _measured(probe_ops_s, trials)]
     reached = [math.log(trial.throughput_ops_s) for trial in trials if trial.sustained]
-    standard, mean = statistics.NormalDist(), statistics.fmean(measured)
+    standard, mean, deviation = statistics.NormalDist(), statistics.fmean(measured), RUN_CV
     for _ in range(MAX_ITERATIONS):
-        above = [_mean_above((value - mean) / RUN_CV, standard) for value in reached]
-        mean = statistics.fmean([*measured, *(mean + RUN_CV * excess for excess in above)])
+        ends = [(value - mean) / deviation for value in reached]
+        above = [_mean_above(z, standard) for z in ends]
+        shift = statistics.fmean([*(value - mean for value in measured), *(deviation * excess for excess in above)])
+        mean += shift
+        squares = math.fsum((value - mean) ** 2 for value in measured)
+        # Of a standard normal variable w above z: E w² = 1 + z E w.
+        squares += math.fsum(
+            deviation**2 * (1 + z * excess) - 2 * shift * deviation * excess + shift**2
+            for z, excess in zip(ends, above, strict=True)
+        )
+        number = RUN_CV_WEIGHT + len(measured) + len(reached)
+        deviation = math.sqrt((RUN_CV_WEIGHT * RUN_CV**2 + squares) / number)
     return math.exp(mean)
+
+
+def _has_broken_limits(trials: Sequence[Trial]) -> bool:
+    """Whether a limit of latency or errors, not a lack of throughput, decided a trial."""
+    return any(not trial.sustained and not trial.is_short for trial in trials)
+
+
+def _measured(probe_ops_s: float, trials: Sequence[Trial]) -> list[float]:
+    """What the database did where it was offered more than it can do, in ops/s."""
+    return [probe_ops_s, *(trial.throughput_ops_s for trial in trials if trial.is_short)]
 
 
 def _mean_above(z: float, standard: statistics.NormalDist) -> float:
