@@ -26,7 +26,8 @@ import site.ycsb.DBException;
  * <ol>
  *   <li>checks the arguments, loads the classes and opens one connection through the binding: a wrong property or a
  *       server that does not answer shows here, as {@code BENCHSITE FAILED reason} on stderr and exit code 3;
- *   <li>uses the database for {@code warmupexecutiontime} seconds, where the property is given;
+ *   <li>where {@code warmupexecutiontime} is given, uses the database for so many seconds, and on until shortly before
+ *       the instant;
  *   <li>prints {@code BENCHSITE READY java-version hdrhistogram-version} on stderr;
  *   <li>reads one line from stdin, {@code START epoch-milliseconds}; stdin closed before it ends with exit code 4;
  *   <li>waits for that instant on this host's clock, prints {@code BENCHSITE STARTED epoch-milliseconds} with the
@@ -55,11 +56,14 @@ public final class Start {
             Properties properties = Arguments.parse(rest);
             WarmUp.run();
             connect(properties).cleanup();
-            if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
-                WarmUp.useDatabase(properties);
+            boolean warmsUp = Boolean.parseBoolean(properties.getProperty("dotransactions", "true"));
+            WarmUp warmUp = warmsUp ? WarmUp.begin(properties) : null;
+            long instant = agreed ? agreeOnStart() : System.currentTimeMillis();
+            if (warmUp != null) {
+                warmUp.endBefore(instant);
             }
             if (agreed) {
-                awaitStart();
+                await(instant);
             }
             Runtime.getRuntime().addShutdownHook(new Thread(Ledger.SHARED::report));
             measuring = true;
@@ -108,7 +112,8 @@ public final class Start {
         }
     }
 
-    private static void awaitStart() throws IOException {
+    /** Says that this client is ready, and returns the instant (epoch milliseconds) at which all begin. */
+    private static long agreeOnStart() throws IOException {
         System.err.println("BENCHSITE READY " + System.getProperty("java.version") + " " + WarmUp.histogramVersion());
         BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         String line = stdin.readLine();
@@ -118,7 +123,10 @@ public final class Start {
         if (!line.matches("START \\d{1,15}")) {
             throw new IllegalArgumentException("expected START and epoch milliseconds, not \"" + line + "\"");
         }
-        long instant = Long.parseLong(line.substring("START ".length()));
+        return Long.parseLong(line.substring("START ".length()));
+    }
+
+    private static void await(long instant) {
         long now = System.currentTimeMillis();
         while (now < instant) {
             if (instant - now > SPIN_MS) {

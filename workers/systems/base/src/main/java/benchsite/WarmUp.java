@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
 
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramLogWriter;
@@ -42,6 +43,14 @@ final class WarmUp {
         "site.ycsb.measurements.exporter.TextMeasurementsExporter", "org.apache.htrace.core.Tracer",
     };
 
+    private static final int STATUS_LINES = 300;
+    /** Work on the database ends so long before the agreed instant: operations end, connections close. */
+    private static final long REST_MS = 200;
+
+    private final ExecutorService pool;
+    private final List<Future<?>> results = new ArrayList<>();
+    private volatile boolean isOver;
+
     /** Exercises YCSB's own classes; it does not touch the database. */
     static void run() throws DBException {
         try {
@@ -59,20 +68,16 @@ final class WarmUp {
         for (int i = 0; i < ROUNDS / 10; i++) {
             recorder.recordValue(1 + new RandomByteIterator(100).toArray()[i % 100]);
         }
-        Histogram interval = recorder.getIntervalHistogram();
-        HistogramLogWriter log = new HistogramLogWriter(
-            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
-        log.outputIntervalHistogram(interval);
     }
 
     /**
-     * Reads and writes with the run's own threads and mix for as long as {@link #PROPERTY} says. Inserts are replaced by
-     * reads: the run inserts those records itself.
+     * Begins to read and write with the run's own threads and mix, and returns after as many seconds as {@link #PROPERTY}
+     * says; null for none. Inserts are replaced by reads: the run inserts those records itself.
      */
-    static void useDatabase(Properties properties) throws DBException {
+    static WarmUp begin(Properties properties) throws DBException {
         long seconds = Long.parseLong(properties.getProperty(PROPERTY, "0"));
         if (seconds == 0) {
-            return;
+            return null;
         }
         Properties own = new Properties();
         own.putAll(properties);
@@ -82,31 +87,80 @@ final class WarmUp {
         own.setProperty("insertproportion", "0");
         own.setProperty("hdrhistogram.fileoutput", "false");
         Measurements.setProperties(own);
-        int threads = Integer.parseInt(own.getProperty("threadcount", "1"));
-        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        WarmUp warmUp = new WarmUp(own);
+        writeStatusLines();
+        while (System.nanoTime() < end && warmUp.results.stream().noneMatch(Future::isDone)) {
+            LockSupport.parkNanos(10_000_000);
+        }
+        if (warmUp.results.stream().anyMatch(Future::isDone)) {
+            warmUp.end();
+        }
+        return warmUp;
+    }
+
+    private WarmUp(Properties properties) throws DBException {
+        int threads = Integer.parseInt(properties.getProperty("threadcount", "1"));
+        pool = Executors.newFixedThreadPool(threads);
+        Workload workload = new CoreWorkload();
         try {
-            Workload workload = new CoreWorkload();
-            workload.init(own);
-            long end = System.nanoTime() + seconds * 1_000_000_000L;
-            List<Future<?>> results = new ArrayList<>();
-            for (int i = 0; i < threads; i++) {
-                int number = i;
-                results.add(pool.submit(() -> {
-                    DB db = Start.connect(own);
-                    Object state = workload.initThread(own, number, threads);
-                    while (System.nanoTime() < end) {
-                        workload.doTransaction(db, state);
-                    }
-                    db.cleanup();
-                    return null;
-                }));
+            workload.init(properties);
+        } catch (WorkloadException e) {
+            throw new DBException(e);
+        }
+        for (int i = 0; i < threads; i++) {
+            int number = i;
+            results.add(pool.submit(() -> {
+                DB db = Start.connect(properties);
+                Object state = workload.initThread(properties, number, threads);
+                while (!isOver) {
+                    workload.doTransaction(db, state);
+                }
+                db.cleanup();
+                return null;
+            }));
+        }
+    }
+
+    /**
+     * Compiles what YCSB does at each status line. The first lines of a run else take so long beside its threads that
+     * the intervals of its operations end at different instants, and no window can begin there.
+     */
+    private static void writeStatusLines() {
+        Measurements measurements = Measurements.getMeasurements();
+        HistogramLogWriter log = new HistogramLogWriter(
+            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
+        Recorder recorder = new Recorder(3);
+        Histogram interval = null;
+        for (int i = 0; i < STATUS_LINES; i++) {
+            for (int latencyUs = 1; latencyUs < 40; latencyUs++) {
+                measurements.measure("READ", latencyUs * latencyUs);
+                recorder.recordValue(latencyUs * latencyUs);
             }
+            measurements.getSummary();
+            interval = recorder.getIntervalHistogram(interval);
+            log.outputIntervalHistogram(interval);
+        }
+    }
+
+    /** Goes on until shortly before an instant (epoch milliseconds), and ends. Raises what a thread has raised. */
+    void endBefore(long instantMs) throws DBException {
+        long left = instantMs - REST_MS - System.currentTimeMillis();
+        if (left > 0) {
+            LockSupport.parkNanos(left * 1_000_000);
+        }
+        end();
+    }
+
+    private void end() throws DBException {
+        isOver = true;
+        try {
             for (Future<?> result : results) {
                 result.get();
             }
         } catch (ExecutionException e) {
             throw e.getCause() instanceof DBException ? (DBException) e.getCause() : new DBException(e.getCause());
-        } catch (InterruptedException | WorkloadException e) {
+        } catch (InterruptedException e) {
             throw new DBException(e);
         } finally {
             pool.shutdownNow();
@@ -139,8 +193,5 @@ final class WarmUp {
         } catch (ReflectiveOperationException e) {
             return "unknown";
         }
-    }
-
-    private WarmUp() {
     }
 }
