@@ -33,6 +33,7 @@ from runs.measures.search import (
     peak_ops_s,
     search_target,
     search_threads,
+    undecided_step,
 )
 from runs.measures.sustained_load import MARGINAL, SUSTAINED
 from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
@@ -123,18 +124,30 @@ def _search_on(sweep_id: UUID) -> None:
         return
     _end_with_answer(sweep, step, trials)
     if step.low is not None and sweep.ladder == Matrix.Ladder.TARGET:
-        _measure_curve(sweep, newest.run, step.low)
+        _measure_curve(sweep, newest.run, step.low, sum(_load(trial.run) == step.low for trial in trials))
 
 
 def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
-    """Decide the answer of a search over targets with the runs that ended since: its curve, or two more rungs."""
+    """Decide the answer of a search over targets with the runs that ended since: its curve, or two more rungs.
+
+    Where runs of a target of the curve disagree, or a single run shows the upper end, another run decides: at most as
+    many as the plan has repeats.
+    """
     ended = sweep.runs.filter(status=Status.SUCCEEDED, phase=Phase.MEASURE, finished_at__gt=last.decided_at)
-    if not ended.exists():
+    if last.run is None and not ended.exists():
         return
     trials = trials_of(sweep)
     probe, targets = _split([trial for trial in trials if trial.trial is not None])
     low, high = bracket(targets)
-    state = State.BRACKETED if is_confirmed(probe, targets) else State.SPENT
+    step = undecided_step(probe, targets)
+    answered = Q(run__isnull=False, state__in=ANSWERED)
+    if step and search_spec(sweep).get("curve_percent") and sweep.decisions.filter(answered).count() < _repeats(sweep):
+        step, newest = replace(step, state=State(last.state)), trials[-1]
+        assert step.next_load is not None
+        _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
+        return
+    is_known = step is None and is_confirmed(probe, targets)
+    state = State.BRACKETED if is_known else State.SPENT
     _end_with_answer(sweep, Step(state, Rule.END, low, high), trials)
 
 
@@ -146,15 +159,22 @@ def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> No
     _end(sweep.pk, step.state, _answer(step, sweep, value), step.low, step.high, value)
 
 
-def _measure_curve(sweep: Sweep, run: Run, sustained_ops_s: int) -> None:
+def _repeats(sweep: Sweep) -> int:
+    assert sweep.matrix is not None
+    return sweep.matrix.repeats
+
+
+def _measure_curve(sweep: Sweep, run: Run, sustained_ops_s: int, trials: int) -> None:
     """Order the rungs up to the highest target sustained, pass by pass, in the place of the search's last trial.
 
-    The runs at 100 % are fresh ones of that target, so they confirm it or refute it.
+    At 100 % the search's own trials count as the first repeats. At least one run is a fresh one of that target, so it
+    confirms it or refutes it.
     """
-    assert sweep.matrix is not None
     queued_at = run.created_at
-    for _ in range(sweep.matrix.repeats):
+    for repeat in range(_repeats(sweep)):
         for share in search_spec(sweep).get("curve_percent", []):
+            if share == 100 and repeat < min(trials, _repeats(sweep) - 1):
+                continue
             # Each behind the one before, with its own load in between where it needs one.
             queued_at += timedelta(microseconds=1)
             text = f"{share} % of the highest target that the search has sustained."

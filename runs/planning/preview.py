@@ -113,10 +113,14 @@ def preview(plan: Plan) -> Preview:
 
 
 def _max_trials(plan: Plan) -> int:
-    """Of a search of one cell, with the rungs that are measured below its ceiling."""
+    """Of a search of one cell, with the rungs that are measured below its ceiling and the runs that decide them."""
     assert plan.search is not None
+    trials = int(plan.search["max_trials"])
     curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
-    return int(plan.search["max_trials"]) + len(curve) * plan.repeats
+    if not curve:
+        return trials
+    has_trial = 100 in curve and plan.repeats > 1  # The search's own trial is a repeat of that rung.
+    return trials + (len(curve) + 1) * plan.repeats - has_trial
 
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:
