@@ -178,12 +178,12 @@ def _clients(random: Random, slowest: float) -> RunFacts:
     return _run(clients=clients, clients_expected=4)
 
 
-def _copied(random: Random, digits: int) -> RunFacts:
-    """Two clients of 60 s at a target of 1,000 ops/s each; the second is the first with so many digits changed, or,
-    below 0, another client.
+def _copied(random: Random, digits: int, moved_us: float = 0.0) -> RunFacts:
+    """Two clients of 60 s at a target of 1,000 ops/s each; the second is the first with so many digits changed and all
+    latencies moved, or, below 0, another client.
     """
     first = _client_output(random)
-    second = _client_output(random) if digits < 0 else _with_changes(random, first, digits)
+    second = _client_output(random) if digits < 0 else _with_changes(random, _moved(first, moved_us), digits)
     copies = find_copies({number: numbers_of(run, ()) for number, run in enumerate((first, second))})
     clients = tuple(ClientFacts(number, evidence=ClientEvidence(copy_of=copies.get(number))) for number in range(2))
     return _run(clients=clients, clients_expected=2)
@@ -202,6 +202,22 @@ def _client_output(random: Random) -> ReadRun:
         )  # fmt: skip
     runtime_ms = float(random.integers(60_000, 60_040))
     return ReadRun("ycsb-text", "measure", runtime_ms, 60_000 / runtime_ms * 1000, operations=operations)
+
+
+def _moved(run: ReadRun, moved_us: float) -> ReadRun:
+    operations = {
+        name: replace(
+            operation,
+            percentiles_us={key: value + moved_us for key, value in operation.percentiles_us.items()},
+            **{
+                key: value + moved_us
+                for key in ("mean_us", "min_us", "max_us")
+                if (value := getattr(operation, key)) is not None
+            },
+        )
+        for name, operation in run.operations.items()
+    }
+    return replace(run, operations=operations)
 
 
 def _with_changes(random: Random, run: ReadRun, digits: int) -> ReadRun:
@@ -339,6 +355,7 @@ CASES: Final[tuple[Case, ...]] = (
     Case("V27", "2 clients at one target, 60,000 operations each", True, 0.001, lambda random: _copied(random, -1)),
     Case("V27", "one client twice, 1 digit changed", False, 0.999, lambda random: _copied(random, 1)),
     Case("V27", "one client twice, 4 digits changed", False, 0.95, lambda random: _copied(random, 4)),
+    Case("V27", "one client twice, latencies 1 µs higher", False, 0.999, lambda random: _copied(random, 0, 1.0)),
     Case("V28", "2 clients, one workload in other writing", True, 0.001, lambda random: _stating(random, True)),
     Case("V28", "2 clients, another value of one property", False, 0.999, lambda random: _stating(random, False)),
     Case("V29", "status lines and usual warnings", True, 0.001, lambda random: _writing(random, 0)),

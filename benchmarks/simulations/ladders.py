@@ -97,11 +97,15 @@ def ceiling_rate(
     )
 
 
-def saturated_rate(
+def end_rates(
     shape: Sequence[float], n: int, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED
-) -> float:
-    """The share of ladders whose end is called saturated."""
-    return float(np.mean([ceiling.is_bracketed for ceiling in ceilings(shape, n, noise, count, seed)]))
+) -> tuple[float, float]:
+    """The shares of ladders whose end is called saturated, and too short."""
+    estimates = ceilings(shape, n, noise, count, seed)
+    return (
+        float(np.mean([ceiling.is_bracketed for ceiling in estimates])),
+        float(np.mean([ceiling.is_lower_bound for ceiling in estimates])),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +188,15 @@ def ceiling_rows(count: int, seed: int) -> Iterator[str]:
 
 END_N: Final = (1, 2, 3, 5)
 ENDS_HEADER: Final = (
-    "| true end | run CV | session sd | called saturated, n = 1 | n = 2 | n = 3 | n = 5 |\n"
-    "|---|---|---|---|---|---|---|"
+    "| true end | run CV | session sd | called saturated, n = 1 | n = 2 | n = 3 | n = 5 | "
+    "called too short, n = 1 | n = 2 | n = 3 | n = 5 |\n|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
 def end_row(name: str, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED) -> str:
     shape = {**FLAT, **GROWING}[name]
-    cells = " | ".join(_percent(saturated_rate(shape, n, noise, count, seed)) for n in END_N)
+    rates = zip(*(end_rates(shape, n, noise, count, seed) for n in END_N), strict=True)
+    cells = " | ".join(_percent(share) for shares in rates for share in shares)
     return f"| {name} | {_noise_text(noise)} | {cells} |"
 
 

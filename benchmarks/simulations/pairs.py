@@ -18,7 +18,7 @@ from reports.curves import Curve, Operation, Point, Standing
 from reports.pages.baseline_ratios import Ratio, latency_ratio, throughput_ratio
 from reports.pages.equal_load import equal_load
 
-PAIRS: Final = 400
+PAIRS: Final = 6000
 SEED: Final = 20261122
 HEADER: Final = (
     "| the second side is | runs | CV | quantity | with an interval | faster or slower | false | interval holds |\n"

@@ -16,9 +16,10 @@ from reports.analysis.repeat_comparison import THRESHOLD
 PAIRS: Final = 20_000
 SEED: Final = 20261121
 HEADER: Final = (
-    "| runs of each side | variation (CV) | distribution | interval holds the true ratio | wrong verdict |\n"
-    "|---|---|---|---|---|"
+    "| runs of each side | variation (CV) | interval holds the true ratio (width) | wrong verdict | 10 % called | "
+    "20 % called | equivalent | equivalent, but 5 % faster |\n|---|---|---|---|---|---|---|---|"
 )
+FACTORS: Final = (1.1, 1.2)
 
 Shape = Literal["normal", "lognormal"]
 
@@ -45,18 +46,24 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Shares of the simulated pairs."""
+    """Shares of the simulated pairs; the width is that of ln(ratio), median."""
 
     case: Case
     held: float  # the interval holds the true ratio
+    width: float
     wrong: float  # "faster" or "slower", though neither is
+    small: float  # a side that is 10 % faster is called faster
+    large: float  # one that is 20 % faster
+    equivalent: float  # of identical sides
+    missed: float  # "equivalent" of a side that is faster by the threshold
 
 
 CASES: Final = tuple(
-    Case(n_a, n_b, cv_a, cv_b, shape)
-    for n_a, n_b in ((2, 2), (3, 3), (5, 5), (10, 10), (3, 5), (3, 10))
-    for cv_a, cv_b in ((0.02, 0.02), (0.05, 0.05), (0.02, 0.05), *([(0.05, 0.02)] if n_a != n_b else []))
-    for shape in ("normal", "lognormal")
+    Case(n_a, n_b, cv_a, cv_b, "lognormal")
+    for n_a, n_b in ((2, 2), (3, 3), (4, 4), (5, 5), (10, 10), (3, 5), (3, 10))
+    for cv_a, cv_b in (
+        *((cv, cv) for cv in (0.01, 0.03, 0.05)), (0.02, 0.05), *([(0.05, 0.02)] if n_a != n_b else []),
+    )
 )  # fmt: skip
 
 
@@ -66,7 +73,7 @@ def rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
 
 
 def coverage(case: Case, pairs: int = PAIRS, seed: int = SEED) -> Coverage:
-    """The log-Welch interval on so many pairs of sides whose medians are the same."""
+    """The log-Welch interval on so many pairs of sides whose medians are the same, or differ by a known factor."""
     from scipy.special import stdtrit
 
     random = np.random.default_rng([seed, CASES.index(case) if case in CASES else len(CASES)])
@@ -75,9 +82,13 @@ def coverage(case: Case, pairs: int = PAIRS, seed: int = SEED) -> Coverage:
     )  # fmt: skip
     distance, error, df = welch(a, b)
     reach = stdtrit(df, (1 + CONFIDENCE) / 2) * error
-    held = np.abs(distance) <= reach
-    wrong = ~held & (np.abs(np.expm1(distance)) >= THRESHOLD)
-    return Coverage(case, float(held.mean()), float(wrong.mean()))
+    low, high, ratio = np.exp(distance - reach), np.exp(distance + reach), np.exp(distance)
+    held = (low <= 1) & (high >= 1)
+    called = ((low * factor > 1) & (ratio * factor >= 1 + THRESHOLD) for factor in FACTORS)
+    equivalent = ((low * factor >= 1 - THRESHOLD) & (high * factor <= 1 + THRESHOLD) for factor in (1.0, 1 + THRESHOLD))
+    shares = (~held & (np.abs(ratio - 1) >= THRESHOLD), *called, *equivalent)
+    width = float(np.median(2 * reach))
+    return Coverage(case, float(held.mean()), width, *(float(hits.mean()) for hits in shares))
 
 
 def _logs(random: np.random.Generator, size: tuple[int, int], cv: float, shape: Shape) -> Floats:
@@ -89,5 +100,16 @@ def _logs(random: np.random.Generator, size: tuple[int, int], cv: float, shape: 
 
 def row(result: Coverage) -> str:
     case = result.case
-    shares = " | ".join(f"{grouped(100 * share, 1)} %" for share in (result.held, result.wrong))
-    return f"| {case.runs} | {case.variation} | {case.shape} | {shares} |"
+    held, width, *shares = (
+        f"{grouped(100 * share, 1)} %"
+        for share in (
+            result.held,
+            result.width,
+            result.wrong,
+            result.small,
+            result.large,
+            result.equivalent,
+            result.missed,
+        )
+    )
+    return f"| {case.runs} | {case.variation} | {held} ({width}) | {' | '.join(shares)} |"

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +23,12 @@ def spread(values: Sequence[float]) -> Spread | None:
     are never pooled: a percentile of a point is the median of the repeats' percentiles.
     """
     # Plain floats: a page has thousands of these, each of a few values, and an array costs more than the arithmetic.
-    kept = tuple(float(value) for value in values if math.isfinite(value))
+    kept = tuple([float(value) for value in values if math.isfinite(value)])
     if not kept:
         return None
-    if len(kept) == 1:
-        return Spread(kept[0], kept[0], kept[0], 1, kept)
-    return Spread(median(kept), min(kept), max(kept), len(kept), kept)
+    ordered, n = sorted(kept), len(kept)
+    middle = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
+    return Spread(middle, ordered[0], ordered[-1], n, kept)
 
 
 def first_values(values: Spread, n: int) -> Spread:

@@ -5,7 +5,7 @@ should start fast.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean, stdev
@@ -115,16 +115,17 @@ def pooled_welch(
     a: Sequence[float],
     b: Sequence[float],
     noises: tuple[Noise, Noise],
-    between: Noise | None = None,
+    between: Callable[[Noise], Noise] | None = None,
     confidence: float = CONFIDENCE,
 ) -> RatioInterval | None:
-    """As `log_welch`, with the noise of each side as it is known; `between` is the variance between the sides.
+    """As `log_welch`, with the noise of each side as it is known; `between` adds that of their sessions.
 
-    SE² = Va/nA + Vb/nB + V(between), degrees of freedom after Satterthwaite.
+    SE² = Va/nA + Vb/nB, degrees of freedom after Satterthwaite.
     """
     distance = fmean(map(math.log, a)) - fmean(map(math.log, b))
-    parts = [Noise(noise.variance / len(side), noise.df) for noise, side in zip(noises, (a, b), strict=True)]
-    total = summed(*parts, *([between] if between else []))
+    total = summed(*(Noise(noise.variance / len(side), noise.df) for noise, side in zip(noises, (a, b), strict=True)))
+    if between:
+        total = between(total)
     return interval_of(distance, math.sqrt(total.variance), total.df, confidence)
 
 

@@ -44,7 +44,7 @@ from reports.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch or blocked 7"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 8"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
@@ -195,8 +195,7 @@ def compare_values(
             sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)),
             analysis=f"{analysis.rstrip('.')}; noise of the rungs pooled.",
         )
-        between = Noise(2 * spread.variance, spread.degrees) if spread else None
-        interval = pooled_welch(better, worse, ordered, between, confidence)
+        interval = pooled_welch(better, worse, ordered, spread.between if spread else None, confidence)
     return judged(_with(known, interval)) if interval else _without_interval(known)
 
 
@@ -370,9 +369,13 @@ def _more(comparison: Comparison) -> int | None:
         df = comparison.df * (n - 1) / (have - 1)
     error = np.sqrt(part_a + part_b)
     if comparison.spread and comparison.unit == "run":  # More runs of the same sessions say nothing of other sessions.
-        between = 2 * comparison.spread.variance
-        total = part_a + part_b + between
-        df = total**2 / ((part_a + part_b) ** 2 / df + between**2 / comparison.spread.degrees)
+        of_runs, between = part_a + part_b, 2 * comparison.spread.variance
+        total = np.maximum(of_runs + between, 2 * comparison.spread.of_means)
+        df = np.where(
+            total > of_runs + between,
+            comparison.spread.degrees,
+            total**2 / (of_runs**2 / df + between**2 / comparison.spread.degrees),
+        )
         error = np.sqrt(total)
     distance = math.log(comparison.ratio)
     lowest = distance + math.log(comparison.below) if comparison.below else -math.inf

@@ -9,7 +9,6 @@ from reports.analysis.points import spread
 from reports.analysis.sessions import SessionSpread
 from reports.ladder_text import ceiling_sentence, ladder_says, variation_sentence
 from reports.tests.curves import curve, point
-from runs.measures.repeatability import LIMIT
 
 NOISE = (0.99, 1.0, 1.01)
 
@@ -79,7 +78,7 @@ def test_identical_repeats_have_no_interval():
 
 def test_a_single_run_is_shown_with_the_variation_of_its_cluster():
     single = curve()
-    sentence = variation_sentence(single, SessionSpread((math.log(1.04) / LIMIT) ** 2, 8, 9, 3))
+    sentence = variation_sentence(single, SessionSpread((math.log(1.04) / 2.306 / math.sqrt(2)) ** 2, 8, 9, 3))
     assert "up to 4\N{NARROW NO-BREAK SPACE}%" in sentence
     assert "is not known" in variation_sentence(single, None)
     repeated = [point(n, x, throughput_ops_s=spread([x, x * 1.01])) for n, x in ((2, 1000.0), (4, 1900.0))]

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# Two measurements of the same thing differ by more than this many standard deviations of one in 5 % of all cases.
-LIMIT: Final = 1.96 * math.sqrt(2)
 # From fewer repeated cells nobody reads the noise of a cluster: one may be the calm one, or the odd one.
 MIN_CELLS: Final = 2
 
@@ -24,11 +22,19 @@ class Repeatability:
 
     @property
     def limit(self) -> float:
-        """The repeatability limit as a share: two values of one cell differ by more in one case of twenty.
+        """The repeatability limit as a share: two values of one cell differ by more in one case of twenty."""
+        return limit_of(self.sd_log, self.degrees)
 
-        exp(1.96 * sqrt(2) * s) - 1 (ISO 5725-6 on logarithms, analysis 5).
-        """
-        return math.expm1(LIMIT * self.sd_log)
+
+def limit_of(sd_log: float, degrees: int) -> float:
+    """exp(t * sqrt(2) * s) - 1: by how much two measurements of the same thing differ in one case of twenty.
+
+    ISO 5725-6 on logarithms, which has 1.96 for t: with the four degrees of freedom of two cells repeated three times
+    that is exceeded in 12 % of cases.
+    """
+    from scipy.special import stdtrit
+
+    return math.expm1(float(stdtrit(degrees, 0.975)) * math.sqrt(2) * sd_log)
 
 
 def repeatability(cells: Iterable[Sequence[float]]) -> Repeatability | None:

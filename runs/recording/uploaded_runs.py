@@ -7,7 +7,7 @@ from typing import Final, cast
 from django.db import transaction
 from django.db.models import Model
 
-from runs.catalog import OTHER_SYSTEM, STOCK_FLAVOUR, UNKNOWN_MODE, load_catalog
+from runs.catalog import OTHER_SYSTEM, STOCK_FLAVOUR, UNKNOWN_MODE, load_catalog, recognise
 from runs.denormalised_columns import sweep_columns
 from runs.models import Run, Sweep, Upload
 from runs.models.plan import Matrix
@@ -80,8 +80,17 @@ def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequenc
         durability=spec["mode"]["record"],
         mode_properties=_mode_properties(spec),
         made_elsewhere=True,
+        other_system=_other_system(spec, merged),
     )
     return findings_of(spec, thresholds, merged, series, known, workload=checked(spec["workload"]))
+
+
+def _other_system(spec: RunSpec, merged: Merged) -> str:
+    """The system whose binding the command lines name, where another one is stated."""
+    bindings = {each.properties.get("db", "") for client in merged.clients if (each := client.evidence) is not None}
+    slugs = {recognise(binding) for binding in bindings if binding} - {None, spec["system"]}
+    is_stated = spec["system"] != OTHER_SYSTEM
+    return ", ".join(load_catalog().system(slug).name for slug in sorted(filter(None, slugs))) if is_stated else ""
 
 
 def _mode_properties(spec: RunSpec) -> dict[str, str]:

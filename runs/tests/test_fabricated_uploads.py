@@ -1,9 +1,12 @@
 """Real outputs of two clients with one thing wrong: what an upload of them is told."""
 
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runs.catalog import load_catalog
@@ -15,9 +18,11 @@ from runs.uploading.inline import NamedContent, read_at_once
 from runs.uploading.metadata import Stated, spec_of
 from runs.validity import CheckResult, profile, worst
 from runs.ycsb.clients import group, merge_files
+from runs.ycsb.histogram import indices_of, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
+from runs.ycsb.tests.hdrlogs import file_of, lines_of
 
 Files = dict[str, str]
 COMMAND = (
@@ -118,6 +123,34 @@ def test_rejects_same_logs_begun_later():
     assert judged(files)["V27"].severity == "reject"
 
 
+def moved(text: str, name: str, to: Callable[[Any], Any]) -> str:
+    """The latencies of a log or of a summary, moved."""
+    if name.endswith(".hdr"):
+        log = read_file(name, io.BytesIO(text.encode()))[0].runs[0].logs[0]
+        index = indices_of(np.rint(to(lowest_values(log.index).astype(float))).astype(np.int64))
+        return file_of(lines_of(replace(log, index=index.astype(np.int32)))).decode()
+    return re.sub(
+        r"(?m)^(\[[A-Z]+\], (\w+)Latency\(us\), )([\d.]+)$",
+        lambda line: line[1] + (repr(to(float(line[3]))) if line[2] == "Average" else str(round(to(float(line[3]))))),
+        text,
+    )
+
+
+@pytest.mark.parametrize(
+    "to", [lambda us: us + 1, lambda us: us + 37, lambda us: us * 1.01], ids=["1 µs", "37 µs", "1 %"]
+)
+@pytest.mark.parametrize("name", ["summary.txt", "*.hdr", "stderr.txt"])
+def test_rejects_same_client_with_moved_latencies(name: str, to: Callable[[Any], Any]):
+    """By its logs, its summary or its status lines alone."""
+    names = ("READ.hdr", "UPDATE.hdr") if name == "*.hdr" else (name,)
+    files = real(*names)
+    for own in names:
+        text = files[f"client0/{own}"]
+        # Status lines are those of another minute.
+        files[f"client1/{own}"] = text.replace(" 04:04:", " 04:05:") if own == "stderr.txt" else moved(text, own, to)
+    assert judged(files, grouping="together")["V27"].severity == "reject"
+
+
 @pytest.mark.parametrize("of", ["two_clients", "v1_target", "v2_target", "histogram", "load", "go_ycsb/plain"])
 def test_keeps_real_clients_apart(of: str):
     """Neither their logs nor their summaries alone look like copies."""
@@ -166,6 +199,37 @@ def test_rejects_clients_of_different_workloads(new: str, names: tuple[str, ...]
     findings = judged(changed(real(*names), "client1/stderr.txt", "recordcount=1000000", new))
     assert findings["V28"].severity == "reject"
     assert "client 1 " in findings["V28"].message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("recordcount=1000000", "recordcount=2000000", "the upload 1000000"),
+        ("recordcount=1000000", "recordcount=1000000 -p requestdistribution=uniform", "requestdistribution"),
+        ("recordcount=1000000", "recordcount=1000000 -p fieldlength=10", "the upload 100)"),
+        ("recordcount=1000000", "recordcount=1000000 -p readallfields=false", "readallfields"),
+        ("-threads 2", "-threads 64", "threadcount (all clients 128, the upload 4)"),
+        ("-threads 2", "-threads 2 -target 100", "target (all clients 200, the upload 0)"),
+        ("-threads 2", "-threads 2 -p operationcount=1000", "operations of 1,000"),
+        ("site.ycsb.db.MongoDbClient", "site.ycsb.BasicDB", "no database"),
+    ],
+    ids=["records", "distribution", "field length", "fields", "threads", "target", "operation count", "no database"],
+)
+@pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
+def test_rejects_statement_that_command_lines_contradict(names: tuple[str, ...], old: str, new: str, message: str):
+    """Where all command lines agree with each other."""
+    files = real(*names)
+    for client in ("client0", "client1"):
+        files = changed(files, f"{client}/stderr.txt", old, new)
+    findings = judged(files)
+    assert findings["V28"].severity == "reject"
+    assert message in findings["V28"].message
+
+
+def test_warns_of_binding_of_another_system():
+    """Systems that speak another one's protocol are driven by its binding, so it may be right."""
+    findings = judged(changed(real(*WITH_STATUS), "client1/stderr.txt", "MongoDbClient", "RedisClient"))
+    assert findings["V28"].severity == "warn" and "that of Redis" in findings["V28"].message
 
 
 @pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])

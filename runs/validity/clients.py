@@ -1,9 +1,9 @@
 """Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks,
-V27 clients distinct, V28 clients alike, V29 client messages.
+V27 clients distinct, V28 upload as stated, V29 client messages.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from benchsite.formatting import counted, duration, grouped, percent, significant, throughput
@@ -11,6 +11,7 @@ from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClientFacts, RunFacts, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, graded, worst_of
+from runs.ycsb.evidence import LOAD
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 
@@ -142,8 +143,8 @@ def _undated(facts: RunFacts) -> Outcome:
 def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
     """No client counts twice. Only uploads can bring one client's output as that of two.
 
-    Formula: uploads of several clients: the sums of their histograms, their status lines, the numbers in their
-        summaries
+    Formula: uploads of several clients: the sums and the counts by the second of their histograms, their status
+        lines, the numbers in their summaries
     Rejects: two clients have the same
     Not assessed without: one client, or a run of Benchsite's own clients: does not apply
     """
@@ -163,43 +164,72 @@ def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
     )  # fmt: skip
 
 
-# A client's own share of the work may differ from the others'.
+# Names within the database change nothing that is measured.
 _SHARED: Final = frozenset(WORKLOAD_PROPERTIES) - {"table", "fieldnameprefix"}
+_NO_DATABASE: Final = frozenset({"basic", "basicdb", "basicts", "basictsdb"})
 
 
-@check("V28", "Clients alike", "the same workload on every client")
-def alike(facts: RunFacts, profile: Profile) -> Outcome | None:
-    """The clients of one run ask for the same records with the same operations.
+@check("V28", "Upload as stated", "the workload, load and system that the command lines state")
+def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The clients of one run ask for the same records with the same operations, and these are the stated ones.
 
-    Formula: uploads of several clients: the workload properties in their command lines
-    Rejects: two clients state different values
-    Not assessed without: the command lines of fewer than two clients
+    Formula: uploads: the workload properties in the command lines of all clients and in the statement of the upload,
+        the sums of their threads and targets, `operationcount` and the operations printed, the binding and the system.
+        YCSB's file of a workload is compared between clients only
+    Warns: the binding of another system, because some systems speak another's protocol
+    Rejects: different values; more operations than `operationcount`; a binding without a database
+    Not assessed without: a command line with any of these
     """
-    if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
+    if not any(client.evidence for client in facts.clients):
         return None
-    stated = {
-        client.number: {name: value for name, value in client.evidence.properties.items() if name in _SHARED}
-        for client in facts.clients
-        if client.evidence is not None
-    }
-    names = sorted({name for properties in stated.values() for name in properties})
-    different = []
-    compared = 0
-    for name in names:
-        values = {number: properties[name] for number, properties in stated.items() if name in properties}
+    evidence = {client.number: client.evidence for client in facts.clients if client.evidence is not None}
+    different = [*_differing_sums(facts), *_excess_operations(facts)]
+    bindings = sorted({each.properties["db"] for each in evidence.values() if "db" in each.properties})
+    different += [f"{name} is no database" for name in bindings if name.rpartition(".")[2].lower() in _NO_DATABASE]
+    compared = len(bindings)
+    for name in sorted({name for each in evidence.values() for name in each.properties if name in _SHARED}):
+        stating = {number: each.properties for number, each in evidence.items() if name in each.properties}
+        values = {f"client {number}": properties[name] for number, properties in stating.items()}
+        if facts.properties and any(name in each.written for each in evidence.values()):
+            values["the upload"] = facts.properties.get(name) or WORKLOAD_PROPERTIES[name].default or ""
         compared += len(values) > 1
         if len({_canonical(value) for value in values.values()}) > 1:
-            listed = ", ".join(f"client {number} {value}" for number, value in values.items())
+            listed = ", ".join(f"{who} {value}" for who, value in values.items())
             different.append(f"{name} ({listed[:200]})")
-    if not compared:
-        return not_assessed("The command lines of fewer than two clients state their workload.")
+    if not compared and not different:
+        return not_assessed("The command lines do not state the workload.")
+    severity: Severity = "reject" if different else "warn" if facts.other_system else "pass"
+    if facts.other_system:
+        different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
     return Outcome(
-        "reject" if different else "pass", f"properties compared: {compared}",
-        f"The clients ran different workloads: {'; '.join(different)}."
+        severity, f"properties compared: {compared}",
+        f"The command lines contradict each other or the upload: {'; '.join(different)}."
         if different
-        else "The clients state the same workload.",
-        "Run all clients with the same record count, distribution and operations." if different else "",
+        else "The command lines agree with each other and with the upload.",
+        "State what the command lines say; run all clients with the same workload." if different else "",
     )  # fmt: skip
+
+
+def _differing_sums(facts: RunFacts) -> Iterator[str]:
+    for name, stated in zip(LOAD, (facts.threads, facts.target_ops_s), strict=True):
+        parts = [
+            number_of(client.evidence.properties[name])
+            for client in facts.clients
+            if client.evidence is not None and name in client.evidence.written
+        ]
+        total = sum(part or 0 for part in parts)
+        # Threads are always known; no target is one, too.
+        if len(parts) == len(facts.clients) and (stated or name == "target") and total != (stated or 0):
+            yield f"{name} (all clients {grouped(total)}, the upload {grouped(stated or 0)})"
+
+
+def _excess_operations(facts: RunFacts) -> Iterator[str]:
+    """A transaction has an operation of each kind at most."""
+    for client in facts.clients:
+        most = number_of(client.evidence.properties.get("operationcount")) if client.evidence is not None else None
+        printed = max((client.printed_counts or {}).values(), default=0)
+        if most and printed > most:
+            yield f"client {client.number} printed {grouped(printed)} operations of {grouped(most)}"
 
 
 def _canonical(value: str) -> float | str:

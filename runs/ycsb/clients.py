@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from runs.ycsb.duplicate_outputs import find_copies, numbers_of
-from runs.ycsb.evidence import ClientEvidence
+from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles, group
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import durability_of, stated_options, workload_of
@@ -15,6 +15,7 @@ from runs.ycsb.merged import MergedRun, Phase
 from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import is_response
@@ -94,9 +95,11 @@ def _evidence(client: ClientFiles, copy_of: int | None) -> ClientEvidence:
     if run is None:
         return ClientEvidence(copy_of=copy_of)
     options = stated_options(run)
+    own = {name: options[name] for name in OWN if name in options}
     collecting = run.process.get(_COLLECTING)
     return ClientEvidence(
-        properties={**workload_of(options), **durability_of(options)},
+        properties={**workload_of(options), **durability_of(options), **own},
+        written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
         has_messages=bool(run.command or run.status or run.symptoms),
         messages=tuple(describe([symptom]) for symptom in run.symptoms),
         gc_share=None if collecting is None else collecting / 100,

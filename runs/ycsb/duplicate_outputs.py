@@ -18,6 +18,15 @@ _MANY_DIGITS: Final = 6
 _MIN_EQUAL: Final = 4  # numbers
 _MIN_LINES: Final = 3  # of status
 _MIN_VALUES: Final = 20  # of a histogram
+# Counts of operations by the second: so many values differ at least, so large a share is equal, and so many intervals
+# may be missing at one end.
+_MIN_DIFFERENT: Final = 4
+_MIN_SHARE: Final = 0.8
+_MAX_LAG: Final = 3
+# Means that move by the same distance or factor need more digits than a sum of a few thousand microseconds has.
+_MEAN_DIGITS: Final = 10
+_SAME_US: Final = 1e-6
+_SAME_FACTOR: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class ClientNumbers:
     printed: Mapping[tuple[str, str], float]  # by metric and key
     status: frozenset[tuple[float, int]]  # when each status line was written, and the operations done by then
     logs: Mapping[str, tuple[int, float]]  # by measurement: values, and the sum of their latencies in µs
+    counts: Mapping[str, Sequence[int]]  # operations of each interval in order, by measurement; "" of the status lines
 
 
 def numbers_of(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientNumbers:
@@ -37,14 +47,18 @@ def numbers_of(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientNumber
         if histogram.count >= _MIN_VALUES:
             sums[log.operation] = (histogram.count, histogram.total_us)
     printed = {key: value for key, value in _printed(run) if _digits(value) >= _MIN_DIGITS} if run is not None else {}
-    return ClientNumbers(printed, _status(run), sums)
+    status = _status(run)
+    done = [operations for _, operations in sorted(status)]
+    counts = {"": np.diff(done).tolist(), **{log.operation: _interval_counts(log) for log in logs}}
+    return ClientNumbers(printed, frozenset(status), sums, counts)
 
 
 def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
-    """Whether two outputs are of one client, also where some digits of one were changed.
+    """Whether two outputs are of one client, also where numbers of one were changed.
 
-    Clients of one run never share the sums of their latencies, nor the instants of their status lines, nor most of what
-    they print: of the numbers that both print at least half are equal then, one of them with six digits or more.
+    Clients of one run never share the sums of their latencies, nor the instants of their status lines, nor how many
+    operations they did in second after second, nor the distance of their mean latencies in all operations, nor most of
+    what they print: of the numbers that both print at least half are equal then, one of them with six digits or more.
     """
     shared = a.logs.keys() & b.logs.keys()
     if shared and sum(a.logs[name] == b.logs[name] for name in shared) * 2 >= len(shared):
@@ -52,10 +66,49 @@ def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
     lines = min(len(a.status), len(b.status))
     if lines >= _MIN_LINES and len(a.status & b.status) * 2 >= lines:
         return True
+    if _share_counts(a, b) or _share_means(a.printed, b.printed):
+        return True
     both = a.printed.keys() & b.printed.keys()
     equal = [a.printed[key] for key in both if a.printed[key] == b.printed[key]]
     is_telling = any(_digits(value) >= _MANY_DIGITS for value in equal)
     return len(equal) >= _MIN_EQUAL and is_telling and len(equal) * 2 >= len(both)
+
+
+def _share_counts(a: ClientNumbers, b: ClientNumbers) -> bool:
+    """Whether intervals in a row have the same counts. Equal loads repeat few counts, so several must differ."""
+    for lag in range(-_MAX_LAG, _MAX_LAG + 1):
+        pairs = [
+            pair
+            for name in a.counts.keys() & b.counts.keys()
+            for pair in zip(a.counts[name][max(lag, 0) :], b.counts[name][max(-lag, 0) :], strict=False)
+            if max(pair) >= 10 ** (_MIN_DIGITS - 1)
+        ]
+        equal = [first for first, second in pairs if first == second]
+        if len(set(equal)) >= _MIN_DIFFERENT and len(equal) >= _MIN_SHARE * len(pairs):
+            return True
+    return False
+
+
+def _share_means(a: Mapping[tuple[str, str], float], b: Mapping[tuple[str, str], float]) -> bool:
+    """Whether every latency of one is that of the other plus a distance or times a factor, by the long means.
+
+    Two operations have the same distance or factor; or one has whole microseconds and as many values.
+    """
+    means = [
+        (name, a[name, key], b[name, key])
+        for name, key in a.keys() & b.keys()
+        if key == "mean_us" and min(_digits(a[name, key]), _digits(b[name, key])) >= _MEAN_DIGITS
+    ]
+    if any(
+        abs(second - first - round(second - first)) <= _SAME_US
+        and a.get((name, "count"), 0) == b.get((name, "count"), 1)
+        for name, first, second in means
+    ):
+        return True
+    return any(
+        abs((second - first) - (fourth - third)) <= _SAME_US or abs(second / first - fourth / third) <= _SAME_FACTOR
+        for (_, first, second), (_, third, fourth) in combinations(means, 2)
+    )
 
 
 def find_copies(clients: Mapping[int, ClientNumbers]) -> dict[int, int]:
@@ -86,14 +139,20 @@ def _values(operation: ReadOperation) -> Iterator[tuple[str, float]]:
     yield from operation.percentiles_us.items()
 
 
-def _status(run: ReadRun | None) -> frozenset[tuple[float, int]]:
+def _status(run: ReadRun | None) -> list[tuple[float, int]]:
     if run is None or not run.status:
-        return frozenset()
+        return []
     table = run.status
     if not isinstance(table, StatusTable):
-        return frozenset((line.at_s, line.operations_done) for line in table if line.at_s and line.operations_done)
+        return [(line.at_s, line.operations_done) for line in table if line.at_s and line.operations_done]
     dated = np.isfinite(table.at_s) & (table.operations_done > 0)
-    return frozenset(zip(table.at_s[dated].tolist(), table.operations_done[dated].tolist(), strict=True))
+    return list(zip(table.at_s[dated].tolist(), table.operations_done[dated].tolist(), strict=True))
+
+
+def _interval_counts(log: IntervalLog) -> list[int]:
+    sums = np.concatenate([[0], np.cumsum(log.count)])
+    counts: list[int] = (sums[log.offsets[1:]] - sums[log.offsets[:-1]]).tolist()
+    return counts
 
 
 def _digits(value: float) -> int:

@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
+
+# What a client states of its own load, of which that of a run is the sum; and of its binding and its share of the work.
+LOAD: Final[tuple[str, ...]] = ("threadcount", "target")
+OWN: Final[tuple[str, ...]] = (*LOAD, "db", "operationcount")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientEvidence:
-    """One client of an upload. `properties` are those of its workload and of its durability mode."""
+    """One client of an upload. `properties` are those of its workload, load and durability mode."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
+    written: Sequence[str] = ()  # the properties that its own lines state; YCSB's file of a workload is a guess
     has_messages: bool = False  # its standard error is among the files
     messages: Sequence[str] = ()  # its exceptions and other signs of trouble, redacted
     gc_share: float | None = None  # of its run time, collecting garbage
@@ -17,7 +22,7 @@ class ClientEvidence:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON; `from_dict` reads it back."""
-        return {**asdict(self), "messages": list(self.messages)}
+        return {**asdict(self), "messages": list(self.messages), "written": list(self.written)}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any] | None) -> "ClientEvidence | None":

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.simulations import blocks, pairs, repeats, sessions
+from benchmarks.simulations import blocks, comparisons, pairs, repeats, sessions
 from benchmarks.simulations.ladders import LADDERS, SEED
 from benchmarks.simulations.ladders import TABLES as LADDER_TABLES
 
@@ -14,7 +14,7 @@ SIMULATIONS: Final[dict[str, Any]] = {
     "blocks": blocks,
     "sessions": sessions,
 }
-TABLES: Final[dict[str, Any]] = {**LADDER_TABLES, "looks": blocks.look_rows}
+TABLES: Final[dict[str, Any]] = {**LADDER_TABLES, "looks": blocks.look_rows, **comparisons.TABLES}
 
 
 class Command(BaseCommand):
@@ -26,7 +26,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pairs",
             type=int,
-            help="pairs of sides of each kind (20000 of repeats), ladders (400), blocks (300), commits (200)",
+            help="pairs of sides of each kind (20000 of repeats, 6000 of ladders, 4000 of blocks), tables, ladders and "
+            "matrices (1000), commits (2000)",
         )
         parser.add_argument("--seed", type=int, help="of the generator of random numbers")
 

@@ -13,7 +13,8 @@ def test_it_pools_the_deviation_of_logarithms_within_cells():
     assert finding is not None
     assert finding.sd_log == pytest.approx(math.sqrt(math.log(1.045) ** 2 / 2 / 3))
     assert (finding.degrees, finding.cells) == (3, 2)
-    assert finding.limit == pytest.approx(math.exp(1.96 * math.sqrt(2) * finding.sd_log) - 1)
+    # Student's t of three degrees of freedom.
+    assert finding.limit == pytest.approx(math.exp(3.1824 * math.sqrt(2) * finding.sd_log) - 1, rel=1e-4)
 
 
 def test_levels_do_not_matter_and_nothing_is_read_from_single_values():
