@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from benchsite import formatting
 from reports.curves import Curve, MachineFacts, Point, operations_of
+from runs.catalog.measured_losses import contradiction_of
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
 KIND_HELP = {
@@ -52,6 +53,9 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
     if stated:
         more = f" and {len(stated) - MAX_STATED} more" if len(stated) > MAX_STATED else ""
         notes.append(f"Durability mode stated, not read back: {', '.join(stated[:MAX_STATED])}{more}")
+    for curve in curves:
+        if curve.points and (text := contradiction_of(curve.system, curve.mode, curve.durability)):
+            notes.append(f"Loss of {curve.label}: {text}")
     if sentence := _uneven(curves):
         notes.append(sentence)
     return tuple(notes)

@@ -1,6 +1,9 @@
 """Throughput against loss: measured losses before stated ones, and the frontier of both."""
 
+from dataclasses import replace
+
 from benchsite.formatting import THIN
+from reports.figures.ceilings import CeilingsFigure
 from reports.figures.layout import Frame
 from reports.figures.loss import LossFigure
 from reports.figures.theme import LIGHT
@@ -63,3 +66,12 @@ def test_unknown_durability_is_named_in_the_caption():
     unknown = curve("Mystery", "strange", durability={}, system="mystery")
     assert "Not placed, no ceiling or durability unknown: Mystery · strange" in LossFigure([unknown]).caption
     assert LossFigure([unknown]).empty.startswith("No sweep has both")
+
+
+def test_loss_above_the_record_is_noted_in_every_figure():
+    honest = side("redis", "everysec", 30_000.0)
+    planted = replace(honest, durability={**honest.durability, "loss_window_s": 0.5, "worst_loss_window_s": None})
+    for figure in (CeilingsFigure, LossFigure):
+        assert not any("Loss of" in note for note in figure([honest]).notes)
+        [note] = [note for note in figure([planted]).notes if "Loss of" in note]
+        assert note == "Loss of redis · everysec: the record says 0.5 s at most, measured 0.983 s"

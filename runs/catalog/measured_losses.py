@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -104,6 +105,16 @@ def power_cut_loss(system: str, mode: str) -> MeasuredLoss | None:
         if (loss.system, loss.mode, loss.fault, loss.disk) == (system, mode, Fault.POWER_CUT, Disk())
     ]
     return results[-1] if results else None
+
+
+def contradiction_of(system: str, mode: str, record: Mapping[str, object]) -> str:
+    """How a measurement contradicts a record that `Durability.as_dict` wrote; empty where none does or is known."""
+    losses = [loss for loss in load_measured_losses() if (loss.system, loss.mode) == (system, mode)]
+    try:
+        stated = Durability.from_dict(record)
+    except ValueError:
+        return ""
+    return next((text for loss in losses if (text := loss.contradiction(stated))), "")
 
 
 def measured_loss(content: dict[str, Any]) -> MeasuredLoss:
