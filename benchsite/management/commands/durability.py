@@ -1,4 +1,4 @@
-"""`manage.py durability`: power cuts and crashes of Redis and PostgreSQL, and what each durability mode loses."""
+"""`manage.py durability`: power cuts and crashes of a server, and what each durability mode loses."""
 
 import fcntl
 import json
@@ -28,7 +28,7 @@ from workers.manifests import ManifestError, verify
 from workers.process_registry import end_earlier_lives
 from workers.provision import ProvisionError, Site
 
-SYSTEMS: Final = ("redis", "postgresql")
+DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20
 FOLDER: Final = settings.VAR_DIR / "durability"
 # Servers under test and their disks; the servers' account reaches it.
@@ -83,11 +83,12 @@ class Command(BaseCommand):
     def _modes(self, names: list[str]) -> list[tuple[System, Mode]]:
         catalog = load_catalog()
         pairs = []
-        for name in names or SYSTEMS:
+        startable = {slug: system for slug, system in catalog.systems.items() if system.process}
+        for name in names or DEFAULT_SYSTEMS:
             slug, _, mode = name.partition("/")
-            if slug not in SYSTEMS or (mode and mode not in catalog.system(slug).modes):
-                raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(SYSTEMS)}.")
-            system = catalog.system(slug)
+            system = startable.get(slug)
+            if system is None or (mode and mode not in system.modes):
+                raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(startable)}.")
             modes = [system.mode(mode)] if mode else system.modes.values()
             pairs += [(system, mode) for mode in modes if not mode.replicas_needed]
         return pairs
