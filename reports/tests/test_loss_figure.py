@@ -38,11 +38,11 @@ def test_no_loss_in_some_cuts_is_a_bound():
 
 
 def test_mode_without_measurement_is_hollow_at_its_record():
-    stated = side("mariadb", "flush-2", 15_000.0)
-    assert rows(stated)["flush-2"]["loss at a power cut"] == "stated: loses at most 1.00 s"
+    stated = side("cassandra", "one-periodic", 15_000.0)
+    assert rows(stated)["one-periodic"]["loss at a power cut"] == "stated: loses at most 10.0 s"
     figure = LossFigure([stated, side("redis", "everysec", 30_000.0)]).draw(Frame(LIGHT))
     symbols = {trace["legendgroup"]: trace["marker"]["symbol"] for trace in figure["data"] if trace.get("text")}
-    assert symbols["mariadb · flush-2"].endswith("-open") and not symbols["redis · everysec"].endswith("-open")
+    assert symbols["cassandra · one-periodic"].endswith("-open") and not symbols["redis · everysec"].endswith("-open")
 
 
 def test_frontier_leaves_out_what_another_side_beats():
