@@ -18,6 +18,7 @@ import java.util.TreeSet;
 import com.google.gson.Gson;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
 import org.apache.hadoop.hbase.ClusterMetrics;
 import org.apache.hadoop.hbase.ServerMetrics;
 import org.apache.hadoop.hbase.ServerName;
@@ -37,6 +38,7 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.filter.FirstKeyOnlyFilter;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.benchsite.ycsb.AdminProgram;
+import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.Settings;
 import site.ycsb.DBException;
 
@@ -55,6 +57,13 @@ public final class Admin extends AdminProgram {
     /** Where HBase's files are: the scheme of their address, and for local files whether Hadoop keeps checksums beside. */
     private static final String FILE_SYSTEM = "file_system";
     private static final String RAW_LOCAL = "org.apache.hadoop.fs.RawLocalFileSystem";
+
+    private static final Map<String, String> COUNTS = Map.of(
+        "blockCacheHitCount", "cache_hits", "blockCacheMissCount", "cache_misses", "blockCacheEvictionCount", "evictions",
+        "FlushTime_num_ops", "flushes", "CompactionTime_num_ops", "compactions", "writtenBytes", "log_bytes",
+        "appendCount", "log_writes", "SyncTime_num_ops", "log_syncs");
+    private static final Map<String, String> VALUES = Map.of(
+        "flushQueueLength", "flushes_pending", "compactionQueueLength", "compactions_pending");
 
     private final Address address;
     private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
@@ -154,24 +163,28 @@ public final class Admin extends AdminProgram {
     }
 
     private Map<String, String> configuration(ServerName server, int port) throws IOException {
-        String host = server.getHostname().contains(":") ? "[" + server.getHostname() + "]" : server.getHostname();
-        URI uri = URI.create("http://" + host + ":" + port + "/conf?format=json");
         Map<String, String> values = new LinkedHashMap<>();
+        for (JsonElement element : get(server, port, "/conf?format=json").getAsJsonArray("properties")) {
+            JsonObject property = element.getAsJsonObject();
+            values.put(property.get("key").getAsString(), property.get("value").getAsString());
+        }
+        return values;
+    }
+
+    /** What the web interface of a region server answers. */
+    private JsonObject get(ServerName server, int port, String path) throws IOException {
+        String host = server.getHostname().contains(":") ? "[" + server.getHostname() + "]" : server.getHostname();
+        URI uri = URI.create("http://" + host + ":" + port + path);
         try {
             HttpResponse<String> response = http.send(
                 HttpRequest.newBuilder(uri).timeout(TIMEOUT).build(), HttpResponse.BodyHandlers.ofString());
             if (response.statusCode() != 200) {
-                throw new IOException("status " + response.statusCode());
+                throw new IOException(uri + " answers with status " + response.statusCode());
             }
-            JsonObject json = new Gson().fromJson(response.body(), JsonObject.class);
-            for (JsonElement element : json.getAsJsonArray("properties")) {
-                JsonObject property = element.getAsJsonObject();
-                values.put(property.get("key").getAsString(), property.get("value").getAsString());
-            }
-            return values;
-        } catch (IOException e) {
-            throw new IOException("the settings of region server " + server.getHostname() + " cannot be read at " + uri
-                + " (hbase.regionserver.info.port)", e);
+            return new Gson().fromJson(response.body(), JsonObject.class);
+        } catch (IOException | JsonParseException e) {
+            throw new IOException("the web interface of region server " + host + " does not answer on port " + port
+                + " (hbase.regionserver.info.port): " + Failure.describe(e));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException(e);
@@ -193,6 +206,32 @@ public final class Admin extends AdminProgram {
         topology.put("region_servers", String.valueOf(metrics.getLiveServerMetrics().size()));
         topology.put("dead_region_servers", String.valueOf(metrics.getDeadServerNames().size()));
         return topology;
+    }
+
+    /** Of master and region server together where they are one process. A sync of the log is hflush or hsync. */
+    @Override
+    protected Counters counters() throws IOException {
+        Counters counters = new Counters();
+        for (Map.Entry<ServerName, ServerMetrics> server : metrics().getLiveServerMetrics().entrySet()) {
+            for (String bean : new String[] {"Server", "WAL"}) {
+                JsonObject answer = get(server.getKey(), server.getValue().getInfoServerPort(),
+                    "/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=" + bean);
+                for (JsonElement metrics : answer.getAsJsonArray("beans")) {
+                    JsonObject object = metrics.getAsJsonObject();
+                    COUNTS.forEach((name, count) -> {
+                        if (object.has(name)) {
+                            counters.count(count, object.get(name).getAsDouble());
+                        }
+                    });
+                    VALUES.forEach((name, value) -> {
+                        if (object.has(name)) {
+                            counters.value(value, object.get(name).getAsDouble());
+                        }
+                    });
+                }
+            }
+        }
+        return counters;
     }
 
     @Override
