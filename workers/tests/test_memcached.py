@@ -55,7 +55,6 @@ def is_ok(ended: Ended, operations: int) -> None:
     assert all(set(codes) == {"OK"} for codes in ended.returns.values())
 
 
-@pytest.mark.long  # A busy machine made a few of its inserts fail: SERVICE_UNAVAILABLE.
 def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Server, tmp_path: Path):
     ours = target(server, records=1000)
     ours.prepare_load()
@@ -85,16 +84,18 @@ def test_reads_settings_and_topology(server: Server):
     }
 
 
-def test_full_server_refuses_writes(manifest: Manifest, server: Server, tmp_path: Path):
-    """100 MB into 64 MB: without evictions nothing is dropped."""
+def test_full_server_refuses_writes(manifest: Manifest, servers: Servers, tmp_path: Path):
+    """100 MB into 64 MB: without evictions nothing is dropped. On a server of its own, whose memory stays divided into
+    pages for large items when these are deleted: a load of small ones would lack memory.
+    """
+    server = servers("memcached", "none", settings={"memory-limit": "64"}).start()
     large = {"recordcount": "1000", "fieldlength": "10000", "benchsite.ignore_insert_errors": "true"}
     ended = run_client(manifest, server, tmp_path / "load", "-load", dataintegrity="false", **large)
     codes = ended.returns["INSERT"]
     assert codes["OK"] + codes["SERVICE_UNAVAILABLE"] == 1000 and codes["OK"] > 400
     assert any("SERVER_ERROR out of memory" in line for line in ended.lines("BENCHSITE ERROR "))
-    administration = server.administration
-    assert administration.count_keys(TABLE, next(iter(loaded_keys(large).batches(1000)))) == codes["OK"]
-    administration.delete_keys(TABLE, next(iter(loaded_keys(large).batches(1000))))
+    keys = next(iter(loaded_keys(large).batches(1000)))
+    assert server.administration.count_keys(TABLE, keys) == codes["OK"]
 
 
 def test_workloads_with_scans_are_refused(manifest: Manifest, server: Server, tmp_path: Path):
