@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from benchsite.formatting import grouped
 from runs.catalog import Mode, System, scans
 from runs.ycsb.command import JVM_OPTIONS, java_command
 from runs.ycsb.errors import YcsbError
@@ -258,8 +259,8 @@ class Conformance:
         """All connections are closed in the middle of a run: operations succeed again afterwards."""
         with _proxy(self.server.host, self.server.port) as (port, cut, carried):
             through = dataclasses.replace(self.server, host="127.0.0.1", port=port, nodes=(("127.0.0.1", port),))
-            closed: list[int] = []
-            timer = threading.Timer(CUT_AFTER_S, lambda: closed.append(cut()))
+            at_cut: list[int] = []
+            timer = threading.Timer(CUT_AFTER_S, lambda: at_cut.extend((sum(carried), cut())))
             properties = {**CORE_WORKLOADS["A"], "operationcount": "2147483647", "maxexecutiontime": str(CUT_RUN_S)}
             properties |= {"target": "200", "dataintegrity": "false"}
             try:
@@ -270,20 +271,25 @@ class Conformance:
         # Of a record of 1 KB or more each.
         if codes.get("OK", 0) and sum(carried) < 500 * codes["OK"]:
             raise CheckSkipped("The driver connects to the servers that the cluster names, past the proxy.")
-        if not sum(closed):
+        before, closed = at_cut or (0, 0)
+        if not closed:
             _fail("The client had no connection through the proxy.")
-        # 200 operations a second, half of them reads, and at most half of the run without a connection.
-        if codes.get("OK", 0) < 200 * CUT_RUN_S // 4:
-            _fail(f"After the cut reads returned {codes}; {output.last_lines()}")
-        failed = {code: count for code, count in codes.items() if code != "OK"}
-        return f"{sum(closed)} sockets closed; {codes['OK']} reads succeeded, {sum(failed.values())} failed."
+        # The seven seconds behind the cut outweigh the three before it, however slow the machine is.
+        after = sum(carried) - before
+        shown = f"{grouped(before)} B before it, {grouped(after)} B behind it"
+        if after < before or not codes.get("OK"):
+            _fail(f"The cut was not recovered from: {shown}; reads returned {codes}; {output.last_lines()}")
+        failed = sum(count for code, count in codes.items() if code != "OK")
+        return f"{closed} sockets closed; {shown}; {codes['OK']} reads succeeded, {failed} failed."
 
     def killed_server(self) -> str:
-        """SIGKILL in the middle of a load: a mode that keeps writes through it must have every acknowledged one."""
+        """SIGKILL of all nodes in the middle of a load: a mode that writes before it acknowledges must have every
+        acknowledged insert when they are started again. No replica takes over.
+        """
         if self.provisioner is None:
             raise CheckSkipped("Only servers that Benchsite starts are killed.")
-        if not self.mode.durability.survives.process_crash:
-            raise CheckSkipped(f"Mode {self.mode.slug} may lose writes when its process is killed.")
+        if self.mode.durability.ack not in ("os_buffer", "disk"):
+            raise CheckSkipped(f"Mode {self.mode.slug} may lose writes when its process, and all replicas, are killed.")
         timer = threading.Timer(KILL_AFTER_S, self.provisioner.stop, kwargs={"planned": False})
         target = dataclasses.replace(self.target(), keys=loaded_keys({"recordcount": str(KILL_RECORDS)}))
         target.prepare_load()
