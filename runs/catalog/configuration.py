@@ -79,12 +79,14 @@ def render_server(
     cluster_port: int = 0,
     seeds: str = "",
     token: int = 0,
+    primary: str = "",
+    node: int = 1,
     recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """What one server of `system` in `mode` is started with, its data below `folder`.
 
     `cluster_port`: where nodes of its cluster talk to each other; `seeds`: the addresses that a new node asks first;
-    `token`: its place among the keys.
+    `token`: its place among the keys; `primary`: the host that a replica copies, on the same port; `node`: its number.
     `recipe`: another than the system's own for plain processes. Raises PropertyError for settings nobody declared and
     for values a configuration file cannot hold.
     """
@@ -103,6 +105,8 @@ def render_server(
         "cluster_port": str(cluster_port),
         "seeds": seeds,
         "token": str(token),
+        "primary": primary,
+        "node": str(node),
         **{name: chosen.get(name, "") for name in recipe.not_in_config},
     }
     flags = [name for name in recipe.not_in_config if system.settings[name].type == "bool"]

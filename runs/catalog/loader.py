@@ -44,7 +44,8 @@ SHARED = "shared.toml"  # what is no system: the properties that all bindings ha
 PROGRAMS = frozenset({"program", "bin", "lib"})
 ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "ssl", "url")
 PLACEHOLDERS = PROGRAMS | {
-    "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "user", "password", "password_file"
+    "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "primary", "node", "user", "password",
+    "password_file",
 }  # fmt: skip
 # Names of images have small letters, as those of their registries do.
 _REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")
@@ -286,7 +287,7 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         known = PLACEHOLDERS | set(not_in_config)
         for text in (*argv, *init_argv, *fixed.values(), config_head):
             _check_placeholders(table, text, known)
-        return ProcessRecipe(
+        recipe = ProcessRecipe(
             program=table.text("program"),
             config_name=config_name,
             config_format=config_format,
@@ -301,6 +302,34 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             install=table.text("install", ""),
             keeps_data=table.flag("keeps_data", True),
             facts=_checked(table, "facts", settings),
+        )
+        return dataclasses.replace(
+            recipe,
+            primary=_node_recipe(table, "primary", recipe, settings),
+            replica=_node_recipe(table, "replica", recipe, settings),
+        )
+
+
+def _node_recipe(
+    parent: Table, name: str, recipe: ProcessRecipe, settings: Mapping[str, Property]
+) -> ProcessRecipe | None:
+    """The recipe of a primary or a replica: command lines of its own, and more settings and files."""
+    if name not in parent:
+        return None
+    table = parent.table(name)
+    with table:
+        fixed = {**recipe.fixed, **_fixed(table, recipe.config_format, settings)}
+        argv, init_argv = table.texts("argv") or recipe.argv, table.texts("init_argv") or recipe.init_argv
+        config_head = recipe.config_head + table.text("config_head", "")
+        for text in (*argv, *init_argv, *fixed.values(), config_head):
+            _check_placeholders(table, text, PLACEHOLDERS | set(recipe.not_in_config))
+        return dataclasses.replace(
+            recipe,
+            argv=argv,
+            init_argv=init_argv,
+            fixed=fixed,
+            files={**recipe.files, **_files(table, recipe.config_name)},
+            config_head=config_head,
         )
 
 

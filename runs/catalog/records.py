@@ -125,9 +125,9 @@ class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
 
     Words in braces stand for what is known only at the start: {program} {bin} {lib} {folder} {config} {data} {host}
-    {port} {cluster_port} {seeds} {token} {user} {password} {password_file}, and the settings in `not_in_config`. An
-    argument that names a bool among these is left out where it is false. A system with the setting `nodes` may have
-    several, on 127.0.0.1, 127.0.0.2 and so on.
+    {port} {cluster_port} {seeds} {token} {primary} {node} {user} {password} {password_file}, and the settings in
+    `not_in_config`. An argument that names a bool among these is left out where it is false. A system with the setting
+    `nodes` may have several, on 127.0.0.1, 127.0.0.2 and so on.
     """
 
     program: str  # "redis-server", or "java" for a server that `make servers` fetched; found when it is needed
@@ -143,6 +143,8 @@ class ProcessRecipe:
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
     install: str = ""  # the commands that install the program
     keeps_data: bool = True  # whether its data outlives a planned stop
+    primary: "ProcessRecipe | None" = None  # of the first of several nodes, where the others are its replicas
+    replica: "ProcessRecipe | None" = None  # of those; without it all nodes are equal
     facts: dict[str, str] = field(default_factory=dict)  # settings that its servers have whatever a database chooses
 
 

@@ -50,6 +50,8 @@ REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
         ('config_format = "redis"', 'config_format = "ini"', "config_format is 'ini'; it must be one of"),
         ('"{program}", "{config}"', '"{program}", "{konfig}"', "{konfig} stands for nothing"),
         ('dbfilename = "dump.rdb"', 'save = ""', "save is fixed"),
+        ('masterauth = "{password}"', 'masterauth = "{pasword}"', "process, replica: {pasword} stands for nothing"),
+        ("[process.replica]", '[process.replica]\nprogram = "x"', "process, replica: 'program' is not known"),
         ('slug = "redis"', 'slug = "other"', "other stands for what the catalog does not know"),
         ("[modes.off]", "[modes.unknown]", "unknown stands for what the catalog does not know"),
         ('classes = ["redisclient"', 'classes = ["RedisClient"', "write classes in small letters"),

@@ -1,6 +1,7 @@
 """Servers under test as plain processes, each under a guardian, on a free port of 127.0.0.1. No Django.
 
-The further nodes of a cluster are on 127.0.0.2 and so on, with the same ports.
+The further nodes of a cluster are on 127.0.0.2 and so on, with the same ports: equal ones, or replicas of the first
+where the recipe has a part for them.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from benchsite.formatting import grouped
 from benchsite.paths import Account
-from runs.catalog import RenderedServer, client_properties, node_count
+from runs.catalog import ProcessRecipe, RenderedServer, client_properties, node_count
 from runs.property_schema import PropertyError
 from workers.executables import (
     ExecutableNotFound,
@@ -52,6 +53,7 @@ from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotSto
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0
 LOG = "server.log"
+DATA_MADE = "data-made"  # the marker of a complete data folder
 # The site's own variables (its secret key, its database) are none of the servers' business.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
@@ -101,7 +103,7 @@ class ProcessProvisioner:
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()
-        self._make_data(program, password)
+        self._make_data(program, self._render(0, password), self.folder)
         for attempt in range(1, PORT_ATTEMPTS + 1):
             rendered = self._render(self._port or free_port(HOST), password)
             try:
@@ -127,6 +129,10 @@ class ProcessProvisioner:
         remove_folder(self.folder)
 
     def log_tail(self, lines: int = 30) -> str:
+        """Of the first node, or of a further one that ended."""
+        for node, guarded in enumerate(self._others, 1):
+            if not guarded.alive():
+                return f"Node {node + 1} ended:\n{tail(self._node_folder(node) / LOG, lines)}"
         return tail(self._log, lines, self._log_start)
 
     # --- before the start
@@ -158,6 +164,11 @@ class ProcessProvisioner:
             write_private(path, password, self.site.account)
         return password
 
+    def _recipe(self, node: int) -> ProcessRecipe:
+        """The first node has another configuration than a single server only where others replicate it."""
+        own = self.recipe.replica if node else self.recipe.primary
+        return own if own is not None and self._nodes > 1 else self.recipe
+
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
         cluster_port = self._cluster_port() if "{cluster_port}" in "".join(self.recipe.fixed.values()) else 0
         return render(
@@ -166,6 +177,9 @@ class ProcessProvisioner:
             port=port,
             folder=self._node_folder(node),
             password=password,
+            recipe=self._recipe(node),
+            primary=HOST,
+            node=node + 1,
             cluster_port=cluster_port,
             seeds=f"{HOST}:{cluster_port}",
             # In the middle of its share of all tokens, which are 64 bits with a sign.
@@ -182,23 +196,24 @@ class ProcessProvisioner:
             write_private(path, str(free_port(HOST)), self.site.account)
         return int(read_private(path))
 
-    def _make_data(self, program: Path, password: str) -> None:
-        """Makes the data folder, once: a marker is written when it is complete, and half of one is made anew."""
-        marker, data = self.folder / "data-made", self.folder / "data"
+    def _make_data(self, program: Path, rendered: RenderedServer, folder: Path) -> None:
+        """Makes a node's data folder, once: a marker is written when it is complete, and half of one is made anew."""
+        marker, data = folder / DATA_MADE, folder / "data"
         if marker.exists():
             return
         remove_folder(data)
         make_folder(data, self.site.account)
-        argv = self._render(0, password).init_command(program, self.folder / "password")
+        argv = rendered.init_command(program, self.folder / "password")
         if argv:
-            log = self.folder / "init.log"
+            log = folder / "init.log"
+            self._write_files(rendered, folder)
             try:
                 result = run_process(
                     argv,
                     registry=self.site.registry,
                     label=f"initialise {self.wanted.system.slug} {self.wanted.deployment}",
                     env=_environment(),
-                    cwd=self.folder,
+                    cwd=folder,
                     account=self.site.account,
                     stdout_path=log,
                     stderr_path=log,
@@ -218,9 +233,12 @@ class ProcessProvisioner:
         self._guarded = self._start_node(program, rendered, self.folder)
         return self._answering(program, rendered, password, self._guarded)
 
-    def _start_node(self, program: Path, rendered: RenderedServer, folder: Path) -> Guarded:
+    def _write_files(self, rendered: RenderedServer, folder: Path) -> None:
         for name, text in rendered.files.items():
             write_private(folder / name, text, self.site.account)
+
+    def _start_node(self, program: Path, rendered: RenderedServer, folder: Path) -> Guarded:
+        self._write_files(rendered, folder)
         descriptor = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "ab") as log:
             try:
@@ -286,10 +304,15 @@ class ProcessProvisioner:
     def _start_others(self, program: Path, port: int, password: str, administration: Administration) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
         for node in range(1, self._nodes):
-            make_folder(self._node_folder(node), self.site.account)
-            self._others.append(self._start_node(program, self._render(port, password, node), self._node_folder(node)))
+            folder, rendered = self._node_folder(node), self._render(port, password, node)
+            make_folder(folder, self.site.account)
+            self._make_data(program, rendered, folder)
+            if self.recipe.replica is not None:
+                # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
+                (folder / DATA_MADE).unlink()
+            self._others.append(self._start_node(program, rendered, folder))
         end = time.monotonic() + START_DEADLINE_S * self._nodes
-        while self._others and administration.topology().get("nodes_up") != str(self._nodes):
+        while self._others and administration.topology()["nodes_up"] != str(self._nodes):
             for node, guarded in enumerate(self._others, 1):
                 if not guarded.alive() or time.monotonic() > end:
                     why = f"ended with exit code {guarded.exit_code}" if not guarded.alive() else "did not join in time"
@@ -324,20 +347,26 @@ class ProcessProvisioner:
     # --- the end
 
     def _stop_as_planned(self, nodes: Sequence[Guarded]) -> None:
-        """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
+        """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop.
+
+        Equal nodes end together; replicas after their primary, which sends them what it still has.
+        """
+        first = 1 if self.recipe.replica is not None else len(nodes)
         try:
             told = self._administration is not None and self._administration.shut_down()
         except AdministrationError as error:
             problem = f"it could not be told to end: {error}"
         else:
-            if not told:
-                for guarded in (node for node in nodes if not node.ended):
+            end = time.monotonic() + PLANNED_STOP_S
+            for group in (nodes[:first], nodes[first:]):
+                for guarded in (node for node in group if not node.ended and not (told and node is nodes[0])):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(guarded.pid, self._stop_signal)
-            end = time.monotonic() + PLANNED_STOP_S
-            for guarded in nodes:
-                guarded.wait(max(end - time.monotonic(), 0))
+                for guarded in group:
+                    guarded.wait(max(end - time.monotonic(), 0))
             if all(guarded.ended for guarded in nodes):
+                for node in range(1, len(nodes)):
+                    write_private(self._node_folder(node) / DATA_MADE, "", self.site.account)
                 return
             problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self.log_tail()

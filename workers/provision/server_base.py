@@ -41,6 +41,8 @@ def render(
     cluster_port: int = 0,
     seeds: str = "",
     token: int = 0,
+    primary: str = "",
+    node: int = 1,
     recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """Its configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
@@ -58,6 +60,8 @@ def render(
             cluster_port=cluster_port,
             seeds=seeds,
             token=token,
+            primary=primary,
+            node=node,
             recipe=recipe,
         )
     except PropertyError as error:

@@ -87,7 +87,9 @@ class Server:
         # The properties of a stock client may hold the address within a URL.
         stated = {name: str(value) for name, value in wanted.binding_properties.items()}
         properties = {**stated, **self.client_properties()}
-        hosts = ",".join(host for host, _ in self.nodes) or self.host
+        # A client that takes one address takes the primary's, which knows its replicas.
+        takes_all = wanted.system.binding.endpoint.nodes != "first"
+        hosts = ",".join(host for host, _ in self.nodes if takes_all) or self.host
         return administration_for(wanted.system, properties, (hosts, self.port))
 
 

@@ -77,7 +77,7 @@ def test_reads_modes_back(server: Server):
     assert "The mode needs 1 connected replicas; there are 0." in (
         read_back(SYSTEM, SYSTEM.mode("flush-2-semi-sync"), server.administration).differences
     )
-    assert state.topology == {"version": server.version}
+    assert state.topology == {"version": server.version, "nodes_up": "1"}
 
 
 def test_data_of_others_is_never_written(server: Server):

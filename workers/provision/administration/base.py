@@ -68,7 +68,9 @@ class Administration(Protocol):
         """Copies that are connected and keep up."""
 
     def topology(self) -> dict[str, str]:
-        """What else must be the same before and after a run, such as versions, nodes and replication."""
+        """What else must be the same before and after a run, such as versions, nodes and replication; with `nodes_up`
+        where Benchsite starts clusters of the system.
+        """
 
     def open_counters(self) -> AbstractContextManager[Callable[[], Counters]]:
         """Within, each call of the function reads the counters, over one connection that stays open. It raises

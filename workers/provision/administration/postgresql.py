@@ -50,8 +50,7 @@ class PostgresqlAdministration:
                 session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
     def server_version(self) -> str:
-        # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
-        return self.read_settings(["server_version"])["server_version"].split(" ")[0]
+        return self.topology()["version"]
 
     def data_folder(self) -> str:
         # Asked before the clients' database is made.
@@ -68,7 +67,7 @@ class PostgresqlAdministration:
         return {name: value for name, value in rows if value is not None}
 
     def replicas(self) -> int:
-        return self._number(sql.SQL("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"))
+        return int(self.topology()["nodes_up"]) - 1
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:
@@ -168,7 +167,15 @@ class PostgresqlAdministration:
         return False
 
     def topology(self) -> dict[str, str]:
-        return {"version": self.server_version()}
+        """A standby that is `sync` is waited for, one that is `potential` takes its place."""
+        query = "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1"
+        # Asked before the clients' database is made, too, as making it may wait for the standbys.
+        with self._session(MAINTENANCE_DATABASE if self._lacks_database() else None) as session:
+            version = session.execute("SHOW server_version").fetchall()[0][0]
+            standbys = session.execute(query).fetchall()
+        # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
+        facts = {"version": version.split(" ")[0], "nodes_up": str(1 + len(standbys))}
+        return {**facts, "standbys": ", ".join(map(" ".join, standbys))} if standbys else facts
 
     def close(self) -> None:
         """Nothing: every call has its own connection."""

@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import redis
 from redis.backoff import NoBackoff
@@ -80,9 +80,7 @@ class RedisAdministration:
 
     def replicas(self) -> int:
         with self._client() as client:
-            state = client.info("replication")
-        lines = [value for key, value in state.items() if REPLICA.fullmatch(key)]
-        return sum(isinstance(line, dict) and line.get("state") == "online" for line in lines)
+            return sum(replica["state"] == "online" for replica in _replicas(client.info("replication")))
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:
@@ -94,8 +92,7 @@ class RedisAdministration:
             info = client.info()
         counts = {name: info[key] for name, key in COUNTS.items() if key in info}
         values = {name: info[key] for name, key in VALUES.items() if key in info}
-        replicas = [value for key, value in info.items() if REPLICA.fullmatch(key) and isinstance(value, dict)]
-        if replicas:
+        if replicas := _replicas(info):
             values["replication_lag_bytes"] = info["master_repl_offset"] - min(r["offset"] for r in replicas)
         return Counters(counts, values)
 
@@ -161,7 +158,7 @@ class RedisAdministration:
         return True
 
     def topology(self) -> dict[str, str]:
-        return {"version": self.server_version()}
+        return {"version": self.server_version(), "nodes_up": str(1 + self.replicas())}
 
     def close(self) -> None:
         """Nothing: every call has its own connection."""
@@ -191,6 +188,10 @@ class RedisAdministration:
         except redis.RedisError as error:
             where = f"{self.address.host}:{self.address.port}"
             raise AdministrationError(f"Redis at {where}: {_words(error)}") from error
+
+
+def _replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [value for key, value in info.items() if REPLICA.fullmatch(key) and isinstance(value, dict)]
 
 
 def _indexes(table: str) -> list[str]:

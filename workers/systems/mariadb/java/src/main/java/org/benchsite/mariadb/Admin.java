@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalDouble;
 
 import org.benchsite.ycsb.AdminProgram;
 import org.benchsite.ycsb.JdbcDB;
@@ -27,6 +28,7 @@ public final class Admin extends AdminProgram {
     private static final int TIMEOUT_MS = 600_000;
     private static final int LOCK_TIMEOUT_S = 10;
     private static final int KEYS_PER_STATEMENT = 1000;
+    private static final int REPLICA_TIMEOUT_MS = 1000;
     private static final int VALIDITY_TIMEOUT_S = 5;
     private static final Map<String, String> COUNTS = Map.ofEntries(
         Map.entry("innodb_buffer_pool_read_requests", "cache_hits"),
@@ -47,6 +49,7 @@ public final class Admin extends AdminProgram {
         "rpl_semi_sync_master_wait_sessions", "commits_waiting");
 
     private final Address address;
+    private final Map<String, Connection> replicas = new HashMap<>();
     private Connection connection;
 
     private Admin(Address address) {
@@ -99,17 +102,35 @@ public final class Admin extends AdminProgram {
         return settings;
     }
 
-    /** Replicas whose acknowledgement semi-synchronous commits wait for. */
+    /** Connected replicas; with semi-synchronous commits those that they wait for, none while they do not. */
     @Override
     protected int replicas() throws SQLException {
-        String clients = text("SELECT variable_value FROM information_schema.global_status "
-            + "WHERE variable_name = 'rpl_semi_sync_master_clients'");
-        return clients.isEmpty() ? 0 : Integer.parseInt(clients);
+        if (!semiSynchronous()) {
+            return Integer.parseInt(
+                text("SELECT count(*) FROM information_schema.processlist WHERE command = 'Binlog Dump'"));
+        }
+        return status("rpl_semi_sync_master_status").equals("ON")
+            ? Integer.parseInt(status("rpl_semi_sync_master_clients")) : 0;
     }
 
+    private boolean semiSynchronous() throws SQLException {
+        return text("SELECT @@rpl_semi_sync_master_enabled").equals("1");
+    }
+
+    private String status(String name) throws SQLException {
+        return text("SELECT variable_value FROM information_schema.global_status WHERE variable_name = ?", name);
+    }
+
+    /** Commits that gave up waiting for a replica are part of it: with them a run was in another mode for a time. */
     @Override
     protected Map<String, String> topology() throws SQLException {
-        return Map.of("version", serverVersion());
+        Map<String, String> topology = new LinkedHashMap<>();
+        topology.put("version", serverVersion());
+        topology.put("nodes_up", String.valueOf(1 + replicas()));
+        if (semiSynchronous()) {
+            topology.put("commits_without_replica", status("rpl_semi_sync_master_no_tx"));
+        }
+        return topology;
     }
 
     /** Releases differ in which of the status variables they keep. Hits of the buffer pool are its requests but reads. */
@@ -137,7 +158,33 @@ public final class Admin extends AdminProgram {
             }
         });
         counters.counts.computeIfPresent("cache_hits", (name, reads) -> reads - counters.counts.get("cache_misses"));
+        readLag().ifPresent(lag -> counters.values.put("replication_lag_s", lag));
         return counters;
+    }
+
+    /** Seconds that the slowest replica is behind, which only the replicas know; empty without a reachable one. */
+    private OptionalDouble readLag() {
+        OptionalDouble slowest = OptionalDouble.empty();
+        try (PreparedStatement statement = connection.prepareStatement("SHOW SLAVE HOSTS");
+                ResultSet rows = statement.executeQuery()) {
+            while (rows.next()) {
+                String url = JdbcDB.url("mariadb", rows.getString("Host"), rows.getInt("Port"), "");
+                if (!replicas.containsKey(url)) {
+                    replicas.put(url,
+                        MariadbDB.connect(url, address.user, address.password, "disable", REPLICA_TIMEOUT_MS));
+                }
+                try (PreparedStatement lag = replicas.get(url).prepareStatement("SHOW SLAVE STATUS");
+                        ResultSet row = lag.executeQuery()) {
+                    if (row.next() && row.getString("Seconds_Behind_Master") != null) {
+                        slowest = OptionalDouble.of(Math.max(slowest.orElse(0), row.getInt("Seconds_Behind_Master")));
+                    }
+                }
+            }
+        } catch (SQLException | DBException e) {
+            // The account may not ask, or the replica does not say where it is or has ended.
+            replicas.clear();
+        }
+        return slowest;
     }
 
     @Override
