@@ -313,6 +313,7 @@ class Curve:
     by_hand: bool = False  # of those: planned here, and run by hand with the plan's kit
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
+    session: str = ""  # that its upload states of every run: the CI job that measured it
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
     repeats: int = 0  # of each rung, as its matrix submits them; copies have higher numbers. 0: a search decides
     unthrottled_ops_s: tuple[float, ...] = ()  # of runs without a target beside a ladder of targets: probes of a search
@@ -428,9 +429,12 @@ class Curve:
     def publishable(self) -> bool:
         return self.purpose in PUBLISHABLE
 
-    def same_session(self, other: "Curve") -> bool:
-        """Whether one plan measured both: then no variation between sessions lies between them."""
+    def same_plan(self, other: "Curve") -> bool:
         return self.matrix_id is not None and self.matrix_id == other.matrix_id
+
+    def same_session(self, other: "Curve") -> bool:
+        """Whether one plan or one CI job measured both: then no variation between sessions lies between them."""
+        return self.same_plan(other) or self.session == other.session != ""
 
     def first_repeats(self, n: int) -> "Curve":
         """With the first `n` repeats of each rung that count; itself where there are no others."""
@@ -449,7 +453,7 @@ class Curve:
         Plans stay within a data set, and a target that both sides sustain shows nothing of how much they vary.
         """
         same = (self.ladder, self.setup.dataset_fingerprint) == (other.ladder, other.setup.dataset_fingerprint)
-        return self.same_session(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
+        return self.same_plan(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
 
     def point_at(self, threads: int, target_ops_s: float | None = None) -> Point | None:
         """The counted point of a rung."""
@@ -462,7 +466,7 @@ class Curve:
 def look_of(curves: Sequence[Curve]) -> Look | None:
     """The newest look that the rungs near the top of all have reached; None where no plan with looks made them all."""
     first = curves[0]
-    if not first.looks or not all(first.same_session(curve) for curve in curves):
+    if not first.looks or not all(first.same_plan(curve) for curve in curves):
         return None
     counts = [
         point.throughput_ops_s.n

@@ -341,7 +341,10 @@ def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Compar
             comparison, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=comparison.look.lacking
         )  # fmt: skip
     more = _more(comparison)
-    if more is None and (comparison.below, comparison.above) != (1.0, 1.0):
+    if more is None and comparison.unit == "run" and comparison.spread and _more(replace(comparison, spread=None)):
+        floor = plain_percent(comparison.spread.relative)
+        advice = f"More runs do not decide it: sessions differ by up to {floor} here. Measure both in one session."
+    elif more is None and (comparison.below, comparison.above) != (1.0, 1.0):
         advice = "More runs do not decide it, rungs nearer to what is compared may."
     elif more is None:
         advice = f"With a ratio and repeats like these no sensible number of {comparison.unit}s decides it."

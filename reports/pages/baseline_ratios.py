@@ -132,6 +132,7 @@ class Against:
     rows: tuple[Row, ...]
     tests: int  # comparisons with a p-value, all adjusted together
     noise_floor: float | None  # of sessions, the largest of the sides' clusters; None: nobody knows it
+    sessions_unknown: bool  # sides of different sessions are compared, and how sessions vary there is not known
 
     @property
     def columns(self) -> int:
@@ -237,6 +238,10 @@ def against(
         rows=tuple(rows),
         tests=sum(comparison.adjusted_p is not None for comparison in compared),
         noise_floor=spread.relative if spread else None,
+        sessions_unknown=any(
+            row.ratios and not row.curve.same_session(chosen) and not spread_of((row.curve, chosen), judging.spreads)
+            for row in rows
+        ),
     )
 
 

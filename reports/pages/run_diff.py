@@ -99,7 +99,7 @@ def why_page(
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
     at_ceilings = ceilings is not None
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
-    spread = None if _same_session(a, b) else floor
+    spread = None if a.curve and b.curve and a.curve.same_session(b.curve) else floor
     if ceilings:
         ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
@@ -127,15 +127,11 @@ def why_page(
 
 def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
     """The repeats of both rungs, up to the newest look of the plan that made them."""
-    looks = a.curve.looks if a.curve and _same_session(a, b) else ()
+    looks = a.curve.looks if a.curve and b.curve and a.curve.same_plan(b.curve) else ()
     look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
     sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
     comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
     return extended(comparison, b.curve, a.curve) if a.curve and b.curve else comparison
-
-
-def _same_session(a: RunSide, b: RunSide) -> bool:
-    return a.curve is not None and b.curve is not None and a.curve.same_session(b.curve)
 
 
 def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:

@@ -30,6 +30,7 @@ RUN_FIELDS = (
     "threads",
     "target_ops_s",
     "repeat",
+    "session",
     "status",
     "verdict",
     "excluded_reason",
@@ -239,6 +240,7 @@ def _curve(
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
     mode = spec["mode"] if spec else None
     ended = Counter(run["status"] for run in runs)
+    sessions = {run["session"] for run in runs}
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,
@@ -259,6 +261,7 @@ def _curve(
         by_hand=sweep.matrix is not None and sweep.matrix.by_hand,
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
+        session=sessions.pop() if len(sessions) == 1 else "",
         order=sweep.matrix.order if sweep.matrix else "",
         repeats=sweep.matrix.repeats if sweep.matrix and sweep.matrix.search is None else 0,
         unthrottled_ops_s=tuple(probe.cut["throughput_ops_s"] for probe in probes if probe and probe.counts),

@@ -11,7 +11,9 @@ from reports.analysis.sessions import SessionSpread
 from reports.curves import Setup
 from reports.pages.baseline_ratios import Judging, against, baseline_of
 from reports.pages.equal_load import equal_load
+from reports.pages.headline import headline_of
 from reports.tests.curves import curve, point
+from reports.views.compare import SESSIONS, caveats
 from runs.validity import profile
 
 NOBODY_KNOWS = Judging({}, profile("measured", {}), {})
@@ -82,9 +84,17 @@ def test_variation_between_sessions_counts_between_plans_and_not_within_one():
     table = against([weak, strong], noisy, None)
     assert table.noise_floor == pytest.approx(0.377, abs=0.005)
     assert row_of(table, weak).ratios[0].comparison.outcome == Outcome.INCONCLUSIVE
-    matrix = uuid.uuid4()
-    weak, strong = (replace(one, matrix_id=matrix) for one in (weak, strong))
-    assert row_of(against([weak, strong], noisy, None), weak).ratios[0].outcome == "faster"
+    assert "sessions differ by up to 31.9 % here" in row_of(table, weak).ratios[0].outcome
+    for shared in ({"matrix_id": uuid.uuid4()}, {"session": "job-7"}):
+        sides = [replace(one, **shared) for one in (weak, strong)]
+        assert row_of(against(sides, noisy, None), sides[0]).ratios[0].outcome == "faster"
+
+
+def test_states_that_variation_between_sessions_is_unknown():
+    sides = side(1.1, "off", session="job-1"), side(1, "always", session="job-2")
+    table = against(sides, NOBODY_KNOWS, None)
+    assert table.sessions_unknown and SESSIONS in caveats(sides, "service", headline_of(sides, NOBODY_KNOWS, {}), table)
+    assert not against([replace(one, session="job-1") for one in sides], NOBODY_KNOWS, None).sessions_unknown
 
 
 def test_another_workload_is_not_compared():

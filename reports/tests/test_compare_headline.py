@@ -73,6 +73,6 @@ def test_caveats_of_bounds_do_not_speak_of_single_runs():
     curves = [
         side("Redis", "always", 1, ladder=((1, 1000.0), (2, 2000.0), (4, 4000.0))), side("PostgreSQL", "on", 1)
     ]  # fmt: skip
-    chips = caveats(curves, "service", headline(*curves))
+    chips = caveats(curves, "service", headline(*curves), None)
     assert [text for text, _ in chips[:2]] == ["At least: the ladder is too short (Redis · always).", "n = 3"]
     assert not any("single run has no interval" in help for _, help in chips)

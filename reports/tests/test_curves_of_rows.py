@@ -34,6 +34,15 @@ def test_a_curve_carries_what_was_submitted():
     assert curve.setup.cluster_machines[0].cores == 2
 
 
+def test_a_curve_has_the_session_of_all_of_its_runs():
+    sweep = make_sweep()
+    make_run(sweep, threads=2, session="job-1")
+    make_run(sweep, threads=4, session="job-1")
+    assert curve_of(sweep).session == "job-1"
+    make_run(sweep, threads=8, session="job-2")
+    assert curve_of(sweep).session == ""
+
+
 def test_a_renamed_database_does_not_rename_its_past():
     sweep = make_sweep()
     make_run(sweep)

@@ -119,7 +119,7 @@ def test_where_noise_hides_a_ratio_that_is_no_equivalence_no_number_helps():
     assert (
         comparison.outcome is Outcome.INCONCLUSIVE
         and comparison.needs_more is None
-        and "no sensible number" in comparison.reason
+        and "Measure both in one session" in comparison.reason
     )
 
 

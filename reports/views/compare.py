@@ -70,6 +70,11 @@ BOUNDS = (
     "A ceiling that is at least so much may lie higher: ratios are bounds, and it is never called lower than another. "
     "An unconfirmed one rests on a single run, or its repeats leave its end open."
 )
+SESSIONS = (
+    "variation between sessions unknown",
+    "Sides were measured in different sessions, and how much sessions vary on their machines is not known. Intervals "
+    "hold within these sessions only: a neighbour or a cache may make the difference. Measure both sides in one plan.",
+)
 SINGLE = "A single run has no interval: a difference may be chance. Repeats show how far results vary."
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 # What the form of the menus gives itself, and what that of the movable line does.
@@ -289,7 +294,7 @@ def context_of(
         "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
         **verdicts,
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves)),
-        "caveats": caveats(curves, selection.kind_for(curves), verdicts.get("headline")),
+        "caveats": caveats(curves, selection.kind_for(curves), verdicts.get("headline"), verdicts.get("against")),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),
     }
@@ -420,10 +425,13 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     ]
 
 
-def caveats(curves: Sequence[Curve], kind: str, headline: Headline | None) -> list[tuple[str, str]]:
+def caveats(
+    curves: Sequence[Curve], kind: str, headline: Headline | None, table: Against | None
+) -> list[tuple[str, str]]:
     """What every reader has to know before believing the figures: in a few words, and in a sentence."""
     chips = chips_of(curves, kind)
     if headline is None:
         return chips
     single = [(headline.certainty, SINGLE)] if headline.certainty else chips[:1]
-    return [*((text, BOUNDS) for text in headline.bounds), *single, *chips[1:]]
+    sessions = [SESSIONS] if table and table.sessions_unknown else []
+    return [*((text, BOUNDS) for text in headline.bounds), *single, *sessions, *chips[1:]]
