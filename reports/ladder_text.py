@@ -83,7 +83,7 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
 
 def _all_or_named(names: Sequence[str], every: int) -> str:
     if len(names) == every > 1:
-        return f"all {every} ceilings"
+        return "both ceilings" if every == 2 else f"all {every} ceilings"
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return f"{', '.join(names[:MAX_NAMES])}{more}"
 

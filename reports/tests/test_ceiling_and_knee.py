@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -103,6 +104,22 @@ def test_the_knee_of_the_golden_ladder_does_not_depend_on_where_it_is_cut(most_t
 def test_the_knee_lies_at_63_per_cent_of_the_golden_ceiling():
     knee = power_knee(ladder(L1))
     assert knee is not None and knee.share_of_ceiling == pytest.approx(0.631, abs=0.0005)
+
+
+def test_knee_lies_at_most_at_the_ceiling():
+    """The estimate of two equal rungs leaves out what chance added to the higher one."""
+    rungs = [
+        (1, [500.0, 505.0]),
+        (2, [2000.0, 2005.0]),
+        (4, [2200.0, 2150.0]),
+        (8, [2150.0, 2200.0]),
+        (16, [900.0, 905.0]),
+    ]
+    ladder = [Rung(threads, max(values), repeats_ops_s=tuple(values), repeats=(1, 2)) for threads, values in rungs]
+    stated = ceiling(ladder)
+    assert stated is not None and stated.throughput_ops_s < 2200
+    knee = power_knee([replace(rung, latency_s=1.0) for rung in ladder])
+    assert knee is not None and knee.reached and knee.share_of_ceiling == 1
 
 
 def test_the_knee_is_not_reached_while_power_still_grows_or_with_three_rungs():

@@ -58,6 +58,8 @@ def test_open_ladders_are_lower_bounds():
     result = headline(side("Redis", "always", 1, ladder=rising), side("PostgreSQL", "on", 1))
     assert "Redis · always at least " in result.guarantees[0][1]
     assert result.bounds == ("At least: the ladder is too short (Redis · always).",) and not result.certainty
+    both = headline(*(side(name, "always", 1, ladder=rising) for name in ("Redis", "PostgreSQL")))
+    assert both.bounds == ("At least: the ladder is too short (both ceilings).",)
 
 
 def test_names_three_sides_and_counts_the_rest():
