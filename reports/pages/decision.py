@@ -13,9 +13,10 @@ import numpy as np
 
 from benchsite import formatting
 from reports.analysis.best import best_set
-from reports.analysis.equal_load import throughput_within
+from reports.analysis.equal_load import How, Within, throughput_within
 from reports.curves import STATISTICS, Curve
 from reports.figures.loss import side_of
+from reports.ladder_text import bound_reason
 from reports.pages.equal_load import load_points, most_within, repeated_points
 
 MAX_NAMED: Final = 4
@@ -63,25 +64,42 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
     if need.max_loss_s is None and need.limit_us is None:
         return None
     excluded: dict[str, str] = {}
-    eligible: list[tuple[Curve, float]] = []
+    eligible: list[tuple[Curve, Within]] = []
     for curve in curves:
-        value = _throughput_ops_s(curve, need, need.limit_us)
-        if reason := _loss_reason(curve, need.max_loss_s) or _load_reason(value, need):
+        within = _within(curve, need, need.limit_us)
+        if reason := _loss_reason(curve, need.max_loss_s) or _load_reason(curve, within, need):
             excluded[labels[curve.sweep_id]] = reason
         else:
-            eligible.append((curve, value))
-    eligible.sort(key=lambda pair: -pair[1])
+            eligible.append((curve, within))
+    eligible.sort(key=lambda pair: -_ops_s(pair[1]))
     answer = _answer(eligible, need, labels) if eligible else "no side meets it"
     changes = [*_limit_changes(curves, need, labels), *_loss_changes(curves, need, eligible, labels)]
     return Decision(f"{need.text}: {answer}.", tuple(changes), tuple(excluded.items()))
 
 
-def _throughput_ops_s(curve: Curve, need: Need, limit_us: float | None) -> float:
-    """The most that a side sustains within the limit, for all operations; 0 for nothing."""
+def _within(curve: Curve, need: Need, limit_us: float | None) -> Within:
+    """The most that a side sustains within the limit, for all operations."""
     if limit_us is None:
-        return curve.ceiling_ops_s
-    within = [most_within(curve, name, need.statistic, need.kind, limit_us) for name in need.operations]
-    return min((reading.throughput_ops_s or 0.0 for reading in within), default=0.0)
+        return Within(
+            curve.ceiling_ops_s or None,
+            How.MEASURED,
+            at_least=curve.ceiling is not None and curve.ceiling.is_lower_bound,
+        )
+    readings = [most_within(curve, name, need.statistic, need.kind, limit_us) for name in need.operations]
+    return min(readings, key=_ops_s, default=Within(None, How.NOT_REACHED))
+
+
+def _ops_s(within: Within) -> float:
+    return within.throughput_ops_s or 0.0
+
+
+def _text(within: Within) -> str:
+    """ "at least 31.0k ops/s", and which lower rung is above the limit."""
+    above = ", ".join(point.label for point in within.violated)
+    return (
+        f"{'at least ' if within.at_least else ''}{formatting.throughput(within.throughput_ops_s)}"
+        f"{f' (but the lower rung of {above} is above the limit)' if above else ''}"
+    )
 
 
 def _loss_reason(curve: Curve, max_loss_s: float | None) -> str:
@@ -93,23 +111,26 @@ def _loss_reason(curve: Curve, max_loss_s: float | None) -> str:
     return "" if side.worst_s <= max_loss_s else side.loss_text
 
 
-def _load_reason(value_ops_s: float, need: Need) -> str:
-    if not value_ops_s:
+def _load_reason(curve: Curve, within: Within, need: Need) -> str:
+    if within.throughput_ops_s is None:
         return "no rung is within the limit" if need.limit_us is not None else "it has no ceiling"
-    if need.load_ops_s is not None and value_ops_s < need.load_ops_s:
-        return f"it sustains {formatting.throughput(value_ops_s)}"
+    if need.load_ops_s is not None and within.throughput_ops_s < need.load_ops_s:
+        open_end = f" ({bound_reason(curve.ceiling)})" if within.at_least and curve.ceiling else ""
+        return f"it sustains {_text(within)}{open_end}"
     return ""
 
 
-def _answer(eligible: Sequence[tuple[Curve, float]], need: Need, labels: Mapping[UUID, str]) -> str:
-    """The sides that lead, as far as repeats tell them apart, and the others."""
-    texts = [f"{labels[curve.sweep_id]} {formatting.throughput(value)}" for curve, value in eligible]
+def _answer(eligible: Sequence[tuple[Curve, Within]], need: Need, labels: Mapping[UUID, str]) -> str:
+    """The sides that lead, as far as repeats and ladders tell them apart, and the others."""
+    texts = [f"{labels[curve.sweep_id]} {_text(within)}" for curve, within in eligible]
     if len(texts) == 1:
         return f"only {texts[0]}"
-    best = best_set([_repeats_ops_s(curve, value, need) for curve, value in eligible])
+    best = best_set([_repeats_ops_s(curve, _ops_s(within), need) for curve, within in eligible])
     leaders = [text for text, among in zip(texts, best, strict=True) if among]
     if None in best or not leaders:
         return f"{_listed(texts)}. Repeats do not confirm this order"
+    if any(within.at_least and not among for (_, within), among in zip(eligible, best, strict=True)):
+        return f"{_listed(texts)}. Ladders that ended too early do not confirm this order"
     rest = [text for text, among in zip(texts, best, strict=True) if not among]
     lead = f"{leaders[0]} is the highest" if len(leaders) == 1 else f"{_listed(leaders)} are not distinguishable"
     return f"{lead}; {_listed(rest)}" if rest else lead
@@ -135,8 +156,12 @@ def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, st
     sides = [curve for curve in curves if not _loss_reason(curve, need.max_loss_s)]
 
     def leader(limit_us: float) -> str:
-        values = [(_throughput_ops_s(curve, need, limit_us), labels[curve.sweep_id]) for curve in sides]
-        enough = [(value, label) for value, label in values if not _load_reason(value, need)]
+        readings = [(curve, _within(curve, need, limit_us)) for curve in sides]
+        enough = [
+            (_ops_s(within), labels[curve.sweep_id])
+            for curve, within in readings
+            if not _load_reason(curve, within, need)
+        ]
         return max(enough)[1] if enough else ""
 
     latencies = [
@@ -179,23 +204,23 @@ def _change(
 
 
 def _loss_changes(
-    curves: Sequence[Curve], need: Need, eligible: Sequence[tuple[Curve, float]], labels: Mapping[UUID, str]
+    curves: Sequence[Curve], need: Need, eligible: Sequence[tuple[Curve, Within]], labels: Mapping[UUID, str]
 ) -> list[str]:
     """What a higher loss would allow: the first side behind the limit that sustains more."""
     if need.max_loss_s is None:
         return []
-    most = eligible[0][1] if eligible else 0.0
+    most = _ops_s(eligible[0][1]) if eligible else 0.0
     more = [
-        (side.worst_s, -value, labels[curve.sweep_id])
+        (side.worst_s, -_ops_s(within), labels[curve.sweep_id], _text(within))
         for curve in curves
         if (side := side_of(curve)) and side.worst_s > need.max_loss_s
-        if (value := _throughput_ops_s(curve, need, need.limit_us)) > most and not _load_reason(value, need)
+        if _ops_s(within := _within(curve, need, need.limit_us)) > most and not _load_reason(curve, within, need)
     ]
     if not more:
         return []
-    loss_s, value, label = min(more)
+    loss_s, _, label, text = min(more)
     loss = "any number of writes" if math.isinf(loss_s) else f"up to {formatting.significant(loss_s)} s of writes"
-    return [f"{label} sustains {formatting.throughput(-value)} and may lose {loss}."]
+    return [f"{label} sustains {text} and may lose {loss}."]
 
 
 def _listed(texts: Sequence[str]) -> str:

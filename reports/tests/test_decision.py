@@ -80,5 +80,24 @@ def test_single_runs_confirm_no_order():
     assert result.answer.endswith("Repeats do not confirm this order.")
 
 
+def test_short_ladders_confirm_no_order_and_are_bounds():
+    """Without its last rung throughput still grows at 8 threads."""
+    short = side("redis", "always", 1, runs=5)
+    short = replace(short, points=short.points[:3])
+    result = decision(short, side("postgresql", "on", 1.5, runs=5), loss=0.0)
+    assert f"redis · always at least 30.1k{THIN}ops/s" in result.answer
+    assert result.answer.endswith("Ladders that ended too early do not confirm this order.")
+    result = decision(short, loss=0.0, load=40_000.0)
+    reason = f"it sustains at least 30.1k{THIN}ops/s (the ladder is too short)"
+    assert dict(result.excluded) == {"redis · always": reason}
+
+
+def test_lower_rung_above_the_limit_is_mentioned():
+    uneven = side("redis", "always", 1)
+    high = replace(operation("READ", 1.0), latencies_us={"p99": spread([9e3])})
+    uneven = replace(uneven, points=(replace(uneven.points[0], operations=(high,)), *uneven.points[1:]))
+    assert "(but the lower rung of 2 threads is above the limit)" in decision(uneven, limit_ms=5.0).answer
+
+
 def test_no_side_meets_an_impossible_need():
     assert decision(side("redis", "off", 1), loss=0.0).answer == "Losing nothing: no side meets it."
