@@ -46,8 +46,14 @@ def _sustains(curve: Curve) -> str:
 
 
 def _alone(curve: Curve, labels: Labels) -> str:
-    runs = curve.ceiling_rung.throughput_ops_s.n if curve.ceiling_rung else 0
-    made = "one run, so nothing is known of how much it varies" if runs <= 1 else f"median of {runs} runs"
+    ceiling = curve.ceiling
+    assert ceiling is not None
+    runs = len(ceiling.repeats_ops_s)
+    if ceiling.is_estimate:
+        low, high = formatting.short(ceiling.low_ops_s), formatting.short(ceiling.high_ops_s)
+        made = f"95 % interval {low} to {high}, {runs} repeats"
+    else:
+        made = "one run, so nothing is known of how much it varies" if runs <= 1 else f"median of {runs} runs"
     return f"{_name(curve, labels)} sustains {_sustains(curve)} ({made})."
 
 

@@ -91,6 +91,13 @@ def test_one_side_alone_is_what_it_sustains(runs):
     assert ("one run" in proposal) == (runs == 1)
 
 
+def test_one_side_alone_has_the_interval_of_its_estimate():
+    side = repeated("always", 1.0, runs=3)
+    uneven = repeated("always", 1.0, runs=3, scatter=-0.02)
+    proposal = proposed([replace(side, points=(*side.points[:-1], uneven.points[-1]))], None, {})
+    assert "(95 % interval 3." in proposal and proposal.endswith(", 3 repeats).")
+
+
 def test_a_demonstration_says_so_first():
     sides = repeated("everysec", 1.7, purpose="demo"), repeated("always", 1.0, purpose="demo")
     assert headline(*sides).startswith("In a demonstration too short to publish, ")
