@@ -29,6 +29,7 @@ from reports.figures.layout import (
 )
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
+from reports.ladder_text import ceiling_text, ladder_says, status_sentences
 from runs.catalog.measured_losses import MeasuredLoss, power_cut_loss
 
 MAX_LABELS: Final = 12
@@ -131,6 +132,7 @@ COLUMNS: Final[Columns] = {
     "oldest lost write, maximum (s)": lambda side, best: None if math.isinf(side.worst_s) else side.worst_s,
     "power cuts": lambda side, best: side.measured and side.measured.faults,
     "measured with version": lambda side, best: side.measured and side.measured.version,
+    "ladder": lambda side, best: ladder_says(side.curve.ceiling),
     "no side loses less and is faster": lambda side, best: "yes" if side in best else "no",
 }
 
@@ -186,6 +188,7 @@ class LossFigure(CurvesFigure):
             "record of the mode",
             "The dotted line is the highest ceiling of the sides that lose at most so much" if self.frontier else "",
             named("not placed, no ceiling or durability unknown", [c for c in self.curves if c.sweep_id not in placed]),
+            *status_sentences(self.curves),
             captions.caption(self.curves),
         )
 
@@ -221,9 +224,9 @@ def _point(side: Side, look: Look, across: LossAxis, frame: Frame) -> Trace:
 
 
 def _hover(side: Side, look: Look) -> str:
-    ceiling = side.curve.ceiling
-    bound = "at least " if ceiling and ceiling.is_lower_bound else ""
-    lines = [f"<b>{escaped(look.label)}</b>", f"{bound}{formatting.throughput(side.ceiling_ops_s)}", side.loss_text]
+    lines = [f"<b>{escaped(look.label)}</b>", side.loss_text]
+    if side.curve.ceiling:
+        lines[1:1] = [ceiling_text(side.curve.ceiling), ladder_says(side.curve.ceiling)]
     if side.measured:
         lines.append(escaped(f"measured with {side.curve.system_name} {side.measured.version}"))
     return "<br>".join(lines)

@@ -30,7 +30,7 @@ class TableRow:
     latencies: tuple[LatencyCell, ...]  # one for each operation
     within: Within | None  # of the operation that reaches the limit first; None without a limit
     how: str  # where the latencies are from
-    best: frozenset[str]  # columns whose best value it has: "ceiling", "knee", "within"
+    best: frozenset[str]  # columns whose best value it has: "knee", "within", an operation
     is_shown: bool  # in the figures
 
 
@@ -100,8 +100,6 @@ def _within(side: SideAt) -> Within | None:
 
 def _values(curve: Curve, side: SideAt | None, equal: EqualLoad | None) -> Iterator[tuple[str, float]]:
     """The numbers of a side by column."""
-    if curve.ceiling:
-        yield "ceiling", curve.ceiling_ops_s
     if curve.knee and curve.knee.reached:
         yield "knee", curve.knee.throughput_ops_s
     if side and equal:
@@ -119,7 +117,7 @@ def _best_values(curves: Sequence[Curve], equal: EqualLoad | None) -> dict[str, 
     for curve in curves:
         for name, value in _values(curve, sides.get(curve.sweep_id), equal):
             columns.setdefault(name, []).append(value)
-    highest = ("ceiling", "knee", "within")
+    highest = ("knee", "within")
     return {
         name: max(values) if name in highest else min(values) for name, values in columns.items() if len(values) > 1
     }

@@ -62,6 +62,14 @@ def test_other_workloads_have_no_common_frontier():
     assert figure.frontier == []
 
 
+def test_lower_bounds_are_stated_with_their_reason():
+    short = replace(side("redis", "always", 20_000.0), points=[point(2, 10_000.0), point(4, 20_000.0)])
+    figure = LossFigure([short])
+    assert "At least: the ladder is too short" in figure.caption
+    assert f"at least 20.0k{THIN}ops/s" in figure.draw(Frame(LIGHT))["data"][0]["text"][0]
+    assert rows(short)["always"]["ladder"] == "at least: the ladder is too short"
+
+
 def test_unknown_durability_is_named_in_the_caption():
     unknown = curve("Mystery", "strange", durability={}, system="mystery")
     assert "Not placed, no ceiling or durability unknown: Mystery · strange" in LossFigure([unknown]).caption
