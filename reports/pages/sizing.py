@@ -20,7 +20,7 @@ from reports.analysis.sizing import (
     sizing_of,
 )
 from reports.curves import STATISTICS, Curve
-from reports.ladder_text import bound_reason
+from reports.ladder_text import MEASURED_ONCE, bound_reason, ceiling_label
 from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
 from reports.pages.ladder import load_text
 from reports.pages.sizing_question import EVENTS, Question
@@ -208,7 +208,8 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     if question.limit_us is None:
         if curve.ceiling is None:
             return "No operation ended on any of its rungs."
-        at = f"its ceiling, at {load_text(curve.ceiling)}"
+        label = ceiling_label([curve.ceiling])
+        at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(curve.ceiling)}"
         return Reached(
             curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "", at_least=bound_reason(curve.ceiling)
         )

@@ -86,7 +86,7 @@ def test_variation_between_sessions_counts_between_plans_and_not_within_one():
     assert row_of(table, weak).ratios[0].comparison.outcome == Outcome.INCONCLUSIVE
     assert "sessions differ by up to 31.9 % here" in row_of(table, weak).ratios[0].outcome
     for shared in ({"matrix_id": uuid.uuid4()}, {"session": "job-7"}):
-        sides = [replace(one, **shared) for one in (weak, strong)]
+        sides = [replace(side, **shared) for side in (weak, strong)]
         assert row_of(against(sides, noisy, None), sides[0]).ratios[0].outcome == "faster"
 
 
@@ -94,7 +94,7 @@ def test_states_that_variation_between_sessions_is_unknown():
     sides = side(1.1, "off", session="job-1"), side(1, "always", session="job-2")
     table = against(sides, NOBODY_KNOWS, None)
     assert table.sessions_unknown and SESSIONS in caveats(sides, "service", headline_of(sides, NOBODY_KNOWS, {}), table)
-    assert not against([replace(one, session="job-1") for one in sides], NOBODY_KNOWS, None).sessions_unknown
+    assert not against([replace(curve, session="job-1") for curve in sides], NOBODY_KNOWS, None).sessions_unknown
 
 
 def test_another_workload_is_not_compared():

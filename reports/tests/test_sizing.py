@@ -76,6 +76,11 @@ def test_the_worked_sizing():
     assert "linear scaling assumed from 3 nodes" in found.scaling
 
 
+def test_single_runs_answer_with_the_highest_measured():
+    peaked = side(((8, 410_000.0, 500.0), (16, 820_000.0, 1000.0), (32, 800_000.0, 1500.0)))
+    assert only(answer([peaked], asked("throughput=200k"))).reached.how == "the highest measured, at 16 threads"
+
+
 def test_the_limit_lowers_what_a_node_brings():
     within = only(answer([side()], asked("throughput=1M&within=2.4&op=READ")))
     assert 410_000 < within.reached.throughput_ops_s < 820_000 and within.reached.operation == "READ"
