@@ -140,4 +140,6 @@ def _points_differing(old: Series, new: Series) -> int:
 def _said(value: object) -> str:
     if value is None:
         return "nothing"
-    return exact(value) if isinstance(value, float) else str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return exact(value)
+    return str(value)

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from runs.models import Finding, Measurement, MeasurementSet, Run, RunEvent, Series
 from runs.recording import recompute
+from runs.recording.differences import Difference
 from runs.recording.recompute import RecomputeSkipped, apply, rebuild
 from runs.recording.recut import choose_set, recut
 from runs.tests.factories import make_run, make_sweep, make_user
@@ -49,6 +50,10 @@ def changed(run):
     current.findings.filter(check_id="V07").update(severity="reject", message="Too many errors.")
     Run.objects.filter(pk=run.pk).update(verdict="reject")
     return current
+
+
+def test_stored_and_new_numbers_are_written_alike():
+    assert str(Difference("p99_us", 18899.0, 18799)) == "p99_us: 18,899 → 18,799"
 
 
 def test_unchanged_code_changes_nothing_and_writes_nothing(run):
