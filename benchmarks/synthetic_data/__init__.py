@@ -5,5 +5,3 @@ out - and are the same for the same seed. They are for measuring Benchsite, and 
 """
 
 from benchmarks.synthetic_data.plan_rows import GenerationRefused, Wanted, generate
-
-__all__ = ["GenerationRefused", "Wanted", "generate"]

@@ -15,38 +15,3 @@ from reports.queries.sides import profile_of, sides_by_sweep, sides_of, submitte
 from reports.queries.sizing import Candidates, candidates, measured_workloads
 from reports.queries.sweep_list import SweepFilter, sweep_choices
 from reports.queries.sweep_selection import Chosen, Compared, chosen, compared, is_lost, pinned, sweeps_of
-
-__all__ = [
-    "Candidates",
-    "Chosen",
-    "Compared",
-    "Facets",
-    "StoredSeries",
-    "SweepFilter",
-    "candidates",
-    "chosen",
-    "compared",
-    "curves",
-    "facets",
-    "get_or_compute",
-    "is_lost",
-    "key_of",
-    "last_evidence",
-    "measured_workloads",
-    "others_of",
-    "outlines",
-    "pinned",
-    "profile_of",
-    "rows_digest",
-    "run_at_ceiling",
-    "run_point",
-    "run_sides",
-    "rung_rows",
-    "session_spreads",
-    "sides_by_sweep",
-    "sides_of",
-    "stored_series",
-    "submitted_of",
-    "sweep_choices",
-    "sweeps_of",
-]

@@ -5,17 +5,3 @@ from reports.studied.charts import PrintedFigure, pictures_of
 from reports.studied.checks import Check, checks_of
 from reports.studied.facts import FactFilter, facts_table
 from reports.studied.tables import StudyTable, tables_of
-
-__all__ = [
-    "Bucket",
-    "Check",
-    "FactFilter",
-    "PrintedFigure",
-    "StudyTable",
-    "bucket_of",
-    "buckets_of",
-    "checks_of",
-    "facts_table",
-    "pictures_of",
-    "tables_of",
-]

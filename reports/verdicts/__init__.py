@@ -5,5 +5,3 @@ The rules themselves are pure: `reports.analysis.verdicts`.
 
 from reports.verdicts.serialization import VerdictDocument
 from reports.verdicts.verdict import verdict_of
-
-__all__ = ["VerdictDocument", "verdict_of"]

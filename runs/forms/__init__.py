@@ -5,5 +5,3 @@ from runs.forms.databases import DatabaseForm
 from runs.forms.machines import MachineForm
 from runs.forms.matrices import MatrixForm
 from runs.forms.workloads import WorkloadForm
-
-__all__ = ["ClusterForm", "DatabaseForm", "MachineForm", "MatrixForm", "WorkloadForm"]

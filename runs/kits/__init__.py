@@ -15,5 +15,3 @@ Pure, but for plan_file, plan_import, plan_fit and by_hand: a kit can be made wh
 """
 
 from runs.kits.archive import kit_name, zipped
-
-__all__ = ["kit_name", "zipped"]

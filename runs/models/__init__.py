@@ -17,34 +17,3 @@ from runs.models.run import ClientRun, Deployment, Run, RunEvent, SearchDecision
 from runs.models.schedule import Ending, Occasion, Schedule
 from runs.models.threshold import ThresholdOverride
 from runs.models.upload import Upload, UploadedFile, UploadKey
-
-__all__ = [
-    "Artifact",
-    "ClientRun",
-    "Cluster",
-    "Conductor",
-    "DataConfirmation",
-    "Database",
-    "Deployment",
-    "Ending",
-    "Finding",
-    "LoadGenerator",
-    "Machine",
-    "Matrix",
-    "MatrixEntry",
-    "Measurement",
-    "MeasurementSet",
-    "Node",
-    "Occasion",
-    "Run",
-    "RunEvent",
-    "Schedule",
-    "SearchDecision",
-    "Series",
-    "Sweep",
-    "ThresholdOverride",
-    "Upload",
-    "UploadKey",
-    "UploadedFile",
-    "Workload",
-]

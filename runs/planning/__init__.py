@@ -5,21 +5,3 @@ from runs.planning.plan import Plan, PlanError, Problem, next_look, plan_of, sto
 from runs.planning.preview import Cell, Preview, preview
 from runs.planning.submission import submit
 from runs.planning.trial import start_trial
-
-__all__ = [
-    "Cell",
-    "Expansion",
-    "Plan",
-    "PlanError",
-    "PlannedRun",
-    "PlannedSweep",
-    "Preview",
-    "Problem",
-    "expand",
-    "next_look",
-    "plan_of",
-    "preview",
-    "start_trial",
-    "stored_plan",
-    "submit",
-]

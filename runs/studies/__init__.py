@@ -18,23 +18,3 @@ from runs.studies.records import (
     Study,
     StudyError,
 )
-
-__all__ = [
-    "SYSTEMS",
-    "Dispute",
-    "Fact",
-    "Item",
-    "Kind",
-    "Overlay",
-    "Qualifier",
-    "StudiedSystem",
-    "Study",
-    "StudyError",
-    "expanded",
-    "folded",
-    "read_facts",
-    "read_pack",
-    "read_study",
-    "studies",
-    "study_of",
-]

@@ -3,7 +3,7 @@
 from typing import Final
 
 # Each registers its checks.
-from runs.validity import (  # noqa: F401
+from runs.validity import (
     arithmetic,
     clients,
     concurrency,

@@ -3,5 +3,3 @@ a name that a file brought along, and a file costs no more than `Limits` allows.
 
 from runs.ycsb.files.limits import Limits
 from runs.ycsb.files.members import Member, open_members
-
-__all__ = ["Limits", "Member", "open_members"]

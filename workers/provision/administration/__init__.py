@@ -16,19 +16,6 @@ from workers.provision.administration.java import JavaAdministration
 from workers.provision.administration.postgresql import PostgresqlAdministration
 from workers.provision.administration.redis import RedisAdministration
 
-__all__ = [
-    "Address",
-    "Administration",
-    "AdministrationError",
-    "Counters",
-    "JavaAdministration",
-    "MarkerNameTaken",
-    "PostgresqlAdministration",
-    "RedisAdministration",
-    "address_of",
-    "administration_for",
-]
-
 
 def administration_for(
     system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None
