@@ -4,17 +4,38 @@ Each delivery is tried in a thread of its own, a few at a time and few of a team
 that a receiver who is slow delays itself, and a team with many such ones its own notices alone.
 """
 
+import json
 import logging
 import threading
 import time
 import uuid
 from typing import Final
 
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from benchsite.teams import deliveries, notices, webhooks
+from benchsite.teams.encryption import CLIENT_PROPERTIES, is_current
 from benchsite.teams.models import Delivery
-from runs.database_secrets import encrypt_again
+from runs.models import Database
+from runs.models.client_properties import SEALED
+
+
+def encrypt_again() -> int:
+    """Encrypts under today's key what was encrypted under a former one; returns how many databases those were."""
+    changed = 0
+    databases = Database.objects.annotate(text=Cast("binding_properties", TextField()))
+    for key, content in databases.filter(text__contains=f'"{SEALED}"').values_list("pk", "text"):
+        values = json.loads(content).values()
+        tokens = [value[SEALED] for value in values if isinstance(value, dict)]
+        if all(is_current(token, CLIENT_PROPERTIES) for token in tokens):
+            continue
+        with transaction.atomic():
+            Database.objects.select_for_update().get(pk=key).save(update_fields=["binding_properties"])
+            changed += 1
+    return changed
+
 
 log = logging.getLogger(__name__)
 TICK_S: Final = 1.0

@@ -1,10 +1,12 @@
 """Verdicts of runs against a baseline, and comparisons of any two groups of runs."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Query, Schema
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
@@ -12,18 +14,50 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from benchsite.rest.values import Word
 from benchsite.teams.models import Scope
-from reports.api import upload_verdicts
+from reports.analysis.verdicts import Verdict, combined
 from reports.api.routers import verdicts
-from reports.queries.baselines import RUNS
+from reports.queries.baselines import RUNS, runs_named
 from reports.verdicts.baseline_selection import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
 from reports.verdicts.comparison import Incomparable, TooManyTests, compared
 from reports.verdicts.regression_alerts import tell
 from reports.verdicts.run_wait import MAX_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
-from reports.verdicts.serialization import CompareAnswer, VerdictDocument
+from reports.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
+from runs.api.upload_extensions import extend
 from runs.models import Run
 
+DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
+MAX_JUDGED: Final = 20  # runs of one upload
+
+
+@extend
+def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str, Any]:
+    """`against`: the verdicts of the measured runs, and what they come to. Nothing where nobody asked for it."""
+    name = request.GET.get("baseline", "").replace("\0", "")[:200]
+    if not name and request.GET.get("judge", "") not in ("1", "true"):
+        return {}
+    measured = [run.pk for run in runs if run.phase == "measure"][:MAX_JUDGED]
+    verdicts = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
+    return {
+        "against": {
+            "verdict": str(combined([Verdict(document.verdict) for document in verdicts])),
+            "verdicts": DOCUMENTS.dump_python(verdicts, mode="json"),
+        }
+    }
+
+
+def _judged(run: Run, name: str) -> VerdictDocument:
+    """The upload is stored: a name that stands for nothing does not undo it, and is said."""
+    try:
+        document = verdict_of_run(run, baseline=name)
+    except BaselineUnknown:
+        reason = f"Inconclusive: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
+        return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), test=run.config_key)
+    tell(run, document)
+    return document
+
+
 # It has put itself into the answers about uploads by being imported.
-IN_UPLOADS = upload_verdicts.against_a_baseline
+IN_UPLOADS = against_a_baseline
 
 
 class Thresholds(Schema):

@@ -3,9 +3,13 @@
 The same rows and the same draft make the same content; only publishing adds the moment.
 """
 
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
+
+import tomli_w
 
 from benchsite import formatting
 from benchsite.teams.models import Team
@@ -19,13 +23,64 @@ from reports.frozen.drafts import Draft, DraftFootnote
 from reports.frozen.environment import Side, environment_table
 from reports.frozen.figures import cells, frozen_figure
 from reports.frozen.headline import proposed
-from reports.frozen.plans import plan_for_others
-from reports.frozen.redaction import Found
+from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
 from reports.pages.charts import shown_operations
 from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
+from runs.kits.plan import PlanRefused
+from runs.kits.plan_file import export_plan
+from runs.kits.plan_text import read_plan
 from runs.models import Matrix
+from runs.models.run import Status
+
+WHERE: Final = "plan file"
+# The tables whose keys are roles, which other entries name.
+ROLES: Final = ("clusters", "generators", "databases", "workloads")
+
+
+def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
+    """The plan of a matrix; empty where it has none, or none is left that could be run. Six queries."""
+    try:
+        text = export_plan(matrix)
+    except PlanRefused:
+        return ""
+    document = tomllib.loads(text)
+    seen_here = _versions(matrix)
+    for database in document.get("databases", {}).values():
+        # A repetition needs the measured version if none is stated.
+        database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
+    roles = {role for table in ROLES for role in document.get(table, {})}
+    seen = _seen(document, redactor, roles)
+    if seen == tomllib.loads(text):
+        return text
+    comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
+    clean = f"{comments}\n{tomli_w.dumps(seen)}"
+    try:
+        read_plan(clean)
+    except PlanRefused:
+        return ""
+    return clean
+
+
+def _versions(matrix: Matrix) -> dict[str, str]:
+    """What the server of each database answered, where it was the same all the time. One query."""
+    rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
+    by_name: dict[str, set[str]] = defaultdict(set)
+    for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
+        by_name[str(name)].add(str(version or ""))
+    return {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
+
+
+def _seen(value: Any, redactor: Redactor, roles: set[str]) -> Any:
+    if isinstance(value, str):
+        return value if value in roles else redactor.clean(value, WHERE)
+    if isinstance(value, dict):
+        return {name: _seen(item, redactor, roles) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_seen(item, redactor, roles) for item in value]
+    return value
+
 
 # Drawn or listed where nobody chose; what else there is, is offered.
 USUAL_FIGURES: Final = ("ceilings", "durability")

@@ -19,18 +19,43 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
 from reports.frozen import links, publication, rights
+from reports.frozen.builder import Built
+from reports.frozen.content import Content
 from reports.frozen.drafts import Draft, draft_of
 from reports.frozen.figures import ReportFigure
 from reports.frozen.pages import page_of
-from reports.frozen.previews import preview_of, previewed
-from reports.frozen.publication import NumbersChanged, PublishRefused
+from reports.frozen.publication import NumbersChanged, PublishRefused, built, shown_digest
 from reports.frozen.revisions import ContentRefused
 from reports.frozen.rights import NotAllowed
 from reports.frozen.sanitizer import notes_html
 from reports.models import Report
 from reports.queries import chosen
+from reports.queries.computed_cache import cache_values, cached_values, key_of
 from reports.queries.reports import reports_of, revisions_of
 from reports.views.compare import selection_in
+
+LENGTH: Final = 64
+
+
+def preview_of(report: Report) -> tuple[Built, str]:
+    """The report as it would be published now, and the digest by which its figures are asked for."""
+    made = built(report)
+    digest = shown_digest(made.content)
+    cache_values({_key(report, digest): made.content})
+    return made, digest
+
+
+def previewed(report: Report, digest: str) -> Content:
+    """What was shown under that digest; built anew where it is no longer kept."""
+    key = _key(report, digest[:LENGTH])
+    entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
+    content: Content = entries.get(key) or built(report).content
+    return content
+
+
+def _key(report: Report, digest: str) -> str:
+    return key_of(report.team_id, "report preview", report.pk, digest)
+
 
 PER_PAGE: Final = 50
 PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64

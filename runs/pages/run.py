@@ -9,6 +9,7 @@ import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
+from benchsite.formatting import grouped, size
 from runs.artifacts import open_artifact
 from runs.catalog import Durability
 from runs.failure_hints import remedy
@@ -16,11 +17,40 @@ from runs.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
 from runs.measures.server_use import busiest_sentence, uses_of
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
-from runs.pages.container import container_of
 from runs.pages.window import window_panel
 from runs.recording.intervals import INTERVALS
 from runs.recording.server_samples import hosts_of
 from runs.ycsb.redact import is_secret, redact
+
+DIGITS = 12  # of an id, which is unique enough for the eye
+
+
+def container_of(evidence: Mapping[str, Any]) -> dict[str, str] | None:
+    """What a page says of it; None for a server that ran in no container."""
+    found = evidence.get("container")
+    if not isinstance(found, Mapping) or not found.get("reference"):
+        return None
+    digest = str(found.get("digest") or "").partition("@")[2]
+    return {
+        "image": str(found["reference"]),
+        # The only name of an image that always means the same one.
+        "digest": digest or str(found.get("image_id") or ""),
+        "digest_of": "digest of the registry" if digest else "image id (it came from no registry)",
+        "container": str(found.get("container") or "")[:DIGITS],
+        "circumstances": ", ".join(_circumstances(found)),
+    }
+
+
+def _circumstances(found: Mapping[str, Any]) -> list[str]:
+    network = found.get("network")
+    memory, cpus = found.get("memory_bytes"), found.get("cpus")
+    return [
+        f"Docker {found.get('engine') or 'of an unknown version'}",
+        "host network" if network == "host" else f"network {network}",
+        f"memory limited to {size(memory)}" if memory else "no limit of memory",
+        f"CPUs limited to {grouped(cpus, 2).rstrip('0').rstrip('.')}" if cpus else "no limit of CPUs",
+    ]
+
 
 LAST_LINES = 24
 HOST_COLUMNS = (*OWN, "other_cores", "steal_cores", "io_wait_cores")

@@ -19,13 +19,34 @@ from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
 from runs.models import Matrix, Run
-from runs.pages.builder_grid import grid_of
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
-from runs.planning import PlanError, Problem, preview, start_trial
+from runs.planning import Plan, PlanError, Preview, Problem, preview, start_trial
 from runs.studies.templates import templates
 from runs.views.pagination import MAX_ROWS, page_of
 from runs.views.table_exports import twin
+
+
+def grid_of(plan: Plan, preview: Preview) -> dict[str, object] | None:
+    """None without a cell. The `value` of a row is "database:mode", as the form names it."""
+    cells = {(cell.database_id, cell.mode, cell.workload_id): cell for cell in preview.cells}
+    rows: list[dict[str, object]] = []
+    above = None
+    for entry in plan.entries:
+        key = (entry.database.id, entry.mode)
+        rows.append(
+            {
+                "database": entry.database.name,
+                "mode": entry.mode,
+                "value": ":".join(key),
+                "first": entry.database.id != above,  # the first row of its database
+                "cells": [cells[(*key, workload.id)] for workload in plan.workloads if (*key, workload.id) in cells],
+            }
+        )
+        above = entry.database.id
+    workloads = [workload.name for workload in plan.workloads]
+    return {"workloads": workloads, "rows": rows} if workloads and rows else None
+
 
 TWIN_COLUMNS = (
     "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTS), "created_by", "created_at",

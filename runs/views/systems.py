@@ -1,16 +1,78 @@
 """Systems: the catalog, read only."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
+from benchsite.formatting import counted, grouped, percent, significant
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, team_of, team_required
-from runs.catalog import UnknownSystem, load_catalog
+from runs.catalog import Mode, System, UnknownSystem, load_catalog
+from runs.catalog.measured_losses import MeasuredLoss, load_measured_losses
 from runs.models import Database
 from runs.pages.durability import mode_rows
-from runs.pages.measured_loss import measured_table
 from runs.verifications import verifications_of
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One mode and one kind of fault; all texts are empty where it was not measured."""
+
+    faults: str = ""  # "lost in 60 of 60"
+    detail: str = ""
+    contradiction: str = ""  # of the record in the catalog
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """`columns` are faults, with the disk where it is not an ordinary one; `rows` have a cell for each."""
+
+    versions: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Mode, tuple[Cell, ...]], ...]
+
+
+def measured_table(system: System) -> MeasuredTable | None:
+    """The results for the catalog's modes of the system, weakest first; None where nothing was measured."""
+    losses = [loss for loss in load_measured_losses() if loss.system == system.slug and loss.mode in system.modes]
+    if not losses:
+        return None
+    columns = tuple(dict.fromkeys(_column(loss) for loss in losses))
+    rows = []
+    for mode in system.modes.values():
+        by_column = {_column(loss): _cell(loss, mode) for loss in losses if loss.mode == mode.slug}
+        if by_column:
+            rows.append((mode, tuple(by_column.get(column, Cell()) for column in columns)))
+    return MeasuredTable(_versions(losses), columns, tuple(rows))
+
+
+def _versions(losses: Sequence[MeasuredLoss]) -> str:
+    return ", ".join(dict.fromkeys(loss.version for loss in losses))
+
+
+def _column(loss: MeasuredLoss) -> str:
+    disk = str(loss.disk)
+    return f"{loss.fault}, {disk}" if disk else loss.fault.value
+
+
+def _cell(loss: MeasuredLoss, mode: Mode) -> Cell:
+    faults = f"lost in {grouped(loss.with_loss)} of {grouped(loss.faults)}"
+    if loss.max_loss_share is not None:
+        detail = [f"lost in at most {percent(loss.max_loss_share)} of faults (95 %)"]
+    elif loss.oldest_lost_median_s is not None and loss.oldest_lost_max_s is not None:
+        ages = f"{significant(loss.oldest_lost_median_s)} s, at most {significant(loss.oldest_lost_max_s)} s"
+        detail = [f"oldest lost write: median {ages}"]
+    else:
+        detail = []
+    detail += [
+        counted(number, noun) for number, noun in ((loss.holes, "hole"), (loss.damaged, "damaged record")) if number
+    ]
+    if loss.not_started:
+        detail.append(f"{grouped(loss.not_started)} times the server did not start")
+    return Cell(faults, "; ".join(detail), loss.contradiction(mode.durability))
 
 
 @require_GET

@@ -6,21 +6,52 @@ due schedules.
 
 import logging
 import signal
+import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 
 from runs import run_completion
 from runs.planning.submission import QUEUE_CHANNEL
 from runs.retry import DATABASE_ERRORS
+from runs.schedules import due_schedules
 from runs.uploading import upload_lifecycle
 from workers import liveness, redis_users, scheduling
 from workers.delivery_loop import Deliverer
 from workers.heartbeat import OutageGrace
-from workers.schedule_submitter import ScheduleSubmitter
+
+TICK_INTERVAL_S: Final = 5.0
+
+
+class ScheduleSubmitter:
+    """What it was submitting when its process ended is rolled back: the time stays due."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="schedule submitter", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin nothing more. What is under way ends with the process."""
+        self._stopping.set()
+
+    def _serve(self) -> None:
+        while not self._stopping.wait(TICK_INTERVAL_S):
+            try:
+                for occasion in due_schedules.tick():
+                    log.info("%s. %s", occasion, occasion.reason)
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("No schedule is submitted (%s); trying again.", str(error).partition("\n")[0])
+            except Exception:
+                log.exception("Schedules could not be submitted; trying again.")
+            finally:
+                connection.close()
+
 
 log = logging.getLogger(__name__)
 # Any number will do as long as no other use of this database has it.
