@@ -58,7 +58,8 @@ def read_document(name: str) -> Document:
     tokens = _MARKDOWN.parse(body)
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
-            token.attrs["id"] = _anchor(tokens[index + 1].content)
+            # As hosting sites make the anchors of headings.
+            token.attrs["id"] = re.sub(r"[^\w -]", "", tokens[index + 1].content).lower().replace(" ", "-")
         elif token.type == "table_open":
             token.attrs["class"] = "table"
         for child in token.children or ():
@@ -71,11 +72,6 @@ def read_document(name: str) -> Document:
 
 def address_of(name: str) -> str:
     return reverse("help") if name == INDEX else reverse("help-document", args=[name])
-
-
-def _anchor(heading: str) -> str:
-    """As hosting sites make the anchors of headings."""
-    return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
 def _resolve_address(token: Token, name: str) -> None:

@@ -39,7 +39,15 @@ class Thinned:
 
 def runs_to_thin(days: int) -> QuerySet[Run]:
     """Runs that ended before so many days, have files or series, and are needed by nobody."""
-    sweeps, matrices = _in_drafts()
+    # Sweeps and matrices that reports are made of which were never published, or changed since.
+    sweeps: set[UUID] = set()
+    matrices: set[UUID] = set()
+    newest = Report.objects.annotate(published=Max("revisions__published_at"))
+    for report in newest.filter(Q(published=None) | Q(changed_at__gt=F("published"))):
+        selection = draft_of(report.draft).selection
+        sweeps |= set(selection.sweeps)
+        if selection.matrix_id:
+            matrices.add(selection.matrix_id)
     return (
         Run.objects.filter(status__in=Status.terminal(), finished_at__lt=Now() - timedelta(days=days))
         .filter(Exists(Artifact.objects.filter(run=OuterRef("pk"))) | Exists(Series.objects.filter(run=OuterRef("pk"))))
@@ -49,19 +57,6 @@ def runs_to_thin(days: int) -> QuerySet[Run]:
         .order_by("finished_at", "pk")
         .defer("spec", "evidence")
     )
-
-
-def _in_drafts() -> tuple[set[UUID], set[UUID]]:
-    """Sweeps and matrices that reports are made of which were never published, or changed since."""
-    sweeps: set[UUID] = set()
-    matrices: set[UUID] = set()
-    newest = Report.objects.annotate(published=Max("revisions__published_at"))
-    for report in newest.filter(Q(published=None) | Q(changed_at__gt=F("published"))):
-        selection = draft_of(report.draft).selection
-        sweeps |= set(selection.sweeps)
-        if selection.matrix_id:
-            matrices.add(selection.matrix_id)
-    return sweeps, matrices
 
 
 def thin(runs: QuerySet[Run]) -> Iterator[Thinned]:

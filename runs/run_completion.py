@@ -58,7 +58,8 @@ def _note_contained(matrix: Matrix) -> bool:
 def note_finished(matrix: Matrix) -> bool:
     """Tell of a finished matrix; again when runs were added since, or late output completed one that had failed."""
     numbers = _numbers(matrix)
-    first = _first_failure(matrix)
+    # What failed first, a load or a run: what was cancelled after it mostly is for its sake.
+    first = Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
     data = {
         "matrix": {"id": str(matrix.pk), "name": matrix.name, "tags": matrix.tags, "purpose": matrix.purpose},
         "runs": {name: numbers[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
@@ -99,11 +100,6 @@ def _in_words(numbers: dict[str, int]) -> str:
     if loads := numbers["loads_failed"]:
         said.append(f"{loads} {'load' if loads == 1 else 'loads'} failed")
     return ", ".join(said)
-
-
-def _first_failure(matrix: Matrix) -> Run | None:
-    """What failed first, a load or a run: what was cancelled after it mostly is for its sake."""
-    return Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
 
 
 def _cause(run: Run) -> str:

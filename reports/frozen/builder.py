@@ -46,7 +46,12 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     except PlanRefused:
         return ""
     document = tomllib.loads(text)
-    seen_here = _versions(matrix)
+    # What the server of each database answered, where it was the same all the time. One query.
+    rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
+    by_name: dict[str, set[str]] = defaultdict(set)
+    for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
+        by_name[str(name)].add(str(version or ""))
+    seen_here = {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
     for database in document.get("databases", {}).values():
         # A repetition needs the measured version if none is stated.
         database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
@@ -61,15 +66,6 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     except PlanRefused:
         return ""
     return clean
-
-
-def _versions(matrix: Matrix) -> dict[str, str]:
-    """What the server of each database answered, where it was the same all the time. One query."""
-    rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
-    by_name: dict[str, set[str]] = defaultdict(set)
-    for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
-        by_name[str(name)].add(str(version or ""))
-    return {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
 
 
 def _seen(value: Any, redactor: Redactor, roles: set[str]) -> Any:

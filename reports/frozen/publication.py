@@ -117,7 +117,13 @@ def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
 
 def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
     content: Content = {**made.content, "published_at": timezone.now().isoformat(timespec="seconds")}
-    encoded = _encoded({figure["name"] for figure in content["figures"]}, pictures)
+    figures = {figure["name"] for figure in content["figures"]}
+    encoded: dict[str, Picture] = {}
+    for name in sorted(figures & pictures.keys()):
+        try:
+            encoded[name] = encoded_anew(pictures[name])
+        except PictureRefused:
+            continue  # A report stands without its pictures: they are for those who are sent a link.
     with transaction.atomic():
         revision = write_revision(report, content, user)
         keep_pictures(revision, encoded)
@@ -129,16 +135,6 @@ def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[s
         audit.note(kind, team=report.team, actor=user, subject=report.title, text=text)
         report.save(update_fields=["changed_at"])
     return revision
-
-
-def _encoded(figures: set[str], pictures: Mapping[str, bytes]) -> dict[str, Picture]:
-    encoded: dict[str, Picture] = {}
-    for name in sorted(figures & pictures.keys()):
-        try:
-            encoded[name] = encoded_anew(pictures[name])
-        except PictureRefused:
-            continue  # A report stands without its pictures: they are for those who are sent a link.
-    return encoded
 
 
 def refuse_public(report: Report, user: User | None) -> None:

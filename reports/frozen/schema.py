@@ -42,29 +42,21 @@ def _problems(content: Any) -> Iterator[str]:
     if len(set(names)) < len(names):
         yield f"two of the figures and tables are called {max(names, key=names.count)}"
     yield from _tables(content)
-    yield from _traces(content)
-    yield from _published_at(content["published_at"])
-
-
-def _published_at(text: str) -> Iterator[str]:
-    try:
-        published_at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        published_at = dt.datetime.min
-    if published_at.tzinfo is None:
-        yield "/published_at is no moment with its offset from UTC"
-    elif not MIN_PUBLISHED <= published_at <= dt.datetime.now(dt.UTC) + MAX_AHEAD:
-        yield f"/published_at must be between {MIN_PUBLISHED:%Y-%m-%d} and today"
-
-
-def _traces(content: Any) -> Iterator[str]:
-    """Pages draw these types and no others."""
+    # Pages draw these types and no others.
     for i, figure in enumerate(content["figures"]):
         for drawing, drawn in figure["drawn"].items():
             for j, trace in enumerate(drawn["data"]):
                 kind = trace.get("type", "scatter")
                 if not isinstance(kind, str) or kind not in TRACES:
                     yield f"/figures/{i}/drawn/{drawing}/data/{j}/type must be one of {', '.join(sorted(TRACES))}"
+    try:
+        published_at = dt.datetime.fromisoformat(content["published_at"])
+    except ValueError:
+        published_at = dt.datetime.min
+    if published_at.tzinfo is None:
+        yield "/published_at is no moment with its offset from UTC"
+    elif not MIN_PUBLISHED <= published_at <= dt.datetime.now(dt.UTC) + MAX_AHEAD:
+        yield f"/published_at must be between {MIN_PUBLISHED:%Y-%m-%d} and today"
 
 
 def _plain(value: Any, where: str, depth: int) -> Iterator[str]:

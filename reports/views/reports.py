@@ -166,7 +166,11 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if request.method == "GET":
         return _preview(request, row)
     if "redact" in request.POST:
-        return _keep_what_was_chosen(request, row)
+        # Of what looks like a name or an address, what may be seen nevertheless.
+        draft = draft_of(row.draft)
+        texts = [place.text for place in publication.built(row).found]
+        publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
+        return redirect("report-publish", row.pk)
     try:
         seen = request.POST.get("seen", "")
         revision = publication.publish(row, user_of(request), _pictures(request), seen=seen)
@@ -201,14 +205,6 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
         "says": forms.ACCESS_SAYS[Report.Access(row.access)],
     }
     return render(request, "reports/report/publish.html", context, status=status)
-
-
-def _keep_what_was_chosen(request: HttpRequest, row: Report) -> HttpResponse:
-    """Of what looks like a name or an address, what may be seen nevertheless."""
-    draft = draft_of(row.draft)
-    texts = [place.text for place in publication.built(row).found]
-    publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
-    return redirect("report-publish", row.pk)
 
 
 def _pictures(request: HttpRequest) -> dict[str, bytes]:

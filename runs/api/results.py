@@ -25,7 +25,7 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.histogram import Histogram, highest_values, lowest_values
 from runs.ycsb.series import POINT, unpack
 from runs.ycsb.stored import StoredIntervals
-from runs.ycsb.window import Cut, Windowed, regrouped, windowed
+from runs.ycsb.window import Cut, regrouped, windowed
 
 WHOLE: Final = Cut(phase="load")
 # A window's length is kept with fewer digits than its ends; intervals are a second long.
@@ -49,20 +49,15 @@ def merged_histogram(
     wanted = [entry for entry, is_of in named if (is_of.operation, is_of.kind, is_of.status) == (operation, kind, "")]
     if not wanted:
         return None
-    window = _window(kept, stored)
-    return Histogram.merged(
-        entry.histogram(number, window.inside(entry.kept)) for entry in wanted for number in window.ranges
-    )
-
-
-def _window(kept: MeasurementSet, stored: Sequence[StoredIntervals]) -> Windowed:
     numbers = sorted({int(client["number"]) for client in kept.clients})
     is_load = kept.run.phase == Phase.LOAD
     cut = WHOLE if is_load else Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
     window = windowed([entry.timeline for entry in stored], numbers, cut)
     if any(len(entry.kept) != len(entry.timeline) for entry in stored):
         window = regrouped(window, [entry.kept for entry in stored])
-    return window
+    return Histogram.merged(
+        entry.histogram(number, window.inside(entry.kept)) for entry in wanted for number in window.ranges
+    )
 
 
 Kind = Literal["service", "response"]

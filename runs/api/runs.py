@@ -16,7 +16,7 @@ from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import Moment, Text, Word
-from benchsite.teams.models import Scope, User
+from benchsite.teams.models import Scope
 from runs import annotations, deletion, lifecycle
 from runs.annotations import AnnotationRefused
 from runs.api.routers import runs
@@ -122,21 +122,17 @@ def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
     run, user = owned(team_runs(request), request, run_id), bearer_in(request).user
     try:
         with transaction.atomic():
-            _annotate(run, user, change)
+            if change.labels is not None:
+                annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))
+            if change.notes is not None:
+                annotations.set_notes(run, user, change.notes)
+            if change.excluded_reason:
+                annotations.exclude([run], user, change.excluded_reason)
+            elif change.excluded_reason is not None:
+                annotations.include([run], user)
     except AnnotationRefused as refused:
         raise Problem("validation-error", str(refused)) from refused
     return owned(team_runs(request), request, run_id)
-
-
-def _annotate(run: Run, user: User, change: RunChange) -> None:
-    if change.labels is not None:
-        annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))
-    if change.notes is not None:
-        annotations.set_notes(run, user, change.notes)
-    if change.excluded_reason:
-        annotations.exclude([run], user, change.excluded_reason)
-    elif change.excluded_reason is not None:
-        annotations.include([run], user)
 
 
 @runs.delete(

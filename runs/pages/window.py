@@ -70,7 +70,14 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     current = next((one for one in sets if one.is_current), None)
     if current is None:
         return None
-    cuts = _cuts(sets)
+    keys = [one.pk for one in sets]
+    severities: dict[UUID, list[str]] = defaultdict(list)
+    for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
+        severities[key].append(severity)
+    lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
+    for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
+        lines[row.measurement_set_id].setdefault(row.operation, row)
+    cuts = tuple(Cut(one, _verdict(severities[one.pk]), tuple(lines[one.pk].values())) for one in sets)
     whole = whole_run(current, ())
     if whole is None or run.phase == Phase.LOAD or not has_intervals:
         return WindowPanel(cuts, current.window_s, 0.0, 0.0, Bar(0.0, 100.0, 0.0, None), False, None, 0.0, 0.0)
@@ -136,17 +143,6 @@ def _series(run: Run) -> list[UnpackedSeries]:
     kind, interval_s = min(short, key=lambda one: (one[0] != LatencyKind.SERVICE, one[1]))
     chosen = rows.filter(latency_kind=kind, interval_s=interval_s)
     return [unpack(bytes(data)) for data in chosen.values_list("data", flat=True)]
-
-
-def _cuts(sets: Sequence[MeasurementSet]) -> tuple[Cut, ...]:
-    keys = [one.pk for one in sets]
-    severities: dict[UUID, list[str]] = defaultdict(list)
-    for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
-        severities[key].append(severity)
-    lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
-    for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
-        lines[row.measurement_set_id].setdefault(row.operation, row)
-    return tuple(Cut(one, _verdict(severities[one.pk]), tuple(lines[one.pk].values())) for one in sets)
 
 
 def _verdict(severities: Sequence[str]) -> str:

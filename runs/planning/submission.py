@@ -32,7 +32,11 @@ def submit(matrix: Matrix, user: User | None) -> None:
         locked = Matrix.objects.select_for_update().get(pk=matrix.pk)
         if locked.submitted_at:
             raise PlanError([Problem("", "This matrix is already submitted: clone it to run it again.")])
-        _check_generators(locked)
+        # The builder offers only generators that the team may use; that may have changed since.
+        own = generators_of(locked.team).values("pk")
+        others = locked.load_generators.exclude(pk__in=own).values_list("name", flat=True)
+        if others:
+            raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
         plan = stored_plan(locked)
         found = preview(plan)
         if found.problems:
@@ -44,14 +48,6 @@ def submit(matrix: Matrix, user: User | None) -> None:
         Matrix.objects.filter(pk=matrix.pk).update(submitted_at=Now())
         wake_scheduler()
     matrix.refresh_from_db()
-
-
-def _check_generators(matrix: Matrix) -> None:
-    """The builder offers only generators that the team may use; that may have changed since."""
-    own = generators_of(matrix.team).values("pk")
-    others = matrix.load_generators.exclude(pk__in=own).values_list("name", flat=True)
-    if others:
-        raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
 
 
 def first_decision(run: Run) -> SearchDecision:

@@ -21,7 +21,6 @@ from runs.spec import ClientOrder, RunSpec
 from runs.uploading import staging
 from runs.uploading.file_pipeline import Reads
 from runs.uploading.metadata import Stated, StatedRun
-from runs.uploading.upload_lifecycle import ReadMember
 from runs.validity import CheckResult, verdict_of
 from runs.ycsb.clients import ClientFiles, RunFiles
 from runs.ycsb.hints import hints_of, words_of
@@ -60,7 +59,12 @@ def insert_runs(
     intervals = [part.content.digest for run in runs for part in run.collected.intervals]
     artifacts.hold([*(member.sha256 for member in members), *intervals])
     for member in members:
-        _keep_content(member)
+        # It lies under its hash, so it does no harm when nothing comes of it.
+        if member.content is not None:
+            artifacts.keep(member.sha256, member.content)
+        elif member.path:
+            with staging.compressed(member.path) as compressed:
+                artifacts.keep_compressed(member.sha256, compressed)
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
     rows = [_run(upload, stated, item, sweeps[item.stated["phase"]], repeats) for item in runs]
@@ -69,15 +73,6 @@ def insert_runs(
     fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
     insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads))
     return rows
-
-
-def _keep_content(member: ReadMember) -> None:
-    """It lies under its hash, so it does no harm when nothing comes of it."""
-    if member.content is not None:
-        artifacts.keep(member.sha256, member.content)
-    elif member.path:
-        with staging.compressed(member.path) as compressed:
-            artifacts.keep_compressed(member.sha256, compressed)
 
 
 class _Repeats:

@@ -127,7 +127,13 @@ def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Submitted now, off, on, or gone."""
     schedule, me = owned_or_404(SCHEDULES, request, pk), user_of(request)
     if "run" in request.POST:
-        return _run_now(request, schedule)
+        try:
+            occasion = due_schedules.run_now(schedule, user_of(request))
+        except (ScheduleRefused, PlanError) as refused:
+            messages.error(request, f"Nothing is submitted. {refused}")
+            return redirect("schedule", pk=schedule.pk)
+        messages.success(request, f"“{schedule.name}” is submitted now; its times stay as they are.")
+        return redirect("matrix", pk=occasion.matrix_id)
     if "delete" in request.POST:
         schedule_changes.delete(schedule, me)
         messages.success(request, f"The schedule “{schedule.name}” is deleted. What it submitted stays.")
@@ -139,16 +145,6 @@ def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
         schedule_changes.resume(schedule, me)
         messages.success(request, f"“{schedule.name}” goes on with its next time.")
     return redirect("schedule", pk=pk)
-
-
-def _run_now(request: HttpRequest, schedule: Schedule) -> HttpResponse:
-    try:
-        occasion = due_schedules.run_now(schedule, user_of(request))
-    except (ScheduleRefused, PlanError) as refused:
-        messages.error(request, f"Nothing is submitted. {refused}")
-        return redirect("schedule", pk=schedule.pk)
-    messages.success(request, f"“{schedule.name}” is submitted now; its times stay as they are.")
-    return redirect("matrix", pk=occasion.matrix_id)
 
 
 def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, schedule: Schedule | None) -> HttpResponse:

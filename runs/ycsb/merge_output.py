@@ -8,7 +8,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
-from runs.ycsb.summary_run import SummarisedOperation, SummarisedRun
+from runs.ycsb.summary_run import SummarisedRun
 
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 EXACT: Final = "exact, histograms added"
@@ -86,7 +86,17 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
     operations: dict[str, Any] = {}
     for operation in merged.operations:
         name = _name(operation.operation, operation.kind)
-        operations[name] = _of_summary(operation)
+        # A percentile stands under `percentiles_us` only where its bounds meet.
+        bounds = operation.percentiles_us
+        operations[name] = {
+            "count": operation.ok,
+            "mean_us": operation.mean_us,
+            "min_us": operation.min_us,
+            "max_us": operation.max_us,
+            "percentiles_us": {name: bound.low_us for name, bound in bounds.items() if bound.is_exact},
+            "percentiles_bounds_us": {name: [limits.low_us, limits.high_us] for name, limits in bounds.items()},
+            "returns": dict(operation.returns),
+        }
         if operation.failed:
             operations[f"{name}-FAILED"] = {
                 "count": operation.failed,
@@ -94,20 +104,6 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
                 "returns": dict(operation.failures),
             }
     return operations
-
-
-def _of_summary(operation: SummarisedOperation) -> dict[str, Any]:
-    """A percentile stands under `percentiles_us` only where its bounds meet."""
-    bounds = operation.percentiles_us
-    return {
-        "count": operation.ok,
-        "mean_us": operation.mean_us,
-        "min_us": operation.min_us,
-        "max_us": operation.max_us,
-        "percentiles_us": {name: bound.low_us for name, bound in bounds.items() if bound.is_exact},
-        "percentiles_bounds_us": {name: [limits.low_us, limits.high_us] for name, limits in bounds.items()},
-        "returns": dict(operation.returns),
-    }
 
 
 def _name(operation: str, kind: LatencyKind) -> str:

@@ -77,20 +77,16 @@ def _number(value: float | None) -> str:
 def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     if not operations:
         return
-    shown = _shown(operations)
+    # The usual percentiles that anything states, else the highest of those that are stated.
+    stated = {name for operation in operations.values() for name in _percentiles(operation)}
+    usual = [name for name in _PERCENTILES if name in stated]
+    shown = usual or sorted(stated, key=float)[-_MAX_PERCENTILES:]
     heading = ["", "count", "mean µs", "min", *(f"p{name}" for name in shown), "max", "returns"]
     rows = [heading, *(_row(name, operation, shown) for name, operation in operations.items())]
     widths = [max(len(row[at]) for row in rows) for at in range(len(heading))]
     for row in rows:
         first, *middle, last = (text.rjust(width) for text, width in zip(row, widths, strict=True))
         yield "    " + "  ".join([first.strip().ljust(widths[0]), *middle, last.strip()]).rstrip()
-
-
-def _shown(operations: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-    """The usual percentiles that anything states, else the highest of those that are stated."""
-    stated = {name for operation in operations.values() for name in _percentiles(operation)}
-    usual = [name for name in _PERCENTILES if name in stated]
-    return usual or sorted(stated, key=float)[-_MAX_PERCENTILES:]
 
 
 def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:

@@ -75,7 +75,10 @@ def progress_of(client: SummaryClient) -> Progress | None:
     elapsed_s = np.maximum(elapsed_s, 0.0)
     dates = dates + client.clock_offset_s
     is_dated = are_moments(dates) and are_moments(dates[0] - elapsed_s[0])
-    at_s = _ascending(dates if is_dated else elapsed_s)
+    # The times, ascending even where the client's clock was set back.
+    times = dates if is_dated else elapsed_s
+    steps = np.arange(times.size) * _MIN_S
+    at_s: Floats = np.maximum.accumulate(times - steps) + steps
     done = np.maximum.accumulate(done)
     return Progress(
         number=client.number,
@@ -98,13 +101,6 @@ def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
         np.array([line.operations_done for line in lines], dtype=np.float64),
         np.array([np.nan if line.at_s is None else line.at_s for line in lines], dtype=np.float64),
     )
-
-
-def _ascending(times: Floats) -> Floats:
-    """The times, ascending even where the client's clock was set back."""
-    steps = np.arange(times.size) * _MIN_S
-    ascending: Floats = np.maximum.accumulate(times - steps) + steps
-    return ascending
 
 
 def common_window(clients: Sequence[Progress]) -> Window | None:

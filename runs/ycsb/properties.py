@@ -209,7 +209,9 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
     if "recordcount" not in properties:
         problems["recordcount"] = "recordcount is missing: write how many records to load, 1 or more."
     if not problems:
-        checked = _with_proportions(checked)
+        named = any(name in checked for name in PROPORTIONS)
+        absent = {name: "0.0" if named else str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in PROPORTIONS}
+        checked = {**absent, **checked}
         problems = _contradictions(checked)
     if problems:
         raise PropertyError(problems, near)
@@ -234,12 +236,6 @@ def _check(name: str, value: object) -> str:
         return known.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
     except property_schema.PropertyError as error:
         raise PropertyError({name: " ".join(error.problems.values())}) from error
-
-
-def _with_proportions(checked: Mapping[str, str]) -> dict[str, str]:
-    named = any(name in checked for name in PROPORTIONS)
-    absent = {name: "0.0" if named else str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in PROPORTIONS}
-    return {**absent, **checked}
 
 
 def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.teams import audit, sessions, sso
 from benchsite.teams.login_throttling import TOO_MANY, WINDOW_S, GuardedPasswordChange
-from benchsite.teams.models import SignedIn, User
+from benchsite.teams.models import SignedIn
 from benchsite.teams.permissions import user_of
 
 
@@ -30,7 +30,11 @@ def account(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         form.save()
         audit.note("password_changed", team=None, actor=user)
-        _sign_others_out(request, user)
+        # Every other session holds the hash of the old password, which lets nobody in; this one gets a new key.
+        old = request.session.session_key
+        update_session_auth_hash(request, user)
+        SignedIn.objects.filter(user=user, session_key=old).update(session_key=request.session.session_key)
+        SignedIn.objects.filter(user=user).exclude(session_key=request.session.session_key).delete()
         messages.success(request, "The password is changed, and every other browser is signed out.")
         return redirect("account")
     context = {
@@ -45,14 +49,6 @@ def account(request: HttpRequest) -> HttpResponse:
     if waits:
         response.headers["Retry-After"] = str(WINDOW_S)
     return response
-
-
-def _sign_others_out(request: HttpRequest, user: User) -> None:
-    """Every other session holds the hash of the old password, which lets nobody in; this one gets a new key."""
-    old = request.session.session_key
-    update_session_auth_hash(request, user)
-    SignedIn.objects.filter(user=user, session_key=old).update(session_key=request.session.session_key)
-    SignedIn.objects.filter(user=user).exclude(session_key=request.session.session_key).delete()
 
 
 @require_POST
