@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
 
 from runs.catalog.configuration import render_config
 from runs.catalog.durability import Durability
@@ -25,12 +24,10 @@ from runs.catalog.records import (
     Endpoint,
     ImageRecipe,
     Mode,
-    NodeList,
     ProcessRecipe,
     Readback,
     Recognition,
     StockClient,
-    StopSignal,
     System,
 )
 from runs.catalog.toml_table import CatalogError, Table, check_slug
@@ -83,21 +80,13 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
     """The system that one file describes; `shared` are the properties all bindings have. Raises CatalogError."""
     with Table(_toml(text, file), file) as table:
         settings = _properties(table, "settings")
-        own_client = table.flag("own_client", False)
         # YCSB's own client knows nothing of Benchsite's properties.
-        binding = _binding(table.table("binding"), shared if own_client else {})
+        binding = _binding(table.table("binding"), shared if table.flag("own_client") else {})
         modes = _modes(table.table("modes"), settings, binding)
         process = _process(table.table("process"), settings) if "process" in table else None
-        return System(
+        return table.record(
+            System,
             slug=_not(OTHER_SYSTEM, table.slug("slug"), table),
-            name=table.text("name"),
-            aliases=table.texts("aliases"),
-            own_client=own_client,
-            administered=table.flag("administered", False),
-            admin_class=table.text("admin_class", ""),
-            in_memory=table.flag("in_memory", False),
-            notes=table.text("notes", ""),
-            pitfalls=table.texts("pitfalls"),
             recognition=_recognition(table.table("ycsb")) if "ycsb" in table else Recognition(),
             binding=binding,
             settings=settings,
@@ -116,11 +105,11 @@ def _not(reserved: str, slug: str, table: Table) -> str:
 
 def _recognition(table: Table) -> Recognition:
     with table:
-        found = {key: table.texts(key) for key in ("bindings", "classes", "jdbc")}
-        for key, names in found.items():
+        recognition = table.record(Recognition)
+        for key, names in dataclasses.asdict(recognition).items():
             if [name.lower() for name in names] != list(names):
                 raise table.error(f"write {key} in small letters")
-        return Recognition(**found)
+        return recognition
 
 
 def _shared(text: str) -> dict[str, Property]:
@@ -141,17 +130,14 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
         endpoint = _endpoint(table.table("endpoint"), properties) if "endpoint" in table else Endpoint()
         target = table.text("target", "")
         _check_placeholders(table, target, frozenset({"database", "table"}))
-        return Binding(
+        return table.record(
+            Binding,
             name=table.slug("name"),
-            java_class=table.text("java_class"),
             properties=properties,
             endpoint=endpoint,
             when_scanning=_checked(table, "when_scanning", properties),
             target=target,
-            stored=table.text("stored", ""),
             fixed=_checked(table, "fixed", properties),
-            also=table.texts("also"),
-            scans=table.flag("scans", True),
         )
 
 
@@ -164,27 +150,12 @@ def _stock(table: Table, modes: Mapping[str, Mode]) -> StockClient:
                 raise table.error(f"{slug} is no durability mode of this system")
         with requests:
             stock = {slug: _checked(requests, slug, binding.properties) for slug in requests.names()}
-        return StockClient(
-            binding=binding, modes=stock, no_modes=no_modes, administered=table.flag("administered", True)
-        )
+        return table.record(StockClient, binding=binding, modes=stock, no_modes=no_modes)
 
 
 def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
     with table:
-        endpoint = Endpoint(
-            host=table.text("host", ""),
-            port=table.text("port", ""),
-            user=table.text("user", ""),
-            password=table.text("password", ""),
-            database=table.text("database", ""),
-            ssl=table.text("ssl", ""),
-            url=table.text("url", ""),
-            options=table.texts("options"),
-            nodes=_one_of(table, "nodes", NodeList) if "nodes" in table else "first",
-            default_port=table.count("default_port", 0),
-            template=table.text("template", ""),
-            site_file=table.text("site_file", ""),
-        )
+        endpoint = table.record(Endpoint)
         _check_placeholders(table, endpoint.template, frozenset({"nodes", "database", "credentials", "options"}))
         named = {key: [table.text(key)] for key in ADDRESS_PROPERTIES if key in table}
         for key, names in {**named, "options": endpoint.options}.items():
@@ -203,24 +174,16 @@ def _properties(parent: Table, key: str) -> dict[str, Property]:
 
 def _property(name: str, table: Table) -> Property:
     with table:
-        kind: Kind = _one_of(table, "type", Kind)
+        kind = table.word("type", Kind)
         choices = table.texts("choices", required=kind == "choice")
         pattern = table.text("pattern", "")
         try:
             re.compile(pattern)
         except re.error as error:
             raise table.error(f"pattern: {error}") from None
-        declared = Property(
-            name=name,
-            type=kind,
-            default=table.text("default", "") if "default" in table else None,
-            least=table.number("least"),
-            most=table.number("most"),
-            choices=choices,
-            pattern=pattern,
-            help=table.text("help"),
-            unit=table.text("unit", ""),
-            secret=table.flag("secret", False),
+        default = table.text("default") if "default" in table else None
+        declared = table.record(
+            Property, name=name, type=kind, default=default, choices=choices, pattern=pattern, help=table.text("help")
         )
         if declared.default is not None:
             _check_default(table, declared, declared.default)
@@ -244,16 +207,13 @@ def _modes(parent: Table, settings: Mapping[str, Property], binding: Binding) ->
             server = _checked(table, "server", settings)
             # Every setting of the mode is read back; `readback` adds what the mode relies on without setting it.
             expected = {**server, **_checked(table, "readback", settings)}
-            modes[slug] = Mode(
+            modes[slug] = table.record(
+                Mode,
                 slug=slug,
-                name=table.text("name"),
                 durability=_durability(table.table("durability")),
                 server_settings=server,
                 client_properties=_checked(table, "client", binding.properties),
                 readback=tuple(Readback(setting, text) for setting, text in expected.items()),
-                replicas_needed=table.count("replicas_needed", 0),
-                notes=table.text("notes", ""),
-                no_client=table.text("no_client", ""),
             )
     if not modes:
         raise parent.error("a system needs at least one durability mode")
@@ -273,9 +233,7 @@ def _durability(table: Table) -> Durability:
 
 def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
     with table:
-        config_format: ConfigFormat = (
-            _one_of(table, "config_format", ConfigFormat) if "config_format" in table else "none"
-        )
+        config_format: ConfigFormat = table.word("config_format", ConfigFormat) if "config_format" in table else "none"
         config_name = table.text("config_name") if config_format != "none" else ""
         fixed = _fixed(table, config_format, settings)
         argv = table.texts("argv", required=True)
@@ -287,21 +245,15 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         known = PLACEHOLDERS | set(not_in_config)
         for text in (*argv, *init_argv, *fixed.values(), config_head):
             _check_placeholders(table, text, known)
-        recipe = ProcessRecipe(
-            program=table.text("program"),
+        recipe = table.record(
+            ProcessRecipe,
             config_name=config_name,
-            config_format=config_format,
-            argv=argv,
-            init_argv=init_argv,
-            stop_signal=_one_of(table, "stop_signal", StopSignal),
             fixed=fixed,
             settings=_checked(table, "settings", settings),
             files=_files(table, config_name),
-            config_head=config_head,
-            not_in_config=not_in_config,
-            install=table.text("install", ""),
-            keeps_data=table.flag("keeps_data", True),
             facts=_checked(table, "facts", settings),
+            primary=None,
+            replica=None,
         )
         return dataclasses.replace(
             recipe,
@@ -379,14 +331,6 @@ def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, P
         except BadTag as error:
             raise table.error(str(error)) from None
         return recipe
-
-
-def _one_of(table: Table, key: str, allowed: Any) -> Any:
-    """The text under `key`, which must be one of the words of a Literal type."""
-    found = table.text(key)
-    if found not in get_args(allowed):
-        raise table.error(f"{key} is {found!r}; it must be one of {', '.join(get_args(allowed))}")
-    return found
 
 
 def _check_placeholders(table: Table, text: str, known: frozenset[str] = PLACEHOLDERS) -> None:

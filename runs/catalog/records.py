@@ -62,8 +62,8 @@ class Mode:
     server_settings: dict[str, str]
     client_properties: dict[str, str]
     readback: tuple[Readback, ...]
-    replicas_needed: int  # other copies that must be running for the mode to work at all
-    notes: str
+    replicas_needed: int = 0  # other copies that must be running for the mode to work at all
+    notes: str = ""
     no_client: str = ""  # why this client cannot request the mode; empty where it can
 
 
@@ -131,10 +131,10 @@ class ProcessRecipe:
     """
 
     program: str  # "redis-server", or "java" for a server that `make servers` fetched; found when it is needed
-    config_name: str  # empty, with the format "none", for a server that has no configuration file
-    config_format: ConfigFormat
+    config_name: str = ""  # empty, with the format "none", for a server that has no configuration file
+    config_format: ConfigFormat = "none"
     argv: tuple[str, ...]
-    init_argv: tuple[str, ...]  # run once in an empty data folder; empty where there is nothing to do
+    init_argv: tuple[str, ...] = ()  # run once in an empty data folder; empty where there is nothing to do
     stop_signal: StopSignal  # what makes the server end in order
     fixed: dict[str, str]  # server settings that nobody may choose
     settings: dict[str, str]  # server settings of a database that does not choose them
@@ -200,13 +200,15 @@ class System:
 
     slug: str
     name: str
-    aliases: tuple[str, ...]
-    own_client: bool  # whether `binding` is Benchsite's
-    administered: bool  # whether Benchsite reads its mode and looks into its data
-    admin_class: str  # the program in its own binding that does so; empty where Benchsite speaks to it itself
-    in_memory: bool  # whether all its data must fit the memory of its nodes
-    notes: str = field(repr=False)
-    pitfalls: tuple[str, ...] = field(repr=False)  # what has misled measurements before, a sentence or two each
+    aliases: tuple[str, ...] = ()
+    own_client: bool = False  # whether `binding` is Benchsite's
+    administered: bool = False  # whether Benchsite reads its mode and looks into its data
+    admin_class: str = ""  # the program in its own binding that does so; empty where Benchsite speaks to it itself
+    in_memory: bool = False  # whether all its data must fit the memory of its nodes
+    notes: str = field(repr=False, default="")
+    pitfalls: tuple[str, ...] = field(
+        repr=False, default=()
+    )  # what has misled measurements before, a sentence or two each
     recognition: Recognition = field(repr=False)
     binding: Binding = field(repr=False)
     settings: dict[str, Property] = field(repr=False)

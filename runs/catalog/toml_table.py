@@ -1,11 +1,14 @@
 """Strict reading of one TOML table: every key is asked for, of one type, and what nobody asked for is refused."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from runs.property_schema import unknown_name
 
+R = TypeVar("R")
 _SLUG = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
@@ -46,6 +49,36 @@ class Table:
         self._asked.update(self._content)
         return tuple(self._content)
 
+    def record(self, kind: type[R], **read: Any) -> R:
+        """A dataclass: the fields that are not `read` yet by their types; those with a default may be left out."""
+        types = get_type_hints(kind)
+        readers: dict[object, Any] = {
+            str: self.text,
+            bool: self.flag,
+            int: self.count,
+            float | None: self.number,
+            tuple[str, ...]: self.texts,
+            dict[str, str]: self.mapping,
+        }
+        for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+            key, declared = field.name, types[field.name]
+            is_required = field.default is field.default_factory is dataclasses.MISSING
+            if key in read or not (is_required or key in self):
+                self._asked.add(key)
+            elif get_origin(declared) is Literal:
+                read[key] = self.word(key, declared)
+            else:
+                self.value(key)
+                read[key] = readers[declared](key)
+        return kind(**read)
+
+    def word(self, key: str, allowed: Any) -> Any:
+        """The text under `key`, which must be one of the words of a Literal type."""
+        text = self.text(key)
+        if text not in get_args(allowed):
+            raise self.error(f"{key} is {text!r}; it must be one of {', '.join(get_args(allowed))}")
+        return text
+
     def value(self, key: str, *, required: bool = True) -> object:
         self._asked.add(key)
         if key not in self._content:
@@ -68,7 +101,7 @@ class Table:
             raise self.error(f"{key} is {found!r}: use small letters, digits and hyphens")
         return found
 
-    def flag(self, key: str, default: bool) -> bool:
+    def flag(self, key: str, default: bool = False) -> bool:
         value = self.value(key, required=False)
         if value is None:
             return default
@@ -82,7 +115,7 @@ class Table:
             raise self.error(f"{key} must be a number")
         return None if value is None else float(value)
 
-    def count(self, key: str, default: int) -> int:
+    def count(self, key: str, default: int = 0) -> int:
         value = self.value(key, required=False)
         if value is None:
             return default

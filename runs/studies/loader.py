@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from runs.catalog.toml_table import CatalogError, Table
+from runs.catalog.toml_table import CatalogError, R, Table
 from runs.studies.identities import expanded
 from runs.studies.records import Dispute, Fact, Item, Overlay, Qualifier, StudiedSystem, Study, StudyError
 
@@ -121,25 +121,15 @@ def _study(table: Table, facts: Sequence[Fact]) -> Study:
     known = {fact.id: fact for fact in facts}
     disputes = tuple(_dispute(part, known) for part in _tables(table, "disputes"))
     known = {fact.id: fact for fact in _flagged(facts, disputes)}
-    return Study(
+    return table.record(
+        Study,
         slug=slug,
         key=key,
-        title=table.text("title"),
-        year=table.count("year", 0),
-        organisation=table.text("organisation"),
-        authors=table.texts("authors"),
-        citation=table.text("citation"),
-        sponsor=table.text("sponsor"),
-        question=table.text("question"),
-        machines=_items(table, "machines"),
-        systems=tuple(_system(part) for part in _tables(table, "systems")),
-        workloads=_items(table, "workloads"),
-        method=_items(table, "method"),
-        settings=_items(table, "settings"),
-        conclusions=table.texts("conclusions", required=True),
-        conflicts=table.texts("conflicts"),
-        wished=table.texts("wished"),
-        not_transcribed=table.texts("not_transcribed"),
+        machines=_records(table, "machines", Item),
+        systems=_records(table, "systems", StudiedSystem),
+        workloads=_records(table, "workloads", Item),
+        method=_records(table, "method", Item),
+        settings=_records(table, "settings", Item),
         headline=_ids(table, "headline", known),
         disputes=disputes,
         overlays=tuple(overlay for part in _tables(table, "overlays") for overlay in _overlays(part, known)),
@@ -164,19 +154,12 @@ def _tables(table: Table, key: str) -> list[Table]:
     return [Table(content, f"{table.where}, {key} {number}") for number, content in enumerate(tables, 1)]
 
 
-def _items(table: Table, key: str) -> tuple[Item, ...]:
-    items = []
+def _records(table: Table, key: str, kind: type[R]) -> tuple[R, ...]:
+    records = []
     for part in _tables(table, key):
         with part:
-            items.append(Item(part.text("what"), part.text("value")))
-    return tuple(items)
-
-
-def _system(table: Table) -> StudiedSystem:
-    with table:
-        return StudiedSystem(
-            table.text("name"), table.text("version"), table.text("settings", ""), table.text("modes", "")
-        )
+            records.append(part.record(kind))
+    return tuple(records)
 
 
 def _ids(table: Table, key: str, known: Mapping[str, Fact]) -> tuple[str, ...]:
@@ -192,12 +175,12 @@ def _ids(table: Table, key: str, known: Mapping[str, Fact]) -> tuple[str, ...]:
 
 def _dispute(table: Table, known: Mapping[str, Fact]) -> Dispute:
     with table:
-        slug, ids = table.slug("slug"), _ids(table, "facts", known)
+        ids = _ids(table, "facts", known)
         if not ids:
             raise table.error("facts must name what is disputed")
         computed = table.table("computed") if "computed" in table else Table({}, table.where)
         numbers = {name: computed.number(name) or 0.0 for name in computed.names()}
-        return Dispute(slug, ids, table.text("printed"), table.text("recomputed"), table.text("why"), numbers)
+        return table.record(Dispute, slug=table.slug("slug"), facts=ids, computed=numbers)
 
 
 def _overlays(table: Table, known: Mapping[str, Fact]) -> list[Overlay]:
@@ -209,20 +192,17 @@ def _overlays(table: Table, known: Mapping[str, Fact]) -> list[Overlay]:
         groups: Iterable[tuple[str, ...]] = [added] if added else [(fact_id,) for fact_id in each]
         latency = _ids(table, "latency", known)
         operation, statistic = table.text("operation", ""), table.text("statistic", "")
-        phase, note, label = table.text("phase", ""), table.text("note", ""), table.text("label", "")
+        phase, label = table.text("phase", ""), table.text("label", "")
         if latency and (known[latency[0]].microseconds is None or not operation or not statistic):
             raise table.error("a latency needs a unit of time, its operation and its statistic")
         if phase not in ("", "load"):
             raise table.error('phase is "load" or left out')
         return [
-            Overlay(
+            table.record(
+                Overlay,
                 label=_label(known[ids[0]], label),
                 throughputs=_rates(table, [known[fact_id] for fact_id in ids]),
                 latency=known[latency[0]] if latency else None,
-                operation=operation,
-                statistic=statistic,
-                phase=phase,
-                note=note,
             )
             for ids in groups
         ]

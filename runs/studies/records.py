@@ -163,8 +163,8 @@ class StudiedSystem:
 
     name: str
     version: str
-    settings: str
-    modes: str
+    settings: str = ""
+    modes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,33 +179,33 @@ class Dispute:
     computed: Mapping[str, float]  # the numbers in `recomputed`, which tests compute again from the facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Overlay:
     """Facts that may stand, grey, beside measured ones: a throughput, where printed with the latency of that load."""
 
     label: str
     throughputs: tuple[Fact, ...]  # several are one system's operations at the same time, and are added
     latency: Fact | None
-    operation: str  # that of the latency
-    statistic: str
-    phase: str  # "" or "load", as in an address of the compare page
-    note: str
+    operation: str = ""  # that of the latency
+    statistic: str = ""
+    phase: str = ""  # "" or "load", as in an address of the compare page
+    note: str = ""
 
     @property
     def throughput_ops_s(self) -> float:
         return math.fsum(fact.value for fact in self.throughputs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """One published study: what it asked, how, what it printed and what it concluded."""
 
     slug: str
     key: str  # what its facts' ids begin with
     title: str
-    year: int
+    year: int = 0
     organisation: str
-    authors: tuple[str, ...]
+    authors: tuple[str, ...] = ()
     citation: str
     sponsor: str
     question: str
@@ -215,9 +215,9 @@ class Study:
     method: tuple[Item, ...]
     settings: tuple[Item, ...]
     conclusions: tuple[str, ...]
-    conflicts: tuple[str, ...]  # between the study's own sentences, or between it and arithmetic
-    wished: tuple[str, ...]
-    not_transcribed: tuple[str, ...]  # figures of which no number is printed
+    conflicts: tuple[str, ...] = ()  # between the study's own sentences, or between it and arithmetic
+    wished: tuple[str, ...] = ()
+    not_transcribed: tuple[str, ...] = ()  # figures of which no number is printed
     headline: tuple[str, ...]  # ids of facts
     disputes: tuple[Dispute, ...]
     overlays: tuple[Overlay, ...]

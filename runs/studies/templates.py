@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from runs.catalog import Catalog, UnknownMode, UnknownName, UnknownSystem, load_catalog
 from runs.catalog.toml_table import CatalogError, Table, check_slug
@@ -16,9 +17,9 @@ from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import check_workload
 
 FOLDER = Path(__file__).parent / "plans"
-LADDERS = ("threads", "target")
-GUARANTEES = ("durable", "fast")
-PURPOSES = ("measured", "soak")
+Ladder = Literal["threads", "target"]
+Guarantee = Literal["durable", "fast"]
+Purpose = Literal["measured", "soak"]
 
 
 class UnknownTemplate(UnknownName):
@@ -29,7 +30,7 @@ class UnknownScenario(UnknownName):
     kind = "scenario of this study"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One system in the mode in which a study ran it."""
 
@@ -39,9 +40,9 @@ class Part:
     version: str
     mode: str  # the mode of the catalog that is nearest to what the study says
     says: str  # what the study says of its durability, contradictions included
-    driver: str
-    replication_factor: int
-    left_out: str  # why the study itself has no result of it; empty where it has
+    driver: str = ""
+    replication_factor: int = 1
+    left_out: str = ""  # why the study itself has no result of it; empty where it has
 
     @property
     def runs(self) -> bool:
@@ -61,7 +62,7 @@ class StudyWorkload:
         return int(self.properties["recordcount"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One matrix of a study. Threads and targets are totals over all clients, seconds are per rung."""
 
@@ -73,27 +74,29 @@ class Scenario:
     ladder: str
     rungs: tuple[int, ...]
     threads: int | None  # of a target ladder
-    clients: int  # machines that drive it
+    clients: int = 1  # machines that drive it
     nodes: tuple[int, ...]
-    warmup_s: int
-    measure_s: int
-    repeats: int
+    warmup_s: int = 0
+    measure_s: int = 0
+    repeats: int = 1
     purpose: str
     parts: tuple[Part, ...]
-    notes: tuple[str, ...]  # what of the study a matrix cannot say, or what the study does not state: always deviations
+    notes: tuple[
+        str, ...
+    ] = ()  # what of the study a matrix cannot say, or what the study does not state: always deviations
 
     @property
     def records(self) -> int:
         return max(workload.records for workload in self.workloads)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyTemplate:
     """The plan of one study; `slug` is that of the study."""
 
     slug: str
     name: str
-    year: int
+    year: int = 0
     client: str  # what drove it: the YCSB of its time
     hardware: str
     scenarios: tuple[Scenario, ...]
@@ -137,46 +140,34 @@ def read_template(text: str, file: str, catalog: Catalog) -> StudyTemplate:
         )
         if not scenarios:
             raise table.error("a template needs at least one scenario")
-        return StudyTemplate(
-            slug=table.slug("slug"),
-            name=table.text("name"),
-            year=table.count("year", 0),
-            client=table.text("client"),
-            hardware=table.text("hardware"),
-            scenarios=scenarios,
-        )
+        return table.record(StudyTemplate, slug=table.slug("slug"), scenarios=scenarios)
 
 
 def _scenario(slug: str, table: Table, mixes: Mapping[str, Table], catalog: Catalog) -> Scenario:
     with table:
         records = table.count("records", 0)
-        ladder, rungs = _word(table, "ladder", LADDERS), _counts(table, "rungs")
+        ladder, rungs = table.word("ladder", Ladder), _counts(table, "rungs")
         threads = table.count("threads", 0) or None
         if (ladder == "target") != (threads is not None):
             raise table.error("threads belongs to a ladder of targets, and such a ladder needs it")
         if list(rungs) != sorted(set(rungs)):
             raise table.error("rungs must ascend, each once")
         parts = table.table("parts")
-        return Scenario(
+        return table.record(
+            Scenario,
             slug=slug,
-            name=table.text("name"),
-            guarantee=_word(table, "guarantee", GUARANTEES),
+            guarantee=table.word("guarantee", Guarantee),
             workloads=tuple(
                 _workload(name, mixes, table, {**table.mapping("properties"), "recordcount": str(records)})
                 for name in table.texts("workloads", required=True)
             ),
-            per_node=table.flag("records_per_node", False),
+            per_node=table.flag("records_per_node"),
             ladder=ladder,
             rungs=rungs,
             threads=threads,
-            clients=table.count("clients", 1),
             nodes=_counts(table, "nodes"),
-            warmup_s=table.count("warmup_s", 0),
-            measure_s=table.count("measure_s", 0),
-            repeats=table.count("repeats", 1),
-            purpose=_word(table, "purpose", PURPOSES),
+            purpose=table.word("purpose", Purpose),
             parts=tuple(_part(check_slug(name, parts.where), parts.table(name), catalog) for name in parts.names()),
-            notes=table.texts("notes"),
         )
 
 
@@ -199,24 +190,14 @@ def _part(slug: str, table: Table, catalog: Catalog) -> Part:
         except (UnknownSystem, UnknownMode) as error:
             raise table.error(str(error)) from None
         version = table.text("version")
-        return Part(
+        return table.record(
+            Part,
             slug=slug,
             system=system.slug,
             name=f"{system.name} {version}",
             version=version,
             mode=mode.slug,
-            says=table.text("says"),
-            driver=table.text("driver", ""),
-            replication_factor=table.count("replication_factor", 1),
-            left_out=table.text("left_out", ""),
         )
-
-
-def _word(table: Table, key: str, allowed: tuple[str, ...]) -> str:
-    word = table.text(key)
-    if word not in allowed:
-        raise table.error(f"{key} is {word!r}; it must be one of {', '.join(allowed)}")
-    return word
 
 
 def _counts(table: Table, key: str) -> tuple[int, ...]:
