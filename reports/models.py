@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from benchsite.teams.models import Team, new_id
+from benchsite.teams.models import Row, Team
 from runs.models import Matrix, Run
 from runs.models.run import Phase
 
@@ -75,7 +75,7 @@ class CommitLook(models.Model):
         return f"{self.commit} up to {self.last_at:%Y-%m-%d %H:%M}"
 
 
-class ChangePoint(models.Model):
+class ChangePoint(Row):
     """What a person decided about one change of one history. Untriaged changes have no row: they are computed.
 
     A history is that of one `Run.config_key` and one metric; `run` is the first with the new level.
@@ -87,7 +87,6 @@ class ChangePoint(models.Model):
         FALSE = "false", "false alarm"
         ACCEPTED = "accepted", "accepted"  # Real, and wanted or worth it.
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="change_points")
     config_key = models.CharField(max_length=32)
     metric = models.CharField(max_length=80)  # "throughput", "READ service p99"
@@ -107,10 +106,9 @@ class ChangePoint(models.Model):
         return f"{self.metric} {self.state}"
 
 
-class HistoryNote(models.Model):
+class HistoryNote(Row):
     """A remark at an instant of a history: "new kernel"; with an empty `config_key` it is on all of the team's."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="history_notes")
     config_key = models.CharField(max_length=32, blank=True)
     at = models.DateTimeField()
@@ -126,7 +124,7 @@ class HistoryNote(models.Model):
         return self.text
 
 
-class Report(models.Model):
+class Report(Row):
     """A page that shows frozen results to people without an account. What it says lies in its revisions.
 
     `draft` is what somebody is putting together (`reports.frozen`): the selection, the chosen figures and tables in
@@ -138,7 +136,6 @@ class Report(models.Model):
         UNLISTED = "unlisted", "unlisted"  # Whoever has the link.
         PUBLIC = "public", "public"  # Also listed in the team's index.
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="reports")
     title = models.CharField(max_length=200)
     access = models.CharField(max_length=10, choices=Access, default=Access.PRIVATE)
@@ -181,10 +178,9 @@ class ReportLink(models.Model):
         return f"link to {self.report}"
 
 
-class ReportRevision(models.Model):
+class ReportRevision(Row):
     """What was published once: it needs no run to be shown. It never changes (a trigger in the database sees to it)."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()  # 1, 2, 3 ...
     content = models.BinaryField()  # `reports.frozen.content.canonical`, compressed with zstd
@@ -222,10 +218,9 @@ class ReportPicture(models.Model):
         return f"{self.name} of {self.revision}"
 
 
-class WatchLink(models.Model):
+class WatchLink(Row):
     """A link by which anybody watches one matrix or one comparison for a day. Only the token's SHA-256 is kept."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="watch_links")
     token_sha256 = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=200)
@@ -244,14 +239,13 @@ class WatchLink(models.Model):
         return f"watching {self.title}"
 
 
-class Baseline(models.Model):
+class Baseline(Row):
     """A name for some runs that others are judged against. The runs it pins cannot be deleted.
 
     `chosen` says in a sentence how the runs were chosen. `thresholds` are practical thresholds that this baseline asks
     for, as shares: {"throughput": 0.03, "READ p99": 0.2}; what it does not name has the usual one.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="baselines")
     name = models.CharField(max_length=80)
     chosen = models.CharField(max_length=300)
@@ -263,9 +257,6 @@ class Baseline(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_baseline_per_name")]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class BaselineRun(models.Model):

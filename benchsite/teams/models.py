@@ -16,6 +16,18 @@ def new_id() -> uuid.UUID:
     return uuid7()
 
 
+class Row(models.Model):
+    """What people open: with a time-ordered key, and called by its name where it has one."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(getattr(self, "name", self.pk))
+
+
 class User(AbstractUser):
     """A person. `is_staff` marks an operator of the site."""
 
@@ -40,10 +52,9 @@ class Role(models.TextChoices):
     ADMIN = "admin", "admin"  # Also manages members and external clusters.
 
 
-class Team(models.Model):
+class Team(Row):
     """The owner of everything that is not the site's own."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=80)
     slug = models.SlugField(max_length=80, unique=True)
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
@@ -51,9 +62,6 @@ class Team(models.Model):
 
     class Meta:
         ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Membership(models.Model):
@@ -70,10 +78,9 @@ class Membership(models.Model):
         return f"{self.user} is {self.role} of {self.team}"
 
 
-class SignInLink(models.Model):
+class SignInLink(Row):
     """A link that signs one user in, once, within minutes. Only the token's SHA-256 is kept."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_in_links")
     token_sha256 = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -84,10 +91,9 @@ class SignInLink(models.Model):
         return f"sign-in link of {self.user}, until {self.expires_at:%Y-%m-%d %H:%M}"
 
 
-class Invitation(models.Model):
+class Invitation(Row):
     """A link by which one person joins a team, with an account that they have or make. Only its SHA-256 is kept."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
     note = models.CharField(max_length=120, blank=True)  # whom it is for, in the inviter's words
     role = models.CharField(max_length=10, choices=Role, default=Role.VIEWER)
@@ -117,10 +123,9 @@ class Scope(models.TextChoices):
     WEBHOOKS_WRITE = "webhooks:write", "read, make, change and delete webhooks"
 
 
-class ApiToken(models.Model):
+class ApiToken(Row):
     """A key for programs: of one team, with scopes, until a day. `key` finds it; of its secret only SHA-256 is kept."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=80)
     key = models.CharField(max_length=8, unique=True)
@@ -140,10 +145,9 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.team}"
 
 
-class SignedIn(models.Model):
+class SignedIn(Row):
     """One browser in which a person is signed in, so that they can see it and end it."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="signed_in")
     session_key = models.CharField(max_length=40, unique=True)
     browser = models.CharField(max_length=200, blank=True)  # what it called itself
@@ -203,10 +207,9 @@ class NoticeKind(models.TextChoices):
     CHANGE_POINT = "change_point", "a history has changed its level"
 
 
-class Notice(models.Model):
+class Notice(Row):
     """Something that happened, written in the transaction in which it happened. Its id is the one receivers see."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="notices")
     kind = models.CharField(max_length=20)  # one of NoticeKind, or "test"
     # What happens once has one key, so that nobody is told twice of it.
@@ -237,14 +240,13 @@ class Preference(models.Model):
         return f"{self.membership}: {self.kind}"
 
 
-class Webhook(models.Model):
+class Webhook(Row):
     """An address that is told of notices by a signed POST. The secret signs, so it is kept; no page shows it again.
 
     It is kept sealed (`benchsite.teams.encryption`). `secret` and `old_secret` are what the previous release wrote
     plainly; where they say something they are the newer ones, until the deliverer seals them.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=80)
     url = models.CharField(max_length=500)
@@ -267,11 +269,8 @@ class Webhook(models.Model):
     class Meta:
         ordering = ["name"]
 
-    def __str__(self) -> str:
-        return self.name
 
-
-class Delivery(models.Model):
+class Delivery(Row):
     """One notice on its way to one webhook or one member. Tried again until it arrives or is given up."""
 
     class State(models.TextChoices):
@@ -279,7 +278,6 @@ class Delivery(models.Model):
         DELIVERED = "delivered", "delivered"
         GIVEN_UP = "given_up", "given up"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
     webhook = models.ForeignKey(Webhook, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries")
     member = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries")

@@ -9,21 +9,20 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team, User, new_id
+from benchsite.teams.models import Row, Team, User
 from runs.models.client_properties import ClientPropertiesField
 
 if TYPE_CHECKING:
     from runs.models.run import Run
 
 
-class Machine(models.Model):
+class Machine(Row):
     """One host. Leases are on machines, so two clusters that share a host never run together.
 
     `facts` maps a name (cores, memory_bytes, kernel, disk, fsync_us, ...) to {"value": ..., "how": observed|stated}.
     Machines belong to the site; `teams` restricts one to some teams, empty means everybody.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=80, unique=True)
     host_key = models.CharField(max_length=80, unique=True, null=True, blank=True)  # what a worker there calls itself
     facts = models.JSONField(default=dict, blank=True)
@@ -32,9 +31,6 @@ class Machine(models.Model):
 
     class Meta:
         ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Provisioner(models.TextChoices):
@@ -45,10 +41,9 @@ class Provisioner(models.TextChoices):
     PROCESS = "process", "process"  # Plain processes on the conductor's own machine.
 
 
-class Cluster(models.Model):
+class Cluster(Row):
     """The machines that a database under test runs on."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="clusters")
     name = models.CharField(max_length=80)
     provisioner = models.CharField(max_length=10, choices=Provisioner)
@@ -60,9 +55,6 @@ class Cluster(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_cluster_per_team_and_name")]
-
-    def __str__(self) -> str:
-        return self.name
 
     def active_run(self) -> "Run | None":
         """The run that holds this cluster's machines. While there is one, a trigger refuses changes of its nodes."""
@@ -109,13 +101,12 @@ class Node(models.Model):
         return f"{self.cluster} node {self.position}"
 
 
-class LoadGenerator(models.Model):
+class LoadGenerator(Row):
     """One Celery worker with its own queue that runs YCSB clients, normally one per machine.
 
     The worker itself writes this row when it starts: `bindings` maps a binding to the digest over its jars.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.SlugField(max_length=60, unique=True)
     machine = models.ForeignKey(Machine, on_delete=models.PROTECT, related_name="load_generators")
     slots = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])  # client runs at a time
@@ -137,9 +128,6 @@ class LoadGenerator(models.Model):
 
     class Meta:
         ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def queue(self) -> str:
@@ -174,7 +162,7 @@ class Conductor(models.Model):
         return cls.objects.filter(last_seen_at__gt=Now() - cls.SILENT_AFTER)
 
 
-class Database(models.Model):
+class Database(Row):
     """One configured system on one cluster. Which durability modes it knows is the catalog's business."""
 
     class Flavour(models.TextChoices):
@@ -184,7 +172,6 @@ class Database(models.Model):
         YCSB = "ycsb", "a stock YCSB distribution"
         GO_YCSB = "go-ycsb", "go-ycsb"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="databases")
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="databases")
     name = models.CharField(max_length=80)
@@ -203,14 +190,10 @@ class Database(models.Model):
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_database_per_team_and_name")]
 
-    def __str__(self) -> str:
-        return self.name
 
-
-class Workload(models.Model):
+class Workload(Row):
     """Operation mix, request distribution and data set, as YCSB properties (strings, as YCSB reads them)."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="workloads")
     name = models.CharField(max_length=80)
     short_name = models.CharField(max_length=12)  # "A" in "redis always A 16t r1"
@@ -221,9 +204,6 @@ class Workload(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_workload_per_team_and_name")]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Purpose(models.TextChoices):
@@ -236,7 +216,7 @@ class Purpose(models.TextChoices):
     SOAK = "soak", "soak"  # Hours, to see what drifts.
 
 
-class Matrix(models.Model):
+class Matrix(Row):
     """Databases x durability modes x workloads x load ladder x repeats, minus exclusions plus overrides: the plan.
 
     `exclusions` is a list of {"match": {axis: value}, "reason": text}; `overrides` of {"match": ..., "set": {...}}.
@@ -265,7 +245,6 @@ class Matrix(models.Model):
         RELOAD = "reload", "reload the data"
         REPROVISION = "reprovision", "provision anew"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="matrices")
     name = models.CharField(max_length=120)
     purpose = models.CharField(max_length=10, choices=Purpose, default=Purpose.MEASURED)
@@ -322,9 +301,6 @@ class Matrix(models.Model):
                 condition=Q(max_measure_s__gte=models.F("min_measure_s")), name="measure_at_most_after_least"
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class MatrixEntry(models.Model):

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q, Value
 
-from benchsite.teams.models import Team, User, new_id
+from benchsite.teams.models import Row, Team, User
 from runs.models.run import ClientRun, Run
 
 
@@ -22,14 +22,13 @@ class ThroughputBasis(models.TextChoices):
     SUM = "sum", "the sum of what the clients stated"
 
 
-class MeasurementSet(models.Model):
+class MeasurementSet(Row):
     """One cut of a run: the window, how the clients were merged, and the run's own numbers.
 
     Cutting a run again makes a new number; the first stays, and so does every other. Of a run of which only summaries
     exist a count or the throughput may be unknown, and it may have no window.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_sets")
     number = models.PositiveSmallIntegerField(default=1)
     is_current = models.BooleanField(default=True)
@@ -134,10 +133,9 @@ class Series(models.Model):
         return f"{self.operation} {self.latency_kind} every {self.interval_s} s"
 
 
-class Artifact(models.Model):
+class Artifact(Row):
     """A file of a run, redacted before it was hashed; the content lies zstd-compressed under its SHA-256."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="artifacts")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="artifacts")
     client_run = models.ForeignKey(ClientRun, null=True, blank=True, on_delete=models.CASCADE, related_name="artifacts")
@@ -156,9 +154,6 @@ class Artifact(models.Model):
                 fields=["run", "client_run", "kind", "name"], name="one_artifact_per_name", nulls_distinct=False
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Finding(models.Model):

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team, User, new_id
+from benchsite.teams.models import Row, Team, User
 from runs.models.client_properties import ClientOrderField
 from runs.models.plan import Cluster, Conductor, Database, LoadGenerator, Matrix, Purpose, Workload
 from runs.models.upload import Upload
@@ -102,10 +102,9 @@ class Verdict(models.TextChoices):
     REJECT = "reject", "reject"
 
 
-class Sweep(models.Model):
+class Sweep(Row):
     """One curve: one database in one mode under one workload, over its load ladder. Null parents: uploaded."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="sweeps")
     matrix = models.ForeignKey(Matrix, null=True, blank=True, on_delete=models.PROTECT, related_name="sweeps")
     database = models.ForeignKey(Database, null=True, blank=True, on_delete=models.SET_NULL, related_name="sweeps")
@@ -132,11 +131,8 @@ class Sweep(models.Model):
         ordering = ["-created_at", "name"]
         indexes = [models.Index(fields=["team", "-created_at"]), GinIndex(fields=["tags"], name="sweep_tags")]
 
-    def __str__(self) -> str:
-        return self.name
 
-
-class Run(models.Model):
+class Run(Row):
     """One measured point: one rung of a sweep, one repeat. Only `runs.lifecycle` writes `status`.
 
     `spec` is what was submitted, immutable (a trigger in the database sees to it): pages, comparisons and verdicts
@@ -148,7 +144,6 @@ class Run(models.Model):
         UPLOADED = "uploaded", "uploaded"
         BY_HAND = "by_hand", "run by hand"  # Planned here, carried out by a person with the plan's kit.
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="runs")
     sweep = models.ForeignKey(Sweep, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
     matrix = models.ForeignKey(Matrix, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
@@ -334,9 +329,6 @@ class Run(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
     @property
     def display_status(self) -> str:
         """The status for pages: "cancelling" from the request to cancel until the run ends."""
@@ -381,7 +373,7 @@ class SearchDecision(models.Model):
         return f"{self.sweep} {self.number}: {self.rule}"
 
 
-class ClientRun(models.Model):
+class ClientRun(Row):
     """One YCSB process of a run, on one load generator."""
 
     class State(models.TextChoices):
@@ -393,7 +385,6 @@ class ClientRun(models.Model):
         FINISHED = "finished", "finished"  # Its output is stored.
         FAILED = "failed", "failed"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="client_runs")
     load_generator = models.ForeignKey(LoadGenerator, null=True, on_delete=models.PROTECT, related_name="client_runs")
     number = models.PositiveSmallIntegerField()  # 0 .. generators x processes - 1, over the whole run
@@ -453,7 +444,7 @@ class ClientRun(models.Model):
         return None if self.clock_offset_s is None else self.clock_offset_s * 1e3
 
 
-class Deployment(models.Model):
+class Deployment(Row):
     """What stands: one database in one mode on its cluster, with its data folder and what was loaded into it.
 
     At most one is up per cluster. Each (matrix, database, mode) keeps its own, so modes can be interleaved.
@@ -471,7 +462,6 @@ class Deployment(models.Model):
             """Those in which a server's process may exist."""
             return (cls.STARTING, cls.UP, cls.STOPPING)
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="deployments")
     database = models.ForeignKey(Database, on_delete=models.PROTECT, related_name="deployments")
     matrix = models.ForeignKey(Matrix, null=True, on_delete=models.PROTECT, related_name="deployments")

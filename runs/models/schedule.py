@@ -5,11 +5,11 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team, User, new_id
+from benchsite.teams.models import Row, Team, User
 from runs.models.plan import Matrix
 
 
-class Schedule(models.Model):
+class Schedule(Row):
     """A submitted or drafted matrix, cloned and submitted again at times of the day in UTC (`runs.schedules.times`)."""
 
     class Every(models.TextChoices):
@@ -17,7 +17,6 @@ class Schedule(models.Model):
         DAY = "day", "every day"
         WEEK = "week", "on days of the week"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="schedules")
     matrix = models.ForeignKey(Matrix, on_delete=models.CASCADE, related_name="schedules")
     name = models.CharField(max_length=80)
@@ -40,9 +39,6 @@ class Schedule(models.Model):
                 condition=Q(is_active=False) | Q(next_at__isnull=False), name="active_schedule_has_a_time"
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Occasion(models.Model):

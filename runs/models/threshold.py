@@ -4,14 +4,13 @@ from django.db import models
 from django.db.models import Q
 
 from benchsite.formatting import exact
-from benchsite.teams.models import Team, User, new_id
+from benchsite.teams.models import Row, Team, User
 from runs.models.plan import Purpose
 
 
-class ThresholdOverride(models.Model):
+class ThresholdOverride(Row):
     """One threshold of one team, for one purpose or for all of them. Runs judged from then on use it."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="threshold_overrides")
     threshold = models.CharField(max_length=40)  # a name of `runs.validity.THRESHOLDS`
     purpose = models.CharField(max_length=10, choices=Purpose, blank=True)  # empty: every purpose

@@ -4,10 +4,10 @@ from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team, User, new_id
+from benchsite.teams.models import Row, Team, User
 
 
-class Upload(models.Model):
+class Upload(Row):
     """Some files that a person uploaded together. Only `runs.uploading.upload_lifecycle` writes `state`.
 
     `recognised` is what reading them found (`runs.uploading.recognition.Recognised`), `stated` what the person added
@@ -30,7 +30,6 @@ class Upload(models.Model):
         TOGETHER = "together", "for clients of one run"
         APART = "apart", "each for a run of its own"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="uploads")
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
