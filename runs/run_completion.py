@@ -95,11 +95,11 @@ def _numbers(matrix: Matrix) -> dict[str, int]:
 def _in_words(numbers: dict[str, int]) -> str:
     rejected = f" ({numbers['rejected']} rejected)" if numbers["rejected"] else ""
     runs = "run" if numbers["succeeded"] == 1 else "runs"
-    said = [f"{numbers['succeeded']} {runs} succeeded{rejected}"]
-    said += [f"{numbers[word]} {word}" for word in ("failed", "cancelled") if numbers[word]]
+    parts = [f"{numbers['succeeded']} {runs} succeeded{rejected}"]
+    parts += [f"{numbers[word]} {word}" for word in ("failed", "cancelled") if numbers[word]]
     if loads := numbers["loads_failed"]:
-        said.append(f"{loads} {'load' if loads == 1 else 'loads'} failed")
-    return ", ".join(said)
+        parts.append(f"{loads} {'load' if loads == 1 else 'loads'} failed")
+    return ", ".join(parts)
 
 
 def _cause(run: Run) -> str:
@@ -107,8 +107,8 @@ def _cause(run: Run) -> str:
     detail = notices.one_line(run.reason_detail)
     if len(detail) > MAX_DETAIL:
         detail = f"{detail[: MAX_DETAIL - 1]}…"
-    said = f"Failed first: “{run.name}”, {run.get_reason_display()}"
-    return f"{said}: {detail.rstrip('.')}." if detail else f"{said}."
+    cause = f"Failed first: “{run.name}”, {run.get_reason_display()}"
+    return f"{cause}: {detail.rstrip('.')}." if detail else f"{cause}."
 
 
 def _as_data(run: Run) -> dict[str, str]:
@@ -130,5 +130,5 @@ def _highest(matrix: Matrix) -> list[dict[str, object]]:
 def _text(highest: list[dict[str, object]]) -> str:
     if not highest:
         return "No run has a result that counts."
-    lines = [f"{one['sweep']}: {short(float(str(one['throughput_ops_s'])))} ops/s" for one in highest]
+    lines = [f"{line['sweep']}: {short(float(str(line['throughput_ops_s'])))} ops/s" for line in highest]
     return "Highest throughput measured:\n" + "\n".join(lines)

@@ -51,7 +51,7 @@ class Deliverer:
         self.ended = threading.Event()  # An attempt has ended: perhaps its receiver has more to get.
         self.under_way: dict[uuid.UUID, Delivery] = {}  # by the delivery's id
         self.lock = threading.Lock()
-        self.expired = self.found = -EXPIRE_AFTER_S
+        self.expired = self.searched_at = -EXPIRE_AFTER_S
         self.thread = threading.Thread(target=self._serve, name="deliverer", daemon=True)
 
     def start(self) -> None:
@@ -67,8 +67,8 @@ class Deliverer:
         """Begin what is due, as far as there is room; answers how many that are."""
         with self.lock:
             under_way = list(self.under_way.values())
-        found = deliveries.due(under_way=under_way)
-        for delivery in found:
+        due = deliveries.due(under_way=under_way)
+        for delivery in due:
             with self.lock:
                 self.under_way[delivery.pk] = delivery
             threading.Thread(target=self._attempt, args=[delivery], name=f"delivery {delivery.pk}", daemon=True).start()
@@ -78,10 +78,10 @@ class Deliverer:
             deliveries.expire()
             webhooks.seal_again()
             encrypt_again()
-        if now - self.found >= FIND_AFTER_S:
-            self.found = now
+        if now - self.searched_at >= FIND_AFTER_S:
+            self.searched_at = now
             notices.find()
-        return len(found)
+        return len(due)
 
     def _serve(self) -> None:
         try:
@@ -102,8 +102,8 @@ class Deliverer:
 
     def _attempt(self, delivery: Delivery) -> None:
         try:
-            found = deliveries.attempt(delivery)
-            log.info("Delivery %s: %s %s", delivery.pk, found.state, found.error)
+            tried = deliveries.attempt(delivery)
+            log.info("Delivery %s: %s %s", delivery.pk, tried.state, tried.error)
         except Exception:
             # Whatever it was, it is tried again when its time comes, and nobody else has to wait for that.
             log.exception("Delivery %s was not finished.", delivery.pk)

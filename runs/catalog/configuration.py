@@ -276,4 +276,4 @@ def _mysql_value(value: str) -> str:
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
     """The template with the known words filled in, in one pass, so that a value with braces stays what it is."""
-    return _TEMPLATE.sub(lambda found: values.get(found[1], found[0]), text)
+    return _TEMPLATE.sub(lambda match: values.get(match[1], match[0]), text)

@@ -168,8 +168,8 @@ def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
 
 
 def _properties(parent: Table, key: str) -> dict[str, Property]:
-    found = parent.table(key)
-    return {name: _property(name, found.table(name)) for name in found.names()}
+    tables = parent.table(key)
+    return {name: _property(name, tables.table(name)) for name in tables.names()}
 
 
 def _property(name: str, table: Table) -> Property:
@@ -341,8 +341,8 @@ def _check_placeholders(table: Table, text: str, known: frozenset[str] = PLACEHO
 
 def _checked(table: Table, key: str, declared: Mapping[str, Property]) -> dict[str, str]:
     """A table of values of declared properties, in canonical form."""
-    given = table.mapping(key)
+    texts = table.mapping(key)
     try:
-        return check_properties(declared, given)
+        return check_properties(declared, texts)
     except PropertyError as error:
         raise table.error(f"{key}: {error}") from None

@@ -14,17 +14,17 @@ LOOKALIKES = frozenset({
     "documentdb", "keydb", "valkey", "dragonfly", "garnet", "kvrocks", "mysql", "percona", "tidb", "tikv", "cockroach",
     "cockroachdb", "bigtable", "googlebigtable", "maprdb", "aurora", "memorydb", "elasticache", "pebble",
 })  # fmt: skip
-LONGEST = 2000  # characters looked at
+MAX_CHARACTERS = 2000  # characters looked at
 
 
-def recognise(said: str, properties: Mapping[str, str] | None = None) -> str | None:
-    """The slug of the one system that `said` names, or None where it names none, several or one of another kind.
+def recognise(name: str, properties: Mapping[str, str] | None = None) -> str | None:
+    """The slug of the one system that `name` names, or None where it names none, several or one of another kind.
 
-    `said` is a class as after `-db` (site.ycsb.db.MongoDbClient), a binding as after `ycsb run` (cassandra2-cql), a
+    `name` is a class as after `-db` (site.ycsb.db.MongoDbClient), a binding as after `ycsb run` (cassandra2-cql), a
     name or alias, or free words such as a file's name. JDBC's binding drives many systems: `properties` of the client
     (db.url) then say which.
     """
-    text = said.strip().lower()[:LONGEST]
+    text = name.strip().lower()[:MAX_CHARACTERS]
     named = text.rpartition(".")[2]
     if JDBC & {text, named}:
         return _behind_jdbc(properties or {})
@@ -57,5 +57,5 @@ def _spoken_of(text: str) -> Iterator[str]:
 
 
 def _only(slugs: Iterable[str]) -> str | None:
-    found = set(slugs)
-    return found.pop() if len(found) == 1 else None
+    distinct = set(slugs)
+    return distinct.pop() if len(distinct) == 1 else None

@@ -292,14 +292,14 @@ class System:
         """Client properties that the durability modes decide, and therefore no database may."""
         return frozenset(name for mode in self.modes.values() for name in mode.client_properties)
 
-    def check_settings(self, given: Mapping[str, object]) -> dict[str, str]:
+    def check_settings(self, values: Mapping[str, object]) -> dict[str, str]:
         """The server settings of a database in canonical form, or PropertyError."""
-        return _check(self.settings, given, self.governed_settings)
+        return _check(self.settings, values, self.governed_settings)
 
-    def check_binding_properties(self, given: Mapping[str, object]) -> dict[str, str]:
+    def check_binding_properties(self, values: Mapping[str, object]) -> dict[str, str]:
         """The client properties of a database in canonical form, or PropertyError."""
         return _check(
-            self.binding.properties, given, self.governed_properties, self.binding.endpoint.url, self.binding.fixed
+            self.binding.properties, values, self.governed_properties, self.binding.endpoint.url, self.binding.fixed
         )
 
 
@@ -329,22 +329,22 @@ class Catalog:
 
 def _check(
     declared: Mapping[str, Property],
-    given: Mapping[str, object],
+    values: Mapping[str, object],
     governed: frozenset[str],
     url: str = "",
     fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     problems: dict[str, str] = {
         name: f"{name} is decided by the durability mode: choose a mode instead of setting it here."
-        for name in given
+        for name in values
         if name in governed
     }
-    if url and url in given:
+    if url and url in values:
         problems[url] = f"{url} is made of the addresses of the cluster's nodes and of the other client properties."
-    problems |= {name: f"{name} is always {fixed[name]} here: leave it out." for name in fixed.keys() & given.keys()}
+    problems |= {name: f"{name} is always {fixed[name]} here: leave it out." for name in fixed.keys() & values.keys()}
     checked: dict[str, str] = {}
     try:
-        checked = check_properties(declared, {name: value for name, value in given.items() if name not in problems})
+        checked = check_properties(declared, {name: value for name, value in values.items() if name not in problems})
     except PropertyError as error:
         problems.update(error.problems)
     if problems:

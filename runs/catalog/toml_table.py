@@ -96,10 +96,10 @@ class Table:
         return value
 
     def slug(self, key: str) -> str:
-        found = self.text(key)
-        if not _SLUG.fullmatch(found):
-            raise self.error(f"{key} is {found!r}: use small letters, digits and hyphens")
-        return found
+        slug = self.text(key)
+        if not _SLUG.fullmatch(slug):
+            raise self.error(f"{key} is {slug!r}: use small letters, digits and hyphens")
+        return slug
 
     def flag(self, key: str, default: bool = False) -> bool:
         value = self.value(key, required=False)

@@ -27,25 +27,25 @@ DIGITS = 12  # of an id, which is unique enough for the eye
 
 def container_of(evidence: Mapping[str, Any]) -> dict[str, str] | None:
     """What a page says of it; None for a server that ran in no container."""
-    found = evidence.get("container")
-    if not isinstance(found, Mapping) or not found.get("reference"):
+    container = evidence.get("container")
+    if not isinstance(container, Mapping) or not container.get("reference"):
         return None
-    digest = str(found.get("digest") or "").partition("@")[2]
+    digest = str(container.get("digest") or "").partition("@")[2]
     return {
-        "image": str(found["reference"]),
+        "image": str(container["reference"]),
         # The only name of an image that always means the same one.
-        "digest": digest or str(found.get("image_id") or ""),
+        "digest": digest or str(container.get("image_id") or ""),
         "digest_of": "digest of the registry" if digest else "image id (it came from no registry)",
-        "container": str(found.get("container") or "")[:DIGITS],
-        "circumstances": ", ".join(_circumstances(found)),
+        "container": str(container.get("container") or "")[:DIGITS],
+        "circumstances": ", ".join(_circumstances(container)),
     }
 
 
-def _circumstances(found: Mapping[str, Any]) -> list[str]:
-    network = found.get("network")
-    memory, cpus = found.get("memory_bytes"), found.get("cpus")
+def _circumstances(container: Mapping[str, Any]) -> list[str]:
+    network = container.get("network")
+    memory, cpus = container.get("memory_bytes"), container.get("cpus")
     return [
-        f"Docker {found.get('engine') or 'of an unknown version'}",
+        f"Docker {container.get('engine') or 'of an unknown version'}",
         "host network" if network == "host" else f"network {network}",
         f"memory limited to {size(memory)}" if memory else "no limit of memory",
         f"CPUs limited to {grouped(cpus, 2).rstrip('0').rstrip('.')}" if cpus else "no limit of CPUs",
@@ -85,7 +85,7 @@ class Step:
 def run_page(run: Run) -> dict[str, object]:
     """Everything the page of an ended run shows, in a constant number of queries."""
     sets = list(run.measurement_sets.select_related("created_by"))
-    cut = next((one for one in sets if one.is_current), None)
+    cut = next((entry for entry in sets if entry.is_current), None)
     # Of each operation the service times before the response times.
     measurements = list(cut.measurements.order_by("operation", "-latency_kind")) if cut else []
     artifacts = tuple(

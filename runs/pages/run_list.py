@@ -32,7 +32,7 @@ def mentions(team: Team, word: str) -> Q:
     The end of a run's name is read as what it says: "16t", "@5000" and "r2" are threads, target and repeat.
     Two queries.
     """
-    found = (
+    condition = (
         _among("sweep", _sweeps(team, word))
         | _among("matrix", Matrix.objects.filter(team=team, name__icontains=word))
         | Q(tags__contains=[word.lower()])
@@ -43,8 +43,8 @@ def mentions(team: Team, word: str) -> Q:
     )
     for pattern, column in ((THREADS, "threads"), (TARGET, "target_ops_s"), (REPEAT, "repeat")):
         if number := pattern.fullmatch(word):
-            found |= Q((column, int(number[1])))
-    return found
+            condition |= Q((column, int(number[1])))
+    return condition
 
 
 def _sweeps(team: Team, word: str) -> QuerySet[Sweep]:

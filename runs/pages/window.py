@@ -67,24 +67,24 @@ class WindowPanel:
 
 def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: bool) -> WindowPanel | None:
     """Four queries; None for a run that was not measured. A run without intervals has one cut and no way to another."""
-    current = next((one for one in sets if one.is_current), None)
+    current = next((kept for kept in sets if kept.is_current), None)
     if current is None:
         return None
-    keys = [one.pk for one in sets]
+    keys = [kept.pk for kept in sets]
     severities: dict[UUID, list[str]] = defaultdict(list)
     for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
         severities[key].append(severity)
     lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
     for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
         lines[row.measurement_set_id].setdefault(row.operation, row)
-    cuts = tuple(Cut(one, _verdict(severities[one.pk]), tuple(lines[one.pk].values())) for one in sets)
+    cuts = tuple(Cut(kept, _verdict(severities[kept.pk]), tuple(lines[kept.pk].values())) for kept in sets)
     whole = whole_run(current, ())
     if whole is None or run.phase == Phase.LOAD or not has_intervals:
         return WindowPanel(cuts, current.window_s, 0.0, 0.0, Bar(0.0, 100.0, 0.0, None), False, None, 0.0, 0.0)
     series = _series(run)
     base_s = min((samples.base_s for samples in series), default=whole.from_s)
-    found = Rates.of(series, whole)
-    suggestion = suggest(found.rate_ops_s, found.p95_us, interval_s=found.interval_s) if found else None
+    rates = Rates.of(series, whole)
+    suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s) if rates else None
     to_s = whole.length_s - current.tail_s
     return WindowPanel(
         cuts=cuts,
@@ -94,8 +94,8 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
         bar=_bar(current, whole, suggestion),
         can_be_cut=True,
         suggestion=suggestion,
-        rate_now_ops_s=found.mean(current.warmup_s, to_s) if found else 0.0,
-        rate_suggested_ops_s=found.mean(suggestion.cut_s, to_s) if found and suggestion else 0.0,
+        rate_now_ops_s=rates.mean(current.warmup_s, to_s) if rates else 0.0,
+        rate_suggested_ops_s=rates.mean(suggestion.cut_s, to_s) if rates and suggestion else 0.0,
     )
 
 
@@ -134,13 +134,13 @@ class Rates:
 
 
 def _series(run: Run) -> list[UnpackedSeries]:
-    """Of one kind, service times where they were measured, the finest level that is not too long; two queries."""
+    """Of one kind, service times where they were measured, the finest one that is not too long; two queries."""
     rows = Series.objects.filter(run=run)
     levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
     short = [(level["latency_kind"], level["interval_s"]) for level in levels if level["most"] <= MAX_POINTS]
     if not short:
         return []
-    kind, interval_s = min(short, key=lambda one: (one[0] != LatencyKind.SERVICE, one[1]))
+    kind, interval_s = min(short, key=lambda level: (level[0] != LatencyKind.SERVICE, level[1]))
     chosen = rows.filter(latency_kind=kind, interval_s=interval_s)
     return [unpack(bytes(data)) for data in chosen.values_list("data", flat=True)]
 

@@ -38,9 +38,9 @@ def submit(matrix: Matrix, user: User | None) -> None:
         if others:
             raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
         plan = stored_plan(locked)
-        found = preview(plan)
-        if found.problems:
-            raise PlanError(found.problems)
+        outcome = preview(plan)
+        if outcome.problems:
+            raise PlanError(outcome.problems)
         limits.lock(locked.team)
         refuse_full_storage(locked.team)
         _insert(locked, plan, user)
@@ -73,7 +73,7 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
         expansion,
         {planned.position: _spec_of(plan, planned, facts) for planned in expansion.runs},
         by=user.get_username() if user else "benchsite",
-        of_sweep=lambda one: {"database_id": UUID(one.entry.database.id), "workload_id": UUID(one.workload.id)},
+        of_sweep=lambda sweep: {"database_id": UUID(sweep.entry.database.id), "workload_id": UUID(sweep.workload.id)},
         of_run=lambda planned: {
             "cluster_id": UUID(planned.sweep.entry.database.cluster_id),
             "generator_key": generator_key(generator.id for generator in planned.generators),

@@ -70,7 +70,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
     page = page_of(request, rows)
     context = {
         "page": page,
-        "rows": [(one, in_words(schedule_changes.rule_of(one))) for one in page],
+        "rows": [(schedule, in_words(schedule_changes.rule_of(schedule))) for schedule in page],
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "runs/schedules/list.html", context)
@@ -79,12 +79,12 @@ def schedules(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
-    found = owned_or_404(SCHEDULES, request, pk)
+    schedule = owned_or_404(SCHEDULES, request, pk)
     context = {
-        "schedule": found,
-        "when": in_words(schedule_changes.rule_of(found)),
-        "upcoming": schedule_changes.upcoming(found, SHOWN),
-        "occasions": found.occasions.select_related("matrix")[:OCCASIONS_SHOWN],
+        "schedule": schedule,
+        "when": in_words(schedule_changes.rule_of(schedule)),
+        "upcoming": schedule_changes.upcoming(schedule, SHOWN),
+        "occasions": schedule.occasions.select_related("matrix")[:OCCASIONS_SHOWN],
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "runs/schedules/page.html", context)

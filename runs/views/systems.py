@@ -78,10 +78,10 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> Cell:
 @require_GET
 @team_required
 def systems(request: HttpRequest) -> HttpResponse:
-    found = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
+    ordered = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
         "systems": [
-            (system, list(dict.fromkeys(entry.label for entry in verifications_of(system.slug)))) for system in found
+            (system, list(dict.fromkeys(entry.label for entry in verifications_of(system.slug)))) for system in ordered
         ],
         "digest": load_catalog().digest,
     }
@@ -92,23 +92,23 @@ def systems(request: HttpRequest) -> HttpResponse:
 @team_required
 def system(request: HttpRequest, slug: str) -> HttpResponse:
     try:
-        found = load_catalog().system(slug)
+        system = load_catalog().system(slug)
     except UnknownSystem as error:
         raise Http404(str(error)) from error
-    if found.slug != slug:
-        return redirect("system", slug=found.slug)  # An alias, such as postgres for postgresql.
+    if system.slug != slug:
+        return redirect("system", slug=system.slug)  # An alias, such as postgres for postgresql.
     return render(
         request,
         "runs/systems/page.html",
         {
-            "system": found,
-            "modes": mode_rows(found),
-            "measured": measured_table(found),
-            "verifications": verifications_of(found.slug),
-            "settings": sorted(found.settings.values(), key=lambda declared: declared.name),
-            "governed": found.governed_settings,
-            "properties": found.binding.properties.values(),
-            "databases": Database.objects.filter(team=team_of(request), system=found.slug),
+            "system": system,
+            "modes": mode_rows(system),
+            "measured": measured_table(system),
+            "verifications": verifications_of(system.slug),
+            "settings": sorted(system.settings.values(), key=lambda declared: declared.name),
+            "governed": system.governed_settings,
+            "properties": system.binding.properties.values(),
+            "databases": Database.objects.filter(team=team_of(request), system=system.slug),
             "may_edit": has_role(request, Role.RUNNER),
         },
     )

@@ -102,14 +102,14 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
 @role_required(Role.ADMIN)
 @never_cache
 def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
+    hook = owned_or_404(Webhook.objects.select_related("team"), request, pk)
     if request.method == "GET":
-        return _webhook(request, found, _filled(found))
+        return _webhook(request, hook, _filled(hook))
     form = WebhookForm(request.POST)
     if not form.is_valid():
-        return _webhook(request, found, form, status=422)
+        return _webhook(request, hook, form, status=422)
     data = form.cleaned_data
-    webhooks.change(found, user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"])
+    webhooks.change(hook, user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"])
     messages.success(request, "The webhook is changed.")
     return redirect("webhook", pk=pk)
 
@@ -119,14 +119,14 @@ def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @never_cache
 def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Sends at once and waits, at most for the deadline of every sending."""
-    found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
+    hook = owned_or_404(Webhook.objects.select_related("team"), request, pk)
     try:
-        tried = deliveries.try_webhook(found)
+        tried = deliveries.try_webhook(hook)
     except deliveries.TryLater as busy:
         messages.error(request, f"The test was not sent. {busy}")
         return redirect("webhook", pk=pk)
     if tried.state == Delivery.State.DELIVERED:
-        messages.success(request, f"The test arrived: “{found.name}” answered {tried.status_code}.")
+        messages.success(request, f"The test arrived: “{hook.name}” answered {tried.status_code}.")
     else:
         messages.error(request, f"The test did not arrive. {tried.error}")
     return redirect("webhook", pk=pk)
@@ -137,21 +137,21 @@ def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @never_cache
 def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another secret, off, on, or gone."""
-    found, me = owned_or_404(Webhook.objects.select_related("team"), request, pk), user_of(request)
+    hook, me = owned_or_404(Webhook.objects.select_related("team"), request, pk), user_of(request)
     if "rotate" in request.POST:
-        secret = webhooks.rotate(found, me)
-        found.refresh_from_db()
-        return _webhook(request, found, _filled(found), secret=secret)
+        secret = webhooks.rotate(hook, me)
+        hook.refresh_from_db()
+        return _webhook(request, hook, _filled(hook), secret=secret)
     if "delete" in request.POST:
-        webhooks.delete(found, me)
-        messages.success(request, f"“{found.name}” is deleted, and is told nothing more.")
+        webhooks.delete(hook, me)
+        messages.success(request, f"“{hook.name}” is deleted, and is told nothing more.")
         return redirect("notifications")
     if "pause" in request.POST:
-        webhooks.pause(found, me)
-        messages.success(request, f"“{found.name}” is told nothing until somebody switches it on.")
+        webhooks.pause(hook, me)
+        messages.success(request, f"“{hook.name}” is told nothing until somebody switches it on.")
     elif "resume" in request.POST:
-        webhooks.resume(found, me)
-        messages.success(request, f"“{found.name}” is told of what happens from now on.")
+        webhooks.resume(hook, me)
+        messages.success(request, f"“{hook.name}” is told of what happens from now on.")
     return redirect("webhook", pk=pk)
 
 
@@ -170,18 +170,18 @@ def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, sta
         "mail_works": mail_works(),
         "unconfirmed": "" if user_of(request).has_confirmed_email else user_of(request).email,
         "may_manage": may_manage,
-        "webhooks": [(one, [KINDS.get(kind, kind) for kind in one.kinds]) for one in shown],
+        "webhooks": [(entry, [KINDS.get(kind, kind) for kind in entry.kinds]) for entry in shown],
     }
     return render(request, "teams/notifications.html", context, status=status)
 
 
 def _webhook(
-    request: HttpRequest, found: Webhook, form: WebhookForm, *, secret: str = "", status: int = 200
+    request: HttpRequest, hook: Webhook, form: WebhookForm, *, secret: str = "", status: int = 200
 ) -> HttpResponse:
     context = {
-        "webhook": found,
+        "webhook": hook,
         "form": form,
         "secret": secret,
-        "deliveries": found.deliveries.select_related("notice")[:DELIVERIES_SHOWN],
+        "deliveries": hook.deliveries.select_related("notice")[:DELIVERIES_SHOWN],
     }
     return render(request, "teams/webhook.html", context, status=status)

@@ -78,18 +78,18 @@ def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required
 def member_change(request: HttpRequest, pk: int) -> HttpResponse:
     """Another role, or out of the team; everybody may leave."""
-    found = owned_or_404(Membership.objects.select_related("user", "team"), request, pk)
+    member = owned_or_404(Membership.objects.select_related("user", "team"), request, pk)
     me, role = user_of(request), request.POST.get("role", "")
-    leaves = "remove" in request.POST and found.user == me
+    leaves = "remove" in request.POST and member.user == me
     if not leaves and not has_role(request, Role.ADMIN):
         return HttpResponse("This needs the role admin in your team.", status=403)
     try:
         if "remove" in request.POST:
-            membership.remove(found, me)
-            messages.success(request, f"{found.user} is no member of {found.team} any more. What they made stays.")
+            membership.remove(member, me)
+            messages.success(request, f"{member.user} is no member of {member.team} any more. What they made stays.")
         elif role in Role.values:
-            membership.change_role(found, me, role)
-            messages.success(request, f"{found.user} is {role} now.")
+            membership.change_role(member, me, role)
+            messages.success(request, f"{member.user} is {role} now.")
     except MembershipRefused as refused:
         messages.error(request, str(refused))
     return redirect("home" if leaves else "members")
