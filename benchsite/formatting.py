@@ -7,6 +7,7 @@ narrow no-break space stands before the unit. `benchsite/tests/test_one_number_f
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TypeVar, cast
 
 NOTHING = "\N{EN DASH}"  # what stands where there is no number
 MINUS = "\N{MINUS SIGN}"
@@ -17,7 +18,11 @@ THROUGHPUT_STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 LATENCY_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))  # from microseconds
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 Number = float | int | None
+Cell = TypeVar("Cell")
 
 
 def is_missing(value: Number) -> bool:
@@ -172,3 +177,8 @@ def percent(fraction: Number) -> str:
 def plain_percent(fraction: Number) -> str:
     """As `percent`, with an ordinary space: for sentences that programs read too."""
     return percent(fraction).replace(THIN, " ")
+
+
+def not_a_formula(cell: Cell) -> Cell:
+    """A cell of a CSV file: text that a spreadsheet would take for a formula gets a leading apostrophe."""
+    return cast(Cell, f"'{cell}") if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchsite.formatting import significant
+from benchsite.formatting import not_a_formula, significant
 
 Cell = str | int | float | None
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 WHOLE_FROM = 1e6  # from here on no digits behind the point
 DIGITS = 6
 
@@ -50,8 +49,8 @@ class Table:
         """Comma-separated, whole numbers, and never a formula to a spreadsheet."""
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow([_harmless(column) for column in self.columns])
-        writer.writerows([[_harmless(_plain(cell)) for cell in row] for row in self.rows])
+        writer.writerow([not_a_formula(column) for column in self.columns])
+        writer.writerows([[not_a_formula(_plain(cell)) for cell in row] for row in self.rows])
         return out.getvalue()
 
     def as_markdown(self) -> str:
@@ -91,10 +90,6 @@ def bounded_percent(share: float | None, sign: str | None) -> Cell:
 def _plain(cell: Cell) -> Cell:
     """Neither JSON nor a spreadsheet knows what is not finite: it is nothing."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
-
-
-def _harmless(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 def _said(cell: Cell) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from reports.figures.table import FORMULA_STARTS, Table
+from benchsite.formatting import not_a_formula
+from reports.figures.table import Table
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table
 from reports.frozen.pages import DISCLOSED
 
@@ -47,7 +48,7 @@ def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
     writer = csv.writer(out)
 
     def line(*cells: str) -> None:
-        writer.writerow([f"'{cell}" if cell.startswith(FORMULA_STARTS) else cell for cell in cells])
+        writer.writerow(map(not_a_formula, cells))
 
     line("report", content["title"])
     line("headline", content["headline"])

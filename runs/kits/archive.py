@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from benchsite.formatting import not_a_formula
 from runs.catalog import PropertyError, render_server, server_settings
 from runs.kits.cells import KitCell, Station, slug, stations_of
 from runs.kits.plan import PlanFile, PlanRefused, digest_of
@@ -122,10 +123,5 @@ def _expected(file: PlanFile, stations: Sequence[Station]) -> str:
             numbers = [
                 str(number) for number in (run.dataset.records, len(cell.clients), run.threads, run.target_ops_s or "")
             ]
-            writer.writerow([_plain(word) for word in (*words, *numbers)])
+            writer.writerow([not_a_formula(word) for word in (*words, *numbers)])
     return out.getvalue()
-
-
-def _plain(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in tuple("=+-@\t\r") else cell

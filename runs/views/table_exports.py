@@ -12,7 +12,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.urls import URLPattern, path
 
-FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+from benchsite.formatting import not_a_formula
+
 CONTENT_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
@@ -29,11 +30,6 @@ def twin(form: str, name: str, columns: Sequence[str], rows: Iterable[Sequence[A
     return response
 
 
-def harmless(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in FORMULA_STARTS else value
-
-
 class _Echo:
     """A file that hands each written line back, for streaming."""
 
@@ -45,7 +41,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]
     writer = csv.writer(_Echo())
     yield writer.writerow(columns)
     for row in rows:
-        yield writer.writerow([harmless(_cell(value)) for value in row])
+        yield writer.writerow([not_a_formula(_cell(value)) for value in row])
 
 
 def _cell(value: Any) -> Any:
