@@ -1,9 +1,8 @@
-"""Headers on every response: the Content-Security-Policy, and that nobody else keeps what a person was shown.
+"""What every request passes: the client's address behind a proxy, headers of responses, a page for a wrong method."""
 
-And a page for whoever opens an address that only takes what a form sends.
-"""
-
+import contextlib
 from collections.abc import Callable
+from ipaddress import ip_address
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -12,9 +11,26 @@ from django.template.loader import render_to_string
 from benchsite.url_checks import openable
 
 
-class ContentSecurityPolicy:
+class Middleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+
+
+class ClientAddress(Middleware):
+    """Takes the address that the proxy itself added, the last one; those before it anybody may have written.
+
+    Only in force with BENCHSITE_PROXY=True.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        last = request.headers.get("X-Forwarded-For", "").split(",")[-1].strip()
+        with contextlib.suppress(ValueError):  # Where nothing is an address the proxy's own stays.
+            request.META["REMOTE_ADDR"] = str(ip_address(last))
+        return self.get_response(request)
+
+
+class ContentSecurityPolicy(Middleware):
+    """Headers on every response: the policy, and that nobody else keeps what a person was shown."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -24,11 +40,8 @@ class ContentSecurityPolicy:
         return response
 
 
-class PageOfWrongMethod:
+class PageOfWrongMethod(Middleware):
     """Django answers a wrong method with an empty page; people get one that says so and leads on, programs do not."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

@@ -167,7 +167,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "benchsite.request_metrics.CountRequests",
-    *(["benchsite.proxy.ClientAddress"] if BEHIND_PROXY else []),
+    *(["benchsite.middleware.ClientAddress"] if BEHIND_PROXY else []),
     "django.middleware.security.SecurityMiddleware",
     "benchsite.middleware.ContentSecurityPolicy",
     "benchsite.rest.fallback.ProblemsBelowApi",
@@ -312,12 +312,12 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "mask_sign_in_links": {"()": "benchsite.teams.log_masking.MaskSignInLinks"},
-        "without_traceback": {"()": "benchsite.log_filter.WithoutTraceback"},
+        "mask_sign_in_links": {"()": "benchsite.logs.MaskSignInLinks"},
+        "without_traceback": {"()": "benchsite.logs.WithoutTraceback"},
     },
     "formatters": {
         "plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"},
-        "json": {"()": "benchsite.log_format.JsonLines"},
+        "json": {"()": "benchsite.logs.JsonLines"},
     },
     "handlers": {
         "console": {

@@ -8,8 +8,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from benchsite.log_format import JsonLines
-from benchsite.proxy import ClientAddress
+from benchsite.logs import JsonLines
+from benchsite.middleware import ClientAddress
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.teams.log_masking import mask
+from benchsite.logs import mask
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.teams.log_masking import mask
+from benchsite.logs import mask
 from benchsite.teams.models import AuditEntry, Role
 from reports.models import WatchLink
 from reports.tests.test_compare_page import study

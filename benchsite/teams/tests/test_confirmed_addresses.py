@@ -8,9 +8,9 @@ from random import randrange
 import pytest
 from django.test import Client
 
+from benchsite.logs import mask
 from benchsite.mail import mail_server
 from benchsite.teams import deliveries, email_verification
-from benchsite.teams.log_masking import mask
 from benchsite.teams.models import AuditEntry, Delivery, Membership, Preference, User
 from benchsite.teams.notices import note
 from benchsite.teams.tests.receivers import mail_sink

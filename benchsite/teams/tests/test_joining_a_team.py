@@ -113,7 +113,7 @@ def test_only_admins_invite_and_see_the_audit_log(client_in, team):
 
 
 def test_the_token_is_kept_nowhere_and_masked_in_logs(admin_in):
-    from benchsite.teams.log_masking import mask
+    from benchsite.logs import mask
 
     link = link_from(admin_in)
     token = link.rstrip("/").rsplit("/", 1)[1]

@@ -9,10 +9,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.teams import deliveries, email_verification, webhooks
+from benchsite.teams.forms import PreferencesForm, WebhookForm
 from benchsite.teams.models import Delivery, Role, User, Webhook
 from benchsite.teams.notice_email import mail_works
 from benchsite.teams.notices import KINDS
-from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
 from benchsite.teams.permissions import (
     has_role,
     keep_team,
