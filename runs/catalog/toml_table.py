@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -63,7 +63,9 @@ class Table:
         for field in dataclasses.fields(kind):  # type: ignore[arg-type]
             key, declared = field.name, types[field.name]
             is_required = field.default is field.default_factory is dataclasses.MISSING
-            if key in read or not (is_required or key in self):
+            if key in read:
+                continue  # Computed, perhaps of another key.
+            if not (is_required or key in self):
                 self._asked.add(key)
             elif get_origin(declared) is Literal:
                 read[key] = self.word(key, declared)
@@ -79,21 +81,24 @@ class Table:
             raise self.error(f"{key} is {text!r}; it must be one of {', '.join(get_args(allowed))}")
         return text
 
-    def value(self, key: str, *, required: bool = True) -> object:
+    def value(self, key: str) -> object:
         self._asked.add(key)
         if key not in self._content:
-            if required:
-                raise self.error(f"{key} is missing")
-            return None
+            raise self.error(f"{key} is missing")
         return self._content[key]
 
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.value(key, required=default is None)
-        if value is None:
-            return default or ""
-        if not isinstance(value, str):
-            raise self.error(f"{key} must be a text in quotes")
+    def _checked(self, key: str, is_right: Callable[[Any], bool], wanted: str, default: Any = None) -> Any:
+        """The value under `key`, or the default where it is absent; None: it must not be."""
+        self._asked.add(key)
+        if default is not None and key not in self:
+            return default
+        value = self.value(key)
+        if not is_right(value):
+            raise self.error(f"{key} must be {wanted}")
         return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return str(self._checked(key, _is_text, "a text in quotes", default))
 
     def slug(self, key: str) -> str:
         slug = self.text(key)
@@ -101,47 +106,35 @@ class Table:
             raise self.error(f"{key} is {slug!r}: use small letters, digits and hyphens")
         return slug
 
-    def flag(self, key: str, default: bool = False) -> bool:
-        value = self.value(key, required=False)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise self.error(f"{key} must be true or false")
-        return value
+    def flag(self, key: str) -> bool:
+        return bool(self._checked(key, lambda value: isinstance(value, bool), "true or false", False))
 
-    def number(self, key: str) -> float | None:
-        value = self.value(key, required=False)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise self.error(f"{key} must be a number")
-        return None if value is None else float(value)
+    def number(self, key: str) -> float:
+        return float(self._checked(key, lambda value: type(value) in (int, float), "a number"))
 
-    def count(self, key: str, default: int = 0) -> int:
-        value = self.value(key, required=False)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise self.error(f"{key} must be a whole number, 0 or more")
-        return value
+    def count(self, key: str) -> int:
+        return int(self._checked(key, lambda value: type(value) is int and value >= 0, "a whole number, 0 or more", 0))
 
     def texts(self, key: str, *, required: bool = False) -> tuple[str, ...]:
-        values = self.value(key, required=required)
-        if values is None:
-            return ()
-        if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-            raise self.error(f"{key} must be a list of texts")
-        return tuple(values)
+        def are_texts(value: object) -> bool:
+            return isinstance(value, list) and all(map(_is_text, value))
+
+        return tuple(self._checked(key, are_texts, "a list of texts", None if required else ()))
 
     def mapping(self, key: str) -> dict[str, str]:
-        """A table of texts, empty where it is not there."""
-        values = self.value(key, required=False)
-        if values is None:
-            return {}
-        if not isinstance(values, dict) or not all(isinstance(item, str) for item in values.values()):
-            raise self.error(f"{key} must be a table of texts")
-        return dict(values)
+        """A table of texts, empty where it is absent."""
+
+        def are_texts(value: object) -> bool:
+            return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+        return dict(self._checked(key, are_texts, "a table of texts", {}))
 
     def table(self, key: str) -> "Table":
         return Table(self.value(key), f"{self.where}, {key}")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def check_slug(name: str, where: str) -> str:

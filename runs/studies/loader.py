@@ -146,7 +146,7 @@ def _flagged(facts: Sequence[Fact], disputes: Sequence[Dispute]) -> list[Fact]:
 
 
 def _tables(table: Table, key: str) -> list[Table]:
-    tables = table.value(key, required=False)
+    tables = table.value(key) if key in table else None
     if tables is None:
         return []
     if not isinstance(tables, list):
@@ -179,7 +179,7 @@ def _dispute(table: Table, known: Mapping[str, Fact]) -> Dispute:
         if not ids:
             raise table.error("facts must name what is disputed")
         computed = table.table("computed") if "computed" in table else Table({}, table.where)
-        numbers = {name: computed.number(name) or 0.0 for name in computed.names()}
+        numbers = {name: computed.number(name) for name in computed.names()}
         return table.record(Dispute, slug=table.slug("slug"), facts=ids, computed=numbers)
 
 

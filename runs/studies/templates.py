@@ -145,9 +145,9 @@ def read_template(text: str, file: str, catalog: Catalog) -> StudyTemplate:
 
 def _scenario(slug: str, table: Table, mixes: Mapping[str, Table], catalog: Catalog) -> Scenario:
     with table:
-        records = table.count("records", 0)
+        records = table.count("records")
         ladder, rungs = table.word("ladder", Ladder), _counts(table, "rungs")
-        threads = table.count("threads", 0) or None
+        threads = table.count("threads") or None
         if (ladder == "target") != (threads is not None):
             raise table.error("threads belongs to a ladder of targets, and such a ladder needs it")
         if list(rungs) != sorted(set(rungs)):
