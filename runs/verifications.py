@@ -19,6 +19,7 @@ class Verification:
 
     version: str
     how: str  # "real server", "vendor mock" or "wire stand-in"
+    nodes: int
     date: str  # ISO 8601
     driver: str
     started_by_benchsite: bool
@@ -29,8 +30,8 @@ class Verification:
 
     @property
     def label(self) -> str:
-        """ "7.0.15 (real server)"."""
-        return f"{self.version} ({self.how})"
+        """ "7.0.15 (real server)", "7.0.15 (real server, 2 nodes)"."""
+        return f"{self.version} ({self.how}{f', {self.nodes} nodes' if self.nodes > 1 else ''})"
 
 
 def verifications_of(system: str) -> list[Verification]:
@@ -52,6 +53,7 @@ def _parse(entry: dict[str, Any]) -> Verification:
     return Verification(
         version=str(entry["version"]),
         how=str(entry["how"]),
+        nodes=int(entry.get("nodes", 1)),
         date=str(entry["date"]),
         driver=str(entry["driver"]),
         started_by_benchsite=bool(entry["started_by_benchsite"]),

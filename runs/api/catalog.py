@@ -32,6 +32,7 @@ class VerificationAnswer(Schema):
 
     version: str
     how: str = Field(description="real server, vendor mock or wire stand-in.")
+    nodes: int
     date: str
     modes: list[str]
     counts: dict[str, int] = Field(description="passed, failed, skipped: checks of all modes.")

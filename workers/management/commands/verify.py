@@ -85,6 +85,7 @@ class Command(BaseCommand):
             "system": system.slug,
             "version": "",
             "how": options["how"],
+            "nodes": len(options["hosts"]) or options["nodes"],
             "started_by_benchsite": not options["hosts"],
             "date": datetime.now(UTC).date().isoformat(),
             "driver": manifest.driver,

@@ -36,7 +36,7 @@ def test_own_server_passes_and_survives_a_kill(bindings, tmp_path):
     by_check = statuses(entry, "always")
     assert {check for check, status in by_check.items() if status == "skipped"} == {"missing table"}
     assert by_check["killed server"] == by_check["cut connection"] == "passed"
-    assert (entry["how"], entry["started_by_benchsite"]) == ("real server", True)
+    assert (entry["how"], entry["nodes"], entry["started_by_benchsite"]) == ("real server", 1, True)
 
 
 @pytest.mark.long
@@ -90,3 +90,5 @@ def test_shipped_verifications_have_no_failures():
             assert verification.failures == ()
             assert not set(verification.modes) & set(verification.not_tested)
             assert set(verification.modes) <= set(system.modes)
+    labels = {verification.label for verification in verifications_of("redis")}
+    assert labels >= {"7.0.15 (real server)", "7.0.15 (real server, 2 nodes)"}
