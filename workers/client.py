@@ -17,7 +17,7 @@ from runs.generators import how_to_align
 from runs.models.run import Reason
 from runs.retry import retry
 from runs.spec import ClientOrder
-from runs.ycsb.command import JVM_OPTIONS, java_command
+from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S, java_command
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.properties import render_properties
@@ -143,7 +143,7 @@ class Client:
         return java_command(
             java_executable(),
             [*self._site_files(), *(str(jar) for jar in manifest.jars)],
-            jvm_options=JVM_OPTIONS,
+            jvm_options=SHORT_RUN_JVM_OPTIONS if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S else JVM_OPTIONS,
             main_class="benchsite.Start",
             arguments=arguments,
         )
