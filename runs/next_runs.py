@@ -124,7 +124,8 @@ def _search_on(sweep_id: UUID) -> None:
         return
     _end_with_answer(sweep, step, trials)
     if step.low is not None and sweep.ladder == Matrix.Ladder.TARGET:
-        _measure_curve(sweep, newest.run, step.low, sum(_load(trial.run) == step.low for trial in trials))
+        at_low = sum(trial.trial is not None and trial.run.target_ops_s == step.low for trial in trials)
+        _measure_curve(sweep, newest.run, step.low, at_low)
 
 
 def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
