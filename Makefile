@@ -103,7 +103,7 @@ bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.js
 calibrate: venv bindings ## a known server as the target of a ladder: the error of the results on this host
 	@exec $(MANAGE) calibrate
 
-durability: venv bindings ## what the modes of Redis and PostgreSQL lose at power cuts, as root; CUTS=20
+durability: venv bindings ## what durability modes lose at power cuts, as root; CUTS=20, ARGS=mariadb
 	@exec $(MANAGE) durability --cuts $(or $(CUTS),20) $(ARGS)
 
 faults: $(VENV)/.installed-dev bindings ## real faults on a private site, as root: FAULT=kill-conductor TRIES=10; all without FAULT
