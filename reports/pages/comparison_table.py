@@ -8,7 +8,7 @@ from reports.analysis.equal_load import AtLoad, Within
 from reports.curves import Curve
 from reports.figures.ceilings import Ranking
 from reports.pages.baseline_ratios import Against, Ratio, Row
-from reports.pages.equal_load import EqualLoad, SideAt, percentiles_of
+from reports.pages.equal_load import EqualLoad, SideAt, latency_text, percentiles_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,10 @@ class LatencyCell:
     at: AtLoad
     ratio: Ratio | None
     is_best: bool
+
+    @property
+    def how(self) -> str:
+        return latency_text(self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,6 @@ class TableRow:
     ratio: Ratio | None  # of throughput
     latencies: tuple[LatencyCell, ...]  # one for each operation
     within: Within | None  # of the operation that reaches the limit first; None without a limit
-    how: str  # where the latencies are from
     best: frozenset[str]  # columns whose best value it has: "knee", "within", an operation
     is_shown: bool  # in the figures
 
@@ -80,7 +83,6 @@ def _row(
         ratio=ratios.get("throughput"),
         latencies=tuple(LatencyCell(at, ratios.get(name), name in own_best) for name, at in latencies.items()),
         within=_within(side) if side else None,
-        how=side.how if side else "",
         best=own_best,
         is_shown=is_shown,
     )

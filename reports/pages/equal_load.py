@@ -124,7 +124,12 @@ class EqualLoad:
         more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
         less = len(unknown) - more
         known = len(self.sides) - len(unknown)
-        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency"]
+        column = percentiles_of(self.statistic).index(self.statistic)
+        lacking = known - sum(
+            any(operation.at[column].latency_us is not None for operation in side.operations) for side in self.sides
+        )
+        without = f", {lacking} of them no {self.statistic_label}" if lacking else ""
+        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency{without}"]
         if more:
             parts.append(f"{_sides(more)} only rungs that do more")
         if less:

@@ -63,6 +63,8 @@ def test_sentence_counts_sides_that_lack_the_median():
     comparison = equal_load([side], ["READ"], load_ops_s=2000.0, statistic="p95")
     assert comparison.sentence == "At 2.00k\u202fops/s 1 side has a latency."
     assert comparison.sides[0].how == "measured at 2 threads"
+    comparison = equal_load([side, ladder(1)], ["READ"], load_ops_s=2000.0, statistic="p50")
+    assert comparison.sentence == "At 2.00k\u202fops/s 2 sides have a latency, 1 of them no p50."
 
 
 def test_the_falling_end_of_a_ladder_is_not_read():
