@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Exists,
+    ExpressionWrapper,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)  # fmt: skip
 
 from benchsite.formatting import latency
 from reports.analysis.ceiling import Ceiling
@@ -152,7 +163,8 @@ def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
 
 def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:
     """What the first run of each sweep submitted; the runs of a sweep differ in their rung only."""
-    first = Run.objects.filter(sweep__in=ids).order_by("sweep_id", "position", "id").distinct("sweep_id")
+    keys = Run.objects.filter(sweep__in=ids).order_by("sweep_id", "position", "id").distinct("sweep_id").values("pk")
+    first = Run.objects.filter(pk__in=keys)
     return {sweep_id: cast(RunSpec, spec) for sweep_id, spec in first.values_list("sweep_id", "spec") if sweep_id}
 
 
@@ -213,7 +225,9 @@ def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID,
     shares: dict[uuid.UUID, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     unknown = set()
     rows = ClientRun.objects.filter(run__in=list(specs)).order_by()
-    fields = ("run_id", "load_generator_id", "cpu_percent", "order__cpus")
+    # Orders are large, and only those of machines that are shared with servers name CPUs.
+    is_shared = any(spec and spec["cluster"].get("separates_cpus") for spec in specs.values())
+    fields = ("run_id", "load_generator_id", "cpu_percent", "order__cpus" if is_shared else Value(None, JSONField()))
     for run_id, generator_id, cpu_percent, cpus in rows.values_list(*fields):
         spec = specs[run_id]
         machine = (

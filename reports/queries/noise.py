@@ -28,7 +28,7 @@ def session_key(session: str, matrix_id: uuid.UUID | None, day: dt.date | None) 
 def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, SessionSpread]:
     """Cluster or label of a runner -> how sessions of its tests vary; without two sessions of a test it is left out.
 
-    Runs that are rejected or excluded are no part of it, as they are no part of a point. One query.
+    Runs that are rejected or excluded are no part of it, as they are no part of a point. Two queries.
     """
     names = sorted({name for name in cluster_names if name})
     if not names:
@@ -36,7 +36,8 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
     numbered = Sweep.objects.filter(team=team, phase=Phase.MEASURE, cluster_name__in=names).annotate(
         number=Window(RowNumber(), partition_by="cluster_name", order_by=F("created_at").desc())
     )
-    newest = numbered.filter(number__lte=MAX_SWEEPS).values("pk")
+    # As values: PostgreSQL would read all runs to join them with an unknown number of sweeps.
+    newest = list(numbered.filter(number__lte=MAX_SWEEPS).values_list("pk", flat=True))
     rows = (
         Run.objects.filter(COUNTS, sweep__in=newest)
         .exclude(config_key="")

@@ -62,6 +62,7 @@ class RunQuery(PageQuery):
             "sweep_id": self.sweep,
             "sweep__database_name": self.database,
             "commit__startswith": self.commit,
+            "commit__gt": "" if self.commit else None,  # the condition of the index
             "tags__contains": [self.label.lower()] if self.label is not None else None,
             "phase": None if self.phase == "any" else self.phase,
             "created_at__gte": self.since,

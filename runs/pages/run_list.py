@@ -62,6 +62,7 @@ def _among(column: str, rows: QuerySet[Any]) -> Q:
 PER_PAGE = 50
 MAX_ROWS_IN_CSV = 50_000
 MAX_CHOICES = 100  # of one menu
+MAX_SORTED = 2_000  # runs that a search finds and sorts by their keys
 MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
@@ -128,6 +129,10 @@ class RunFilter(AddressFilter):
             runs = runs.filter(verdict="" if self.verdict == "none" else self.verdict)
         for word in self.words:
             runs = runs.filter(mentions(team, word))
+        if self.words:
+            # PostgreSQL would go through the whole list in its order until it has met the few runs that match.
+            keys = list(runs.order_by().values_list("pk", flat=True)[: MAX_SORTED + 1])
+            runs = Run.objects.filter(team=team, pk__in=keys) if len(keys) <= MAX_SORTED else runs
         return runs.order_by(*[_nulls_last(name) for name in SORTS[self.sort]], "pk")
 
 
