@@ -13,6 +13,7 @@ The bound says how well this run shows its own percentile. It says nothing about
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from runs.ycsb.batches import MIN_BATCHES, Batches
@@ -30,11 +31,13 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
     if len(batches) < MIN_BATCHES or not histogram.count:
         return [None] * len(percentiles)
     values = histogram.percentiles(percentiles)
-    return [
-        _upper_bound(histogram, batches, percentile, value)
+    raised = [
+        _raised(histogram.count, batches, percentile, value)
         for percentile, value in zip(percentiles, values, strict=True)
         if value is not None
     ]
+    bounds = iter(histogram.percentiles([percentile for percentile in raised if percentile is not None]))
+    return [None if percentile is None else next(bounds) for percentile in raised]
 
 
 def min_values(percentile: float) -> int:
@@ -42,17 +45,18 @@ def min_values(percentile: float) -> int:
     return math.ceil(math.log(1 - CONFIDENCE) / math.log(percentile / 100))
 
 
-def _upper_bound(histogram: Histogram, batches: Batches, percentile: float, value_us: int) -> int | None:
+def _raised(count: int, batches: Batches, percentile: float, value_us: int) -> float | None:
+    """The percentile whose value is the upper bound of this one."""
     from scipy.special import bdtr, bdtrik
 
     share = percentile / 100
-    number = int(histogram.count / variance_inflation(batches, index_of(value_us)))
+    number = int(count / variance_inflation(batches, index_of(value_us)))
     if number < min_values(percentile):
         return None
     # The smallest k with P(B <= k) >= CONFIDENCE; the inverse is off by less than 1.
     below = math.ceil(bdtrik(CONFIDENCE, number, share))
     rank = below if bdtr(below - 1, number, share) >= CONFIDENCE else below + 1
-    return histogram.percentile(max(100 * rank / number, percentile))
+    return max(100 * rank / number, percentile)
 
 
 def variance_inflation(batches: Batches, index: int) -> float:
@@ -60,13 +64,11 @@ def variance_inflation(batches: Batches, index: int) -> float:
 
     `index` is the histogram index from which values count as beyond.
     """
-    from scipy.special import ndtri, stdtrit
-
     totals, beyond = batches.totals().astype(float), batches.from_index(index).astype(float)
     size, share = len(batches), beyond.sum() / totals.sum()
     deviations = beyond - share * totals
     squares = float((deviations**2).sum())
-    student = float(stdtrit(size - 1, CONFIDENCE) / ndtri(CONFIDENCE)) ** 2
+    student = _student(size)
     if not squares:
         return student
     # Deviations around a mean are correlated by -1/size where the batches are independent.
@@ -74,3 +76,11 @@ def variance_inflation(batches: Batches, index: int) -> float:
     correlation = min(max(correlation, 0.0), _MAX_CORRELATION)
     ratio = squares * size / (size - 1) / (totals.sum() * share * (1 - share))
     return float(max(ratio * (1 + correlation) / (1 - correlation), 1.0)) * student
+
+
+@cache
+def _student(size: int) -> float:
+    """The square of Student's quantile over the normal one, for this number of batches."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(size - 1, CONFIDENCE) / ndtri(CONFIDENCE)) ** 2
