@@ -129,15 +129,16 @@ def _generators() -> Iterator[Metric]:
         ["generator"],
     )
     alive = enabled = 0
-    for name, on, age_s in _rows(
-        "SELECT name, enabled, extract(epoch FROM now() - last_seen_at) FROM runs_loadgenerator"
+    for name, on, age_s, extra_s in _rows(
+        "SELECT name, enabled, extract(epoch FROM now() - last_seen_at), extract(epoch FROM extra_silence)"
+        " FROM runs_loadgenerator"
         " ORDER BY last_seen_at DESC NULLS LAST LIMIT %s",
         [MAX_GENERATORS],
     ):
         enabled += on
         if age_s is not None:
             ages.add_metric([name], max(float(age_s), 0.0))
-            alive += on and age_s <= SILENT_AFTER.total_seconds()
+            alive += on and age_s <= SILENT_AFTER.total_seconds() + float(extra_s)
     yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
     yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
     yield ages

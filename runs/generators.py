@@ -7,7 +7,8 @@ from typing import Any, Final, TypedDict
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
@@ -15,7 +16,7 @@ from benchsite.teams.models import Team
 from runs import client_lifecycle
 from runs.models import ClientRun, LoadGenerator, Machine, Run
 
-# A load generator beats every 5 s; runs wait for one that has been silent longer than this.
+# A load generator gives a sign of life every 5 s; runs wait for one that has been silent longer than this.
 SILENT_AFTER = timedelta(seconds=20)
 # Runs with less CPU time of their clients per second say little about the CPU time of an operation.
 MIN_CLIENT_CORES: Final = 0.25
@@ -58,16 +59,18 @@ def how_to_align(binding: str) -> str:
     return f"run `make bindings {binding}` on each of them and restart them."
 
 
+def silent_before(prefix: str = "") -> CombinedExpression:
+    """A load generator whose last sign of life is earlier is silent; `prefix` leads to it in a lookup."""
+    return Now() - SILENT_AFTER - F(f"{prefix}extra_silence")
+
+
 def unusable() -> QuerySet[LoadGenerator]:
     """Those that are silent, quarantined, were never seen, or are switched off: no run starts on them.
 
     By PostgreSQL's clock alone, as liveness always is.
     """
     return LoadGenerator.objects.filter(
-        Q(enabled=False)
-        | Q(quarantined_at__isnull=False)
-        | Q(last_seen_at=None)
-        | Q(last_seen_at__lt=Now() - SILENT_AFTER)
+        Q(enabled=False) | Q(quarantined_at__isnull=False) | Q(last_seen_at=None) | Q(last_seen_at__lt=silent_before())
     )
 
 

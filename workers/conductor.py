@@ -428,7 +428,7 @@ class Conductor:
     def _wait_until_stopped(self) -> None:
         end = time.monotonic() + STOP_DEADLINE_S
         running = self._clients().filter(claimed_at__isnull=False, output_stored_at__isnull=True)
-        alive = Q(load_generator__last_seen_at__gt=Now() - generators.SILENT_AFTER)
+        alive = Q(load_generator__last_seen_at__gt=generators.silent_before("load_generator__"))
         while running.filter(alive).exists() and time.monotonic() < end:
             time.sleep(READY_POLL_S)
 

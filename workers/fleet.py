@@ -24,7 +24,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.client_lifecycle import ACTIVE
-from runs.generators import SILENT_AFTER, Capacity, capacity_of, generators_of
+from runs.generators import Capacity, capacity_of, generators_of, silent_before
 from runs.models import ClientRun, LoadGenerator, Machine, Run
 from runs.pages.filters import AddressFilter
 from workers.models import Lease
@@ -130,7 +130,7 @@ def fleet_of(team: Team) -> Rows:
         When(enabled=False, then=V("off")),
         When(quarantined_at__isnull=False, then=V("quarantined")),
         When(last_seen_at=None, then=V("never seen")),
-        When(last_seen_at__lt=Now() - SILENT_AFTER, then=V("silent")),
+        When(last_seen_at__lt=silent_before(), then=V("silent")),
         When(pk__in=going, then=V("busy")),
         default=V("up"),
         output_field=CharField(),
@@ -150,7 +150,7 @@ def health(rows: Rows) -> Health:
 
 def troubled_first(rows: Rows) -> Rows:
     """For where only a few of them have room."""
-    unheard = Q(quarantined_at__isnull=False) | Q(last_seen_at=None) | Q(last_seen_at__lt=Now() - SILENT_AFTER)
+    unheard = Q(quarantined_at__isnull=False) | Q(last_seen_at=None) | Q(last_seen_at__lt=silent_before())
     return rows.order_by(Case(When(enabled=False, then=V(2)), When(unheard, then=V(0)), default=V(1)), "name")
 
 

@@ -29,7 +29,6 @@ from runs.models import ClientRun, LoadGenerator, RunEvent
 from runs.models.run import Reason
 from runs.retry import DATABASE_ERRORS
 from workers import credentials, registration, scheduling
-from workers.models import Lease
 from workers.site_client import MAX_TEXT_BYTES, RUN_DELETED
 
 MAX_FILE_BYTES: Final = 16 * 1024**3
@@ -120,13 +119,15 @@ def register(request: HttpRequest, name: str) -> dict[str, Any]:
 @endpoint("POST")
 def presence(request: HttpRequest, name: str) -> dict[str, Any]:
     """A sign of life; `probed` says that its pool processes have just answered and can start clients, which ends a
-    quarantine. The answer says what it was and what it is, and whether the load generator is to be calibrated now.
+    quarantine. The answer says what it was and what it is, whether the load generator is to be calibrated now, and
+    after how many seconds the next sign of life is due.
     """
-    registration.note_presence(name)
-    released = bool(json.loads(request.body)["probed"]) and generators.release(name)
-    quarantined = LoadGenerator.objects.filter(name=name, quarantined_at__isnull=False).exists()
-    calibrate = Lease.objects.filter(load_generator__name=name).exists()
-    return {"released": released, "quarantined": quarantined, "calibrate": calibrate}
+    probed = bool(json.loads(request.body)["probed"])
+    quarantined, calibrate, beat_s = registration.note_presence(name)
+    released = probed and quarantined and generators.release(name)
+    return {
+        "released": released, "quarantined": quarantined and not released, "calibrate": calibrate, "beat_s": beat_s
+    }  # fmt: skip
 
 
 @endpoint("POST")

@@ -5,6 +5,7 @@ import os
 import platform
 import tempfile
 import threading
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -95,14 +96,14 @@ def start_problem(bindings: Iterable[str]) -> str:
 
 
 def beat_forever(name: str, slots: int) -> None:
-    """Start the thread that says every few seconds that this load generator's pool processes work."""
+    """Start the thread that says that this load generator's pool processes work, as often as the site wants it."""
     threading.Thread(target=_beat, args=[name, slots], name=f"presence {name}", daemon=True).start()
 
 
 def _beat(name: str, slots: int) -> None:
     stop = threading.Event()
     probe = PoolProbe(name, slots)
-    bindings, quarantined = [*available_bindings()], False
+    bindings, quarantined, due_at = [*available_bindings()], False, 0.0
     calibration, stop_calibration = threading.Thread(), threading.Event()
     while not stop.wait(BEAT_S):
         try:
@@ -110,11 +111,14 @@ def _beat(name: str, slots: int) -> None:
             if pool == PoolState.HUNG:
                 log.warning("%s: a pool process does not answer, so this load generator gives no sign of life.", name)
                 continue
+            if time.monotonic() < due_at and not quarantined and not calibration.is_alive():
+                liveness.touch()
+                continue
             problem = start_problem(bindings) if quarantined else ""
             if problem:
                 log.warning("%s: it stays in quarantine: %s", name, problem)
             answer = site_client().note_presence(probed=pool == PoolState.PROBED and not problem)
-            quarantined = answer["quarantined"]
+            quarantined, due_at = answer["quarantined"], time.monotonic() + answer["beat_s"]
             if answer["released"]:
                 log.info("%s: its pool processes answer again; its quarantine is over.", name)
             if not answer["calibrate"]:

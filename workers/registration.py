@@ -1,11 +1,19 @@
 """Load generators register with the site: whose name it is, on which machine, with which bindings."""
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Subquery, Value
 from django.db.models.functions import Now
 
+from runs.generators import silent_before
 from runs.models import LoadGenerator, Machine
+from workers.models import Lease
+
+MIN_BEAT_S: Final = 5.0
+# Of all load generators together: a sign of life costs the site 6 ms of a core.
+MAX_BEATS_PER_S: Final = 4.0
 
 
 class NameTaken(Exception):
@@ -56,9 +64,24 @@ def register_generator(
     return generator
 
 
-def note_presence(name: str) -> None:
-    """A sign of life. The moment is PostgreSQL's: liveness never compares two machines' clocks."""
-    LoadGenerator.objects.filter(name=name).update(last_seen_at=Now())
+def note_presence(name: str) -> tuple[bool, bool, float]:
+    """Store a sign of life: whether the load generator is in quarantine, whether it is to be calibrated, and after how
+    many seconds the next sign of life is due.
+
+    The moment is PostgreSQL's: liveness never compares two machines' clocks.
+    """
+    rows = LoadGenerator.objects.filter(name=name)
+    heard = LoadGenerator.objects.filter(last_seen_at__gte=silent_before()).order_by()
+    number = heard.annotate(group=Value(1)).values("group").annotate(number=Count("pk")).values("number")
+    leased = Exists(Lease.objects.filter(load_generator=OuterRef("pk")))
+    quarantined_at, calibrate, fleet = rows.values_list("quarantined_at", leased, Subquery(number)).first() or (
+        None,
+        False,
+        0,
+    )
+    beat_s = max(MIN_BEAT_S, (fleet or 0) / MAX_BEATS_PER_S)
+    rows.update(last_seen_at=Now(), extra_silence=timedelta(seconds=2 * (beat_s - MIN_BEAT_S)))
+    return quarantined_at is not None, calibrate, beat_s
 
 
 def _free_name(wanted: str) -> str:

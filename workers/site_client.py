@@ -72,8 +72,8 @@ class SiteClient:
         return str(self._post(f"register?{urlencode({'name': name})}", fields)["machine"])
 
     def note_presence(self, *, probed: bool) -> dict[str, Any]:
-        """Whether this ended a quarantine ("released"), whether there is one ("quarantined"), and whether this load
-        generator is to be calibrated now ("calibrate").
+        """Whether this ended a quarantine ("released"), whether there is one ("quarantined"), whether this load
+        generator is to be calibrated now ("calibrate"), and after how many seconds to call this again ("beat_s").
         """
         answer: dict[str, Any] = self._post("presence", {"probed": probed})
         return answer

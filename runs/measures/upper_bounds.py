@@ -56,7 +56,7 @@ def _raised(count: int, batches: Batches, percentile: float, value_us: int) -> f
     # The smallest k with P(B <= k) >= CONFIDENCE; the inverse is off by less than 1.
     below = math.ceil(bdtrik(CONFIDENCE, number, share))
     rank = below if bdtr(below - 1, number, share) >= CONFIDENCE else below + 1
-    return max(100 * rank / number, percentile)
+    return float(max(100 * rank / number, percentile))
 
 
 def variance_inflation(batches: Batches, index: int) -> float:

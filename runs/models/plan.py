@@ -114,6 +114,8 @@ class LoadGenerator(Row):
     facts = models.JSONField(default=dict, blank=True)
     enabled = models.BooleanField(default=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    # How much longer than others it may be silent: a large fleet gives fewer signs of life each.
+    extra_silence = models.DurationField(default=timedelta, db_default=timedelta())
     # It did not start a client: it gets no run until it passes a probe, or an operator releases it.
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantine_reason = models.TextField(blank=True, default="", db_default="")

@@ -211,7 +211,7 @@ class Run(Row):
     throughput_ops_s = models.FloatField(null=True, blank=True)
 
     # "vendor mock" or "wire stand-in" where the server said that it is not the product: no figure has such a run.
-    stand_in = models.CharField(max_length=20, blank=True)
+    stand_in = models.CharField(max_length=20, blank=True, default="", db_default="")
 
     # What people say about it.
     excluded_reason = models.TextField(blank=True)  # empty: not excluded

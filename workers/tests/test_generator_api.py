@@ -3,12 +3,14 @@
 import hashlib
 import json
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 
-from runs import artifacts
+from runs import artifacts, generators
 from runs.models import Artifact, ClientRun, LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
 from workers import credentials, presence
@@ -150,3 +152,18 @@ def test_nothing_is_stored_again_after_the_last_file(lab, client_run, claim):
     assert post(lab, f"clients/{client_run.pk}/complete", **body).status_code == 200
     assert put(lab, client_run, claim, "hdr", "READ.hdr", b"abc").status_code == 200
     assert not Artifact.objects.exists()
+
+
+def test_large_fleet_gives_fewer_signs_of_life(lab):
+    """60 load generators: 15 s apart, and silent after 40 s of silence; 20 and fewer keep to 5 s and 20 s."""
+    make_load_generator(name="lab-1")
+    assert post(lab, "presence", probed=False).json()["beat_s"] == 5
+    for number in range(59):
+        make_load_generator(name=f"rack-{number}")
+    LoadGenerator.objects.update(last_seen_at=Now())
+    assert post(lab, "presence", probed=False).json()["beat_s"] == 15
+    lab_1 = LoadGenerator.objects.filter(name="lab-1")
+    for silence_s, is_unusable in ((38, False), (42, True)):
+        lab_1.update(last_seen_at=Now() - timedelta(seconds=silence_s))
+        assert generators.unusable().filter(name="lab-1").exists() is is_unusable
+    assert not lab_1.filter(extra_silence=timedelta()).exists()

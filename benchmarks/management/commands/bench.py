@@ -7,7 +7,18 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchmarks.speed import driver, fleet_queue, overhead, pages, queue_delay, reading, reports, searches, uploads
+from benchmarks.speed import (
+    driver,
+    fleet_queue,
+    idle_generators,
+    overhead,
+    pages,
+    queue_delay,
+    reading,
+    reports,
+    searches,
+    uploads,
+)
 from benchmarks.speed.live import BenchmarkFailed, forget_earlier
 from benchmarks.speed.report import Report
 from benchsite.private_site import restart_with_private_site
@@ -22,6 +33,7 @@ ON_A_SITE: dict[str, Callable[[Site], Report]] = {
     "overhead": overhead.measure,
     "reports": reports.measure,
     "uploads": uploads.measure,
+    "generators": idle_generators.measure,
 }
 IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "driver": driver.measure,
