@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from benchmarks.speed import (
+    commits,
     driver,
     fleet_queue,
     idle_generators,
@@ -43,6 +44,7 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "pages": pages.measure,
     "fleet": fleet_queue.measure,
     "search": searches.measure,
+    "commits": commits.measure,
 }
 NAMES = (*IN_PROCESSES, *ON_A_SITE)
 
