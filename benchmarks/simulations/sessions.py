@@ -11,17 +11,18 @@ import numpy as np
 
 from benchsite.formatting import percent
 from reports.analysis.ratios import Floats
+from reports.analysis.sessions import SessionSpread, session_spread
 from reports.analysis.verdicts import EnvironmentAnswer, Judgement, Metric, Verdict, judge
 
-PAIRS: Final = 200  # commits of each kind
+PAIRS: Final = 400  # commits of each kind
 SEED: Final = 20261122
 RUNS: Final = 5  # of each job
 WITHIN: Final = 0.01  # standard deviation of ln(value) within a job
 METRICS: Final = (("throughput", "throughput"), ("READ mean", "mean"), ("READ p99", "p99"))
 TAIL: Final = 2.0  # a p99 varies so many times as much as a mean
 HEADER: Final = (
-    "| tests of a commit | jobs before | sd between jobs | false regressions per commit | tests measured again | "
-    "a loss of 10 % is reported |\n|---|---|---|---|---|---|"
+    "| tests of a commit | jobs before | sd between jobs | false regressions per commit | false improvements | "
+    "tests measured again | a loss of 10 % is reported | passes |\n|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -32,6 +33,7 @@ class Case:
     tests: int
     history: int
     between: float  # standard deviation of ln(value) between jobs
+    known: int = 0  # sessions of another test of these machines
     shared: bool = False  # the jobs' effects are those of the machine, alike for all tests and metrics
 
 
@@ -39,13 +41,19 @@ class Case:
 class Rates:
     case: Case
     wrong: float  # share of unchanged commits with a regression in any test
+    improved: float  # share of these commits with an improvement in any test
     repeated: float  # share of their tests that are flagged
     detected: float  # share of the changed commits whose changed test is a regression
+    passed: float  # share of those whose changed test passes
 
 
+FAILED: Final = (Verdict.REGRESSION, Verdict.MIXED)  # both end the build
 CASES: Final = (
-    *(Case(tests, 20, sd) for tests in (1, 10) for sd in (0.01, 0.02, 0.03, 0.05)),
-    *(Case(10, 10, sd) for sd in (0.02, 0.05)),
+    *(Case(tests, 20, sd) for tests in (1, 10) for sd in (0.01, 0.02, 0.03, 0.04, 0.05)),
+    *(Case(10, 10, sd) for sd in (0.01, 0.02, 0.03, 0.05)),
+    *(Case(40, 20, sd) for sd in (0.02, 0.05)),
+    *(Case(10, 20, sd, shared=True) for sd in (0.02, 0.05)),
+    *(Case(10, 2, sd, known=12) for sd in (0.02, 0.05)),
 )
 
 
@@ -56,15 +64,20 @@ def rows(commits: int = PAIRS, seed: int = SEED) -> Iterator[str]:
 def rates(case: Case, commits: int = PAIRS, seed: int = SEED) -> Rates:
     """Each case from a generator of its own, so that one does not depend on those before it."""
     random = np.random.default_rng([seed, CASES.index(case) if case in CASES else len(CASES)])
-    wrong = repeated = detected = 0
+    wrong = improved = repeated = detected = passed = 0
     for _ in range(commits):
-        verdicts = [_measured(test, case) for test in _tests(random, case, case.tests)]
-        wrong += any(verdict is Verdict.REGRESSION for verdict, _ in verdicts)
+        spread = _spread(random, case)
+        verdicts = [_measured(test, case, spread) for test in _tests(random, case, case.tests)]
+        wrong += any(verdict in FAILED for verdict, _ in verdicts)
+        improved += any(verdict is Verdict.IMPROVEMENT for verdict, _ in verdicts)
         repeated += sum(flagged for _, flagged in verdicts)
         changed = next(_tests(random, case, 1))
         changed[:, :2] += _loss(0.10)
-        detected += _measured(changed, case)[0] is Verdict.REGRESSION
-    return Rates(case, wrong / commits, repeated / commits / case.tests, detected / commits)
+        verdict, _ = _measured(changed, case, spread)
+        detected += verdict in FAILED
+        passed += verdict is Verdict.PASS
+    shares = (wrong, improved, repeated / case.tests, detected, passed)
+    return Rates(case, *(count / commits for count in shares))
 
 
 def _tests(random: np.random.Generator, case: Case, count: int) -> Iterator[Floats]:
@@ -78,25 +91,32 @@ def _tests(random: np.random.Generator, case: Case, count: int) -> Iterator[Floa
         yield (between + within) * scale
 
 
+def _spread(random: np.random.Generator, case: Case) -> SessionSpread | None:
+    """By the throughput of another test, as the site has it."""
+    between = random.normal(0.0, case.between, (case.known, 1))
+    sessions = np.exp(between + random.normal(0.0, WITHIN, (case.known, RUNS))).tolist()
+    return session_spread([{str(i): session for i, session in enumerate(sessions)}])
+
+
 def _loss(share: float) -> Floats:
     """Of the new commit's sessions: less throughput, and latencies as much longer."""
     lost = float(np.log(1 - share))
     return np.array([lost] + [-lost] * (len(METRICS) - 1)).reshape(-1, 1, 1)
 
 
-def _measured(test: Floats, case: Case) -> tuple[Verdict, bool]:
+def _measured(test: Floats, case: Case, spread: SessionSpread | None) -> tuple[Verdict, bool]:
     """The verdict after the first job, or after a second one where the first is flagged; and whether it was."""
     values = 1000 * np.exp(test)
-    first = _judged(values, 1, case)
-    return (_judged(values, 2, case).verdict, True) if first.flagged else (first.verdict, False)
+    first = _judged(values, 1, case, spread)
+    return (_judged(values, 2, case, spread).verdict, True) if first.flagged else (first.verdict, False)
 
 
-def _judged(values: Floats, sessions: int, case: Case) -> Judgement:
+def _judged(values: Floats, sessions: int, case: Case, spread: SessionSpread | None) -> Judgement:
     metrics = []
     for (name, statistic), of in zip(METRICS, values, strict=True):
         new, base, history = (_sessions(part) for part in (of[2 - sessions : 2], of[2:3], of[3:]))
         metrics.append(Metric(name, statistic, statistic == "throughput", new, base, history=history))
-    return judge(metrics, EnvironmentAnswer(), extend=True, tests=case.tests)
+    return judge(metrics, EnvironmentAnswer(), spread=spread, extend=True, tests=case.tests)
 
 
 def _sessions(values: Floats) -> tuple[tuple[float, ...], ...]:
@@ -106,5 +126,7 @@ def _sessions(values: Floats) -> tuple[tuple[float, ...], ...]:
 def row(rates: Rates) -> str:
     case = rates.case
     jobs = f"{case.tests}{', all alike' if case.shared else ''}"
-    shares = " | ".join(percent(share) for share in (rates.wrong, rates.repeated, rates.detected))
-    return f"| {jobs} | {case.history} | {percent(case.between)} | {shares} |"
+    history = f"{case.history}{f', {case.known} of another test' if case.known else ''}"
+    every = (rates.wrong, rates.improved, rates.repeated, rates.detected, rates.passed)
+    shares = " | ".join(map(percent, every))
+    return f"| {jobs} | {history} | {percent(case.between)} | {shares} |"

@@ -103,8 +103,9 @@ def _workload(a: Curve, b: Curve) -> Iterator[_Differs]:
         if a.workload and b.workload and a.workload != b.workload:
             yield _Differs("workload", f"The workloads differ: {a.workload} and {b.workload}.")
         return
-    differing = _differing(_mix(a), _mix(b))
-    if differing:
+    if a.setup.workload_properties == b.setup.workload_properties:
+        return
+    if differing := _differing(_mix(a), _mix(b)):
         yield _Differs("workload", f"The workloads differ in {differing}.")
 
 

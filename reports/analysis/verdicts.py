@@ -149,7 +149,8 @@ def judge(
             metric.history,
             higher_is_better=metric.higher_is_better,
             threshold=threshold_of(metric, thresholds or {}),
-            spread=spread,
+            # It is that of throughput: percentiles vary more.
+            spread=spread if metric.statistic != "p99" else None,
             extend=extend,
         )
         for metric in metrics

@@ -232,6 +232,16 @@ def test_warns_of_binding_of_another_system():
     assert findings["V28"].severity == "warn" and "that of Redis" in findings["V28"].message
 
 
+@pytest.mark.parametrize(
+    ("url", "severity"),
+    [("mongodb://user:secret@other:27017", "warn"), ("mongodb://other:27017,db:27017", "pass")],
+    ids=["none in common", "one in common"],
+)
+def test_warns_of_clients_with_different_servers(url: str, severity: str):
+    finding = judged(changed(real(*WITH_STATUS), "client1/stderr.txt", "mongodb://db:27017", url))["V28"]
+    assert finding.severity == severity and "secret" not in finding.message
+
+
 @pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
 def test_rejects_wrong_mix(names: tuple[str, ...]):
     findings = judged(real(*names), properties={"readproportion": "0.95", "updateproportion": "0.05"})

@@ -176,7 +176,8 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     Formula: uploads: the workload properties in the command lines of all clients and in the statement of the upload,
         the sums of their threads and targets, `operationcount` and the operations printed, the binding and the system.
         YCSB's file of a workload is compared between clients only
-    Warns: the binding of another system, because some systems speak another's protocol
+    Warns: the binding of another system, because some systems speak another's protocol; clients that name no common
+        server, because each may have a router of its own
     Rejects: different values; more operations than `operationcount`; a binding without a database
     Not assessed without: a command line with any of these
     """
@@ -198,9 +199,11 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
             different.append(f"{name} ({listed[:200]})")
     if not compared and not different:
         return not_assessed("The command lines do not state the workload.")
-    severity: Severity = "reject" if different else "warn" if facts.other_system else "pass"
+    severity: Severity = "reject" if different else "pass"
     if facts.other_system:
         different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
+    different += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
+    severity = "warn" if different and severity == "pass" else severity
     return Outcome(
         severity, f"properties compared: {compared}",
         f"The command lines contradict each other or the upload: {'; '.join(different)}."

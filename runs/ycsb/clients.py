@@ -1,6 +1,6 @@
 """The clients of a run as people bring them: grouped from their files, merged exactly or with bounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,7 +8,7 @@ from runs.ycsb.duplicate_outputs import find_copies, numbers_of
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles, group
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import durability_of, stated_options, workload_of
+from runs.ycsb.hints import durability_of, servers_of, stated_options, workload_of
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun, Phase
@@ -87,14 +87,20 @@ def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRu
 def evidence_of(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
     """By client number."""
     copies = find_copies({client.number: numbers_of(client.summary, client.logs) for client in clients})
-    return {client.number: _evidence(client, copies.get(client.number)) for client in clients}
+    options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
+    first = next(filter(None, map(servers_of, options.values())), frozenset())
+    return {
+        client.number: _evidence(client, options[client.number], copies.get(client.number), first) for client in clients
+    }
 
 
-def _evidence(client: ClientFiles, copy_of: int | None) -> ClientEvidence:
+def _evidence(
+    client: ClientFiles, options: Mapping[str, str], copy_of: int | None, first: frozenset[str]
+) -> ClientEvidence:
     run = client.summary
     if run is None:
         return ClientEvidence(copy_of=copy_of)
-    options = stated_options(run)
+    servers = servers_of(options)
     own = {name: options[name] for name in OWN if name in options}
     collecting = run.process.get(_COLLECTING)
     return ClientEvidence(
@@ -103,6 +109,7 @@ def _evidence(client: ClientFiles, copy_of: int | None) -> ClientEvidence:
         has_messages=bool(run.command or run.status or run.symptoms),
         messages=tuple(describe([symptom]) for symptom in run.symptoms),
         gc_share=None if collecting is None else collecting / 100,
+        elsewhere=bool(servers) and not servers & first,
         copy_of=copy_of,
     )
 

@@ -18,6 +18,7 @@ class ClientEvidence:
     has_messages: bool = False  # its standard error is among the files
     messages: Sequence[str] = ()  # its exceptions and other signs of trouble, redacted
     gc_share: float | None = None  # of its run time, collecting garbage
+    elsewhere: bool = False  # it names servers, and none of those that the first client names
     copy_of: int | None = None  # the number of the client whose numbers these are
 
     def as_dict(self) -> dict[str, Any]:

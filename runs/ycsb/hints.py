@@ -34,6 +34,9 @@ _MONGODB_URL: Final = {
     "w": "w", "j": "journal", "journal": "journal", "readconcernlevel": "readConcernLevel",
     "readpreference": "readPreference",
 }  # fmt: skip
+# Options that name the servers, and the port where it stands apart.
+_SERVERS: Final = ("db.url", "hosts", "mongodb.url", "redis.host", "memcached.hosts", "couchbase.host", "as.host")
+_PORTS: Final = ("port", "redis.port")
 _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
     "errors_ignored": {"w": "0"}, "unacknowledged": {"w": "0"}, "acknowledged": {"w": "1"},
     "journaled": {"w": "1", "journal": "true"}, "replica_acknowledged": {"w": "2"}, "majority": {"w": "majority"},
@@ -88,6 +91,15 @@ def durability_of(options: Mapping[str, str]) -> dict[str, str]:
         if name.lower() in _MONGODB_URL:
             known[_MONGODB_URL[name.lower()]] = value
     return known
+
+
+def servers_of(options: Mapping[str, str]) -> frozenset[str]:
+    """The servers that a client's options name, as host and port."""
+    port = next((f":{options[name]}" for name in _PORTS if name in options), "")
+    # mongodb://user:password@host:27017,other:27017/database?options
+    texts = [re.split("[/?;]", re.sub("^.*?://|^.*@", "", options[name]))[0] for name in _SERVERS if name in options]
+    hosts = [host.rpartition("@")[2].strip().lower() for text in texts for host in text.split(",")]
+    return frozenset(host if ":" in host else f"{host}{port}" for host in hosts if host)
 
 
 def stated_options(run: ReadRun) -> dict[str, str]:

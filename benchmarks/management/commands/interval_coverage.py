@@ -26,8 +26,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pairs",
             type=int,
-            help="pairs of sides of each kind (20000 of repeats, 6000 of ladders, 4000 of blocks), tables, ladders and "
-            "matrices (1000), commits (2000)",
+            help="pairs of sides of each kind (20000 of repeats, 6000 of ladders, 1500 of blocks), tables, ladders and "
+            "matrices (1000), commits (400)",
         )
         parser.add_argument("--seed", type=int, help="of the generator of random numbers")
 
