@@ -1,4 +1,4 @@
-"""What every request passes: the client's address behind a proxy, headers of responses, a page for a wrong method."""
+"""What every request passes: address behind a proxy, headers and compression of responses, pages of wrong methods."""
 
 import contextlib
 from collections.abc import Callable
@@ -6,6 +6,8 @@ from ipaddress import ip_address
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.template.loader import render_to_string
 
 from benchsite.url_checks import openable
@@ -38,6 +40,18 @@ class ContentSecurityPolicy(Middleware):
         # A team's pages are for whoever asked: no proxy keeps them, and a browser asks again. Views may say otherwise.
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
+
+
+class Compression(GZipMiddleware):
+    """Compresses text, except in responses with a secret, which `no-store` marks (docs/decisions/compression.md)."""
+
+    TYPES = ("text/", "application/json", "application/problem+json", "image/svg+xml")
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        holds_secret = "no-store" in response.headers.get("Cache-Control", "")
+        if holds_secret or not response.headers.get("Content-Type", "").startswith(self.TYPES):
+            return response
+        return super().process_response(request, response)
 
 
 class PageOfWrongMethod(Middleware):

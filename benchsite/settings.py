@@ -169,6 +169,7 @@ MIDDLEWARE = [
     "benchsite.request_metrics.CountRequests",
     *(["benchsite.middleware.ClientAddress"] if BEHIND_PROXY else []),
     "django.middleware.security.SecurityMiddleware",
+    "benchsite.middleware.Compression",
     "benchsite.middleware.ContentSecurityPolicy",
     "benchsite.rest.fallback.ProblemsBelowApi",
     "whitenoise.middleware.WhiteNoiseMiddleware",

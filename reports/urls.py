@@ -5,7 +5,6 @@ from collections.abc import Callable
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.urls.converters import StringConverter
-from django.views.decorators.gzip import gzip_page
 
 from reports.figure_registry import PICTURES
 from reports.views import (
@@ -45,8 +44,7 @@ register_converter(ConfigKey, "configkey")
 
 
 def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **defaults: str) -> Patterns:
-    """A figure's address, and those of its numbers in every format. Digits are sent compressed: a fifth is left."""
-    view = gzip_page(view)
+    """A figure's address, and those of its numbers in every format."""
     return [
         path(f"{where}/", view, defaults, name=name),
         path(f"{where}.<dataform:form>", view, defaults, name=f"{name}-data"),
@@ -118,10 +116,10 @@ report_urls: Patterns = [
 urlpatterns: Patterns = [
     path("reports/", include(report_urls)),
     path("watch/", include(watch_urls)),
-    path("compare/", gzip_page(compare.compare), name="compare"),
-    path("compare/pictures/", gzip_page(compare.pictures), name="compare-pictures"),
-    path("compare/numbers/", gzip_page(compare.numbers), name="compare-numbers"),
-    path("compare/points/", gzip_page(compare.points), name="compare-points"),
+    path("compare/", compare.compare, name="compare"),
+    path("compare/pictures/", compare.pictures, name="compare-pictures"),
+    path("compare/numbers/", compare.numbers, name="compare-numbers"),
+    path("compare/points/", compare.points, name="compare-points"),
     path("sizing/", sizing.sizing, name="sizing"),
     path("why/", run_diff.why, name="why"),
     path("scaling/", scaling.scaling, name="scaling"),

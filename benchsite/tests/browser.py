@@ -18,6 +18,7 @@ from runs.tests.factories import make_load_generator, make_run, make_user
 from runs.tests.world import make_world
 
 playwright = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 PAGES = (
@@ -78,6 +79,19 @@ def site(chromium: Any, live_server: Any, team: Any) -> Iterator[SimpleNamespace
     client.force_login(make_user(team=team, username="ada", role="admin", is_staff=True))
     with opened_site(chromium, live_server.url, client, world=world) as opened:
         yield opened
+
+
+def axe_findings(page: Any) -> list[str]:
+    """The serious findings of axe-core. The text of a drawing is the library's, and is repeated in the table below."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe.Axe().axe_script)
+    run = "context => axe.run(context, {resultTypes: ['violations']}).then(result => result.violations)"
+    return [
+        f"{rule['id']} ({rule['impact']}): {rule['help']}: "
+        + "; ".join(node["html"][:160] for node in rule["nodes"][:3])
+        for rule in page.evaluate(run, {"exclude": [[".main-svg"]]})
+        if rule["impact"] in ("serious", "critical")
+    ]
 
 
 def addresses(world: Any) -> list[str]:

@@ -24,8 +24,8 @@ ORDINARY_ROWS: Final = 10  # bars for which the ordinary height is enough
 ROW_PX: Final = 29
 # The drawing area that labels are fitted into: no wider than the real one.
 AREA_PX, AREA_NARROW_PX = 300.0, 210.0
-CHARACTER_PX: Final = 7.0
-MAX_LABEL_SHARE: Final = 0.6  # of the drawing area
+CHARACTER_PX: Final = 6.2
+MAX_LABEL_SHARE: Final = 0.7  # of the drawing area
 MAX_NAME, MAX_NAME_NARROW = 26, 16
 
 

@@ -6,6 +6,7 @@ axis across; heat maps and what a pointer shows are left out.
 
 import math
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape, unescape
@@ -135,6 +136,17 @@ def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
         "</svg>",
     ]
     return "".join(parts)
+
+
+def svg_of_text(text: str, colour: str) -> str:
+    """The drawing of a figure that has nothing to draw: why that is so."""
+    lines = textwrap.wrap(text, 90)
+    texts = (_text(line, 0, 20 * (number + 1), "start") for number, line in enumerate(lines))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{20 * len(lines) + 10}" '
+        f'viewBox="0 0 {WIDTH} {20 * len(lines) + 10}" font-family="sans-serif" font-size="14" fill="{colour}" '
+        f'role="img">{"".join(texts)}</svg>'
+    )
 
 
 def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:

@@ -38,7 +38,7 @@ _SPAN: Final = re.compile(
 _LESS: Final = re.compile("<")
 # Whatever can name an address, or run something: never part of a figure of ours.
 _FORBIDDEN: Final = frozenset({"images", "source", "updatemenus", "sliders", "topojsonURL", "frames", "template"})
-TRACES: Final = frozenset({"scatter", "scattergl", "bar", "box", "violin", "heatmap", "histogram", "contour"})
+TRACES: Final = frozenset({"scatter", "bar"})  # what the vendored bundle draws
 
 
 def notes_html(markdown: str) -> SafeString:

@@ -136,6 +136,6 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 
 def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
     query = urlencode([("v", VERSION), *picture.selection.pairs(), *picture.options])
-    height_px = CeilingsFigure(curves).height_px if picture.name == "ceilings" else 0
+    height_px = CeilingsFigure(picture.selection.shown(curves)).height_px if picture.name == "ceilings" else 0
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

@@ -10,7 +10,7 @@ from reports.figures.ceilings import CeilingsFigure
 from reports.figures.latency import LatencyFigure
 from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
-from reports.figures.svg import svg_of
+from reports.figures.svg import svg_of, svg_of_text
 from reports.figures.theme import DARK, LIGHT
 from reports.tests.curves import curve
 from reports.tests.test_compare_page import sources, study
@@ -59,3 +59,10 @@ def test_page_offers_each_figure_without_javascript(client_in, team):
     for address in addresses:
         response = client_in.get(address)
         assert response["Content-Type"] == "image/svg+xml" and ET.fromstring(response.content).tag == f"{SVG}svg"
+
+
+def test_figure_without_data_is_a_drawing_of_its_reason():
+    root = ET.fromstring(svg_of_text(f"No point counts: {UGLY} " + "and so on " * 20, LIGHT.muted))
+    lines = [text.text for text in root.iter(f"{SVG}text")]
+    assert len(lines) > 2 and lines[0].startswith("No point counts: </text><script>")
+    assert float(root.get("height")) > 20 * len(lines)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from benchsite.tests.browser import chromium, playwright
-from benchsite.tests.test_accessibility import COLOURS, EVERYTHING, NARROW, grave
+from benchsite.tests.browser import axe_findings, chromium, playwright
 from reports.frozen.figure_images import encoded_anew, keep_pictures
 from reports.frozen.links import link_of
 from reports.tests.snapshots import published
@@ -80,12 +79,12 @@ def test_axe_finds_nothing_serious(team, reader, live_server):
         frozen = reader(reduced_motion="reduce")
         page = frozen.open(live_server.url + address, figures=0)
         page.wait_for_load_state("networkidle")
-        found = grave(page, EVERYTHING)
+        found = axe_findings(page)
         page.emulate_media(color_scheme="dark")
         page.wait_for_load_state("networkidle")
-        found += grave(page, COLOURS)
+        found += axe_findings(page)
         page.set_viewport_size({"width": 390, "height": 900})
-        assert found + grave(page, NARROW) == [], address
+        assert found + axe_findings(page) == [], address
 
 
 def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp_path):

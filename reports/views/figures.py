@@ -22,7 +22,7 @@ from reports.figures.ladder import LadderFigure
 from reports.figures.layout import Frame
 from reports.figures.percentiles import PercentilesFigure
 from reports.figures.run_series import RunSeriesFigure, Window, band_of
-from reports.figures.svg import svg_of
+from reports.figures.svg import svg_of, svg_of_text
 from reports.figures.table import Table
 from reports.figures.theme import theme_named
 from reports.queries import StoredSeries, chosen, curves, run_point, stored_series, sweeps_of
@@ -55,10 +55,12 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         return response
     theme = request.GET.get("theme", "light")
     if request.GET.get("as") == "svg":
-        if figure.empty:
-            raise Http404(figure.empty)
-        drawing = figure.draw(Frame(theme_named(theme), notes=figure.notes))
-        svg = svg_of(drawing, height_px=figure.height_px, title=figure.caption)
+        frame = Frame(theme_named(theme), notes=figure.notes)
+        svg = (
+            svg_of_text(figure.empty, frame.theme.muted)
+            if figure.empty
+            else svg_of(figure.draw(frame), height_px=figure.height_px, title=figure.caption)
+        )
         return HttpResponse(svg, content_type="image/svg+xml")
     answer = figure.answer(
         theme=theme,

@@ -1,7 +1,8 @@
 // Draws every <figure data-src="URL">. The URL answers JSON:
 //   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, height?, csv?, json?, md?, tex?}
 // `?theme=light|dark` is added, `&narrow=1` below 440 px, `&medium=slide|paper` for downloads. The server chooses every
-// colour and size. A figure in a closed <details> is not fetched before that is opened.
+// colour and size. A figure is fetched when it comes into view, so one in a closed <details> when that is opened.
+// With data-menu it shows the server's SVG until Plotly has loaded.
 (function () {
   "use strict";
   const PLOTLY = document.currentScript.dataset.plotly;
@@ -37,10 +38,14 @@
     return element;
   }
 
-  async function fetchJson(figure, parameters) {
+  function address(figure, parameters) {
     const url = new URL(figure.dataset.src, location.href);
     for (const name in parameters) url.searchParams.set(name, parameters[name]);
-    const response = await fetch(url, { headers: { Accept: "application/json" } });
+    return url;
+  }
+
+  async function fetchJson(figure, parameters) {
+    const response = await fetch(address(figure, parameters), { headers: { Accept: "application/json" } });
     if (!response.ok) throw new Error(`The server answered ${response.status}.`);
     return response.json();
   }
@@ -74,9 +79,19 @@
   function say(state, text, isError) {
     if (state.drawn) window.Plotly.purge(state.plot);
     state.drawn = false;
+    state.sketched = null;
     const box = make("p", "figure__state" + (isError ? " figure__state--error" : ""), text);
     if (isError) box.setAttribute("role", "alert");
     state.plot.replaceChildren(box);
+  }
+
+  // Answers when the server's drawing is shown, or cannot be.
+  function sketch(figure, state, parameters) {
+    const image = make("img");
+    image.src = address(figure, { ...parameters, as: "svg" });
+    image.alt = figure.dataset.name;
+    state.plot.replaceChildren(image);
+    return image.decode().then(() => new Promise((go) => requestAnimationFrame(() => setTimeout(go))), () => {});
   }
 
   function cell(tag, value, isNumber) {
@@ -168,6 +183,7 @@
     state.json = json;
     fillTable(state);
     if (json.empty || !drawing?.data?.length) return say(state, json.empty || "No data yet.");
+    await state.sketched;
     const Plotly = await loadPlotly();
     // One by one, each painted before the next is drawn.
     await (line = line.then(() => new Promise((go) => setTimeout(go, 20))));
@@ -191,9 +207,14 @@
     const turn = (state.turn = (state.turn || 0) + 1);
     clearTimeout(state.timer);
     try {
+      loadPlotly().catch(() => {}); // Beside the data; show() waits for it.
       if (fresh || !state.cache[theme]) {
-        if (!state.drawn && !state.plot.childElementCount) say(state, "Drawing …");
-        const json = await fetchJson(figure, figure.clientWidth < NARROW_PX ? { theme, narrow: 1 } : { theme });
+        const parameters = figure.clientWidth < NARROW_PX ? { theme, narrow: 1 } : { theme };
+        if (!state.drawn && !state.plot.childElementCount) {
+          if ("menu" in figure.dataset) state.sketched = sketch(figure, state, parameters);
+          else say(state, "Drawing …");
+        }
+        const json = await fetchJson(figure, parameters);
         if (fresh) state.cache = {};
         state.cache[theme] = json;
       }
@@ -212,13 +233,31 @@
     else state.timer = setTimeout(() => poll(figure, state, seconds), seconds * 1000);
   }
 
+  const view = new IntersectionObserver(
+    function (entries) {
+      for (const { target, isIntersecting } of entries) {
+        if (!isIntersecting) continue;
+        view.unobserve(target);
+        draw(target);
+      }
+    },
+    { rootMargin: "1000px" }, // so that a reader who scrolls does not wait
+  );
+
   function scan() {
-    for (const figure of document.querySelectorAll(FIGURES)) if (!built.has(figure) && !figure.closest("details:not([open])")) draw(figure);
+    for (const figure of document.querySelectorAll(FIGURES)) {
+      if (built.has(figure)) continue;
+      // What htmx kept shows what was chosen before, wherever it is.
+      if (known.get(figure.querySelector(".figure__plot"))?.drawn) draw(figure);
+      else view.observe(figure);
+    }
   }
 
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
-  document.addEventListener("toggle", scan, true); // It does not bubble.
+  addEventListener("beforeprint", function () {
+    for (const figure of document.querySelectorAll(FIGURES)) if (!built.has(figure) && figure.checkVisibility()) draw(figure);
+  });
   document.addEventListener("benchsite:theme", function () {
     for (const figure of document.querySelectorAll(FIGURES)) if (built.has(figure)) draw(figure);
   });
