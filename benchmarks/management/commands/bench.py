@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from benchmarks.speed import (
+    browser,
     commits,
     driver,
     fleet_queue,
@@ -42,6 +43,7 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "text": reading.measure_text,
     "points": reading.measure_points,
     "pages": pages.measure,
+    "browser": browser.measure,
     "fleet": fleet_queue.measure,
     "search": searches.measure,
     "commits": commits.measure,

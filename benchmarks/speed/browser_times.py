@@ -1,0 +1,117 @@
+"""Visits Compare with Chromium: `python -m benchmarks.speed.browser_times RUNS`, with BENCHSITE_VAR set.
+
+It serves the generated results of that folder and prints its times as one line of JSON.
+"""
+
+import json
+import os
+import sys
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connections
+
+from benchmarks.speed.page_times import Pages, filled
+from benchsite.components import HOST, web
+from benchsite.embedded import EmbeddedServers
+from benchsite.paths import places
+from benchsite.supervisor import collect_static
+from reports.selection import Selection
+from runs.models import Sweep
+from workers.provision.ports import free_port
+
+CHROMIUM: Final = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
+ROUNDS: Final = 5
+SLOWED: Final = 4  # by the DevTools protocol
+SETTLED_MS: Final = 1500  # without a change of the drawn figures
+# Notes when the first figure is shown (image or plot), when the last plot changed, and every task above 50 ms.
+OBSERVER: Final = """
+window.measured = { first: 0, last: 0, long: 0 };
+const painted = (note) => requestAnimationFrame(() => setTimeout(() => note(performance.now())));
+new PerformanceObserver((list) => list.getEntries().forEach((task) => (measured.long += task.duration)))
+  .observe({ type: "longtask", buffered: true });
+document.addEventListener("load", ({ target }) => {
+  if (target.matches?.(".figure__plot img")) painted((now) => (measured.first ||= now));
+}, true);
+new MutationObserver((changes) => {
+  if (!changes.some(({ target }) => target.closest?.(".js-plotly-plot"))) return;
+  if (!document.querySelector(".js-plotly-plot .main-svg .trace, .js-plotly-plot .main-svg .point")) return;
+  painted((now) => ((measured.last = now), (measured.first ||= now)));
+}).observe(document, { subtree: true, childList: true });
+"""
+SETTLED: Final = """async (still) => {
+  while (!measured.last || performance.now() - measured.last < still) await new Promise((go) => setTimeout(go, 100));
+  return { ...measured, nodes: document.querySelectorAll("*").length };
+}"""
+CHOOSE: Final = """(value) => {
+  const menu = document.querySelector("select[name=stat]"), begin = performance.now();
+  menu.value = value;
+  window.changed = new Promise((done) => new MutationObserver(() => {
+    const titles = [...document.querySelectorAll(".js-plotly-plot .ytitle")].map((title) => title.textContent);
+    if (titles.some((title) => title.includes(value))) setTimeout(() => done(performance.now() - begin));
+  }).observe(document.body, { subtree: true, childList: true, characterData: true }));
+  menu.dispatchEvent(new Event("change", { bubbles: true }));
+}"""
+
+
+def measure_page(browser: Any, url: str, cookie: tuple[str, str]) -> dict[str, float]:
+    """One visit of a new browser: times in ms since the address was opened, of the menu since its change."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.add_cookies([{"name": cookie[0], "value": cookie[1], "domain": HOST, "path": "/"}])
+    page = context.new_page()
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
+    page.add_init_script(OBSERVER)
+    page.goto(url, wait_until="load")
+    figures = page.evaluate(SETTLED, SETTLED_MS)
+    page.evaluate(CHOOSE, "p95")
+    figures["menu"] = page.evaluate("changed")
+    context.close()
+    return dict(figures)
+
+
+def measure_pages(urls: dict[str, str], cookie: tuple[str, str]) -> dict[str, list[dict[str, float]]]:
+    """Each address as often as `ROUNDS` says, in turn; a first visit, for the server's cache, does not count."""
+    from playwright.sync_api import sync_playwright
+
+    rounds: dict[str, list[dict[str, float]]] = {page: [] for page in urls}
+    with sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        for number in range(ROUNDS + 1):
+            for page, url in urls.items():
+                figures = measure_page(browser, url, cookie)
+                rounds[page] += [figures] if number else []
+        browser.close()
+    return rounds
+
+
+def selections(pages: Pages) -> dict[str, Selection]:
+    """What is compared, by the name of the page."""
+    grid = Sweep.objects.filter(matrix=pages.grid).values_list("pk", flat=True)
+    rungs = Sweep.objects.filter(team=pages.team, ladder="threads", matrix__repeats=3).exclude(tags=["nightly"])
+    return {
+        "2 sides": Selection(sweeps=tuple(grid[:2])),
+        "40 sides of 5 points": Selection(matrix=str(pages.grid.pk)),
+        "40 sides of 20 points": Selection(sweeps=tuple(rungs.order_by("pk").values_list("pk", flat=True)[:40])),
+    }
+
+
+def main(runs: int) -> None:
+    with EmbeddedServers(places(settings.VAR_DIR), logs=settings.VAR_DIR / "log", careless=True):
+        filled(runs)
+        collect_static()
+        pages, port = Pages(), free_port()
+        cookie = (settings.SESSION_COOKIE_NAME, pages.client.cookies[settings.SESSION_COOKIE_NAME].value)
+        urls = {name: f"http://{HOST}:{port}/compare/{each.query()}" for name, each in selections(pages).items()}
+        connections.close_all()
+        server = web(port)
+        server.start(settings.VAR_DIR / "supervised")
+        assert server.guarded is not None
+        with server.guarded:
+            while not server.ready(server):
+                assert not server.died, server.obituary()
+            measured = measure_pages(urls, cookie)
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
