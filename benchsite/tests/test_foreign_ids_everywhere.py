@@ -67,7 +67,7 @@ ROWS = {
     "matrices/<pk>": "runs.Matrix", "outputs/<upload>": "runs.Upload", "schedules/<pk>": "runs.Schedule",
     "runs/<pk>": "runs.Run", "import/<pk>": "runs.Upload", "artifacts/<pk>": "runs.Artifact",
     "reports/<pk>": "reports.Report", "links/<pk>": "reports.WatchLink", "sweeps/<pk>": "runs.Sweep",
-    "baselines/<pk>": "reports.Baseline", "own-server/<pk>": "runs.Database",
+    "baselines/<pk>": "reports.Baseline", "own-server/<pk>": "runs.Database", "of/<pk>": "runs.Matrix",
 }  # fmt: skip
 # These are texts of a team. Links are open to whoever has them: these have ended, or belong to a private report.
 TEXTS = {
