@@ -112,7 +112,12 @@ def chips_of(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
         (machines and ("one machine" if machines.startswith("Everything") else "shared machines"), machines or "."),
         (uneven and "uneven ladder", uneven or "."),
     ]
-    return [(text, f"{full[0].upper()}{full[1:].rstrip('.')}.") for text, full in chips if text]
+    # "n = 3" stays as statisticians write it.
+    return [
+        (text, f"{full[0] if full.startswith('n =') else full[0].upper()}{full[1:].rstrip('.')}.")
+        for text, full in chips
+        if text
+    ]
 
 
 def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
