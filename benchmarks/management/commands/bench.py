@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from benchmarks.speed import (
     browser,
-    commits,
     driver,
     fleet_queue,
     idle_generators,
@@ -46,7 +45,6 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "browser": browser.measure,
     "fleet": fleet_queue.measure,
     "search": searches.measure,
-    "commits": commits.measure,
 }
 NAMES = (*IN_PROCESSES, *ON_A_SITE)
 
