@@ -33,6 +33,9 @@ class Reader:
     def open(self, url, figures=3):
         self.page.goto(url)
         if figures:
+            for figure in self.page.locator("figure").all():  # They are drawn in view.
+                figure.scroll_into_view_if_needed()
+            self.page.evaluate("scrollTo(0, 0)")
             self.page.wait_for_function(
                 "n => document.querySelectorAll('figure .svg-container').length >= n", arg=figures
             )
