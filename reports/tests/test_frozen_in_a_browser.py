@@ -31,7 +31,7 @@ class Reader:
         self.page.on("request", lambda request: self.asked.append(request.url))
 
     def open(self, url, figures=3):
-        self.page.goto(url)
+        self.page.goto(url, wait_until="domcontentloaded")  # Plotly may be on its way.
         if figures:
             for figure in self.page.locator("figure").all():  # They are drawn in view.
                 figure.scroll_into_view_if_needed()
@@ -164,8 +164,8 @@ def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live
     assert set(heads) == {"table-header-group"}
     after = "getComputedStyle(document.querySelector('.report__notes a'), '::after').content"
     assert "e.example/paper" in page.evaluate(f"{after} + document.querySelector('.report__notes a').href")
-    edges = page.locator("figure .main-svg").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
-    assert max(edges) <= 681
+    edges = "[...document.querySelectorAll('figure .main-svg')].map((svg) => svg.getBoundingClientRect().right)"
+    page.wait_for_function(f"Math.max(...{edges}) <= 681")
     ink = page.locator("figure .xtick text").first.evaluate("one => getComputedStyle(one).fill")
     assert ink == "rgb(91, 100, 114)"  # the light drawing's
     assert frozen.complaints == []

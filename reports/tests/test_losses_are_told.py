@@ -62,7 +62,7 @@ def test_a_pipeline_that_only_uploads_is_told(team, user, asked):
                 "commit": commit,
                 "branch": "main",
                 "session": f"{commit} {job}",
-                "threads": 16,
+                "threads": 8,
                 "purpose": "demo",
             }
             response = program.post(("a.txt", summary(**done)), **stated)
