@@ -7,6 +7,7 @@ import pytest
 from runs.measures.host import read_columns
 from workers.server_counters import CounterSampler
 from workers.tests.test_administration import redis_client
+from workers.tests.trees import until
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +28,7 @@ def test_counts_become_rates(servers):
     sampler = CounterSampler(server.administration, clock_offset_s=100.0)
     with redis_client(server) as client:
         client.set("user0", "x")
+        until(lambda: sampler._last is not None, "the counters were not read")
         for _ in range(20):
             client.get("user0")
         columns = rows(sampler, 2)

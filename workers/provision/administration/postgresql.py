@@ -50,7 +50,8 @@ class PostgresqlAdministration:
                 session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
     def server_version(self) -> str:
-        return self.topology()["version"]
+        # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
+        return self.read_settings(["server_version"])["server_version"].split(" ")[0]
 
     def data_folder(self) -> str:
         # Asked before the clients' database is made.
