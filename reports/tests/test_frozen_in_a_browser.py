@@ -151,10 +151,13 @@ def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live
     report = published(team, notes="[elsewhere](https://e.example/paper)")
     frozen = reader(color_scheme="dark")
     page = frozen.open(f"{live_server.url}/r/{token_of(report)}")
-    page.wait_for_timeout(2500)  # what a reader in the dark needs for paper is fetched when all is quiet
+    while sum("theme=light" in url for url in frozen.asked) < page.locator("figure[data-src]").count():
+        page.wait_for_timeout(100)  # What a reader in the dark needs for paper is fetched when all is quiet.
+    page.wait_for_timeout(500)
     pdf = page.pdf(format="A4", prefer_css_page_size=True)
     boxes = set(re.findall(rb"/MediaBox \[0 0 (\d+)", pdf))
     assert boxes == {b"594", b"841"}  # upright, and turned for the wide table
+    page.wait_for_timeout(1500)  # After printing, figures are drawn for the screen again, one by one.
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print", color_scheme="light")
     page.set_viewport_size({"width": 680, "height": 1000})
@@ -164,8 +167,8 @@ def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live
     assert set(heads) == {"table-header-group"}
     after = "getComputedStyle(document.querySelector('.report__notes a'), '::after').content"
     assert "e.example/paper" in page.evaluate(f"{after} + document.querySelector('.report__notes a').href")
-    edges = "[...document.querySelectorAll('figure .main-svg')].map((svg) => svg.getBoundingClientRect().right)"
-    page.wait_for_function(f"Math.max(...{edges}) <= 681")
+    edges = page.locator("figure .main-svg").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    assert max(edges) <= 681
     ink = page.locator("figure .xtick text").first.evaluate("one => getComputedStyle(one).fill")
     assert ink == "rgb(91, 100, 114)"  # the light drawing's
     assert frozen.complaints == []

@@ -255,9 +255,6 @@
 
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
-  addEventListener("beforeprint", function () {
-    for (const figure of document.querySelectorAll(FIGURES)) if (!built.has(figure) && figure.checkVisibility()) draw(figure);
-  });
   document.addEventListener("benchsite:theme", function () {
     for (const figure of document.querySelectorAll(FIGURES)) if (built.has(figure)) draw(figure);
   });
