@@ -38,10 +38,10 @@ class PreferencesForm(forms.Form):
         super().__init__(*args, **kwargs)
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
-        if found.get("kinds") and "address" not in self.errors and not found.get("address"):
+        cleaned = super().clean() or {}
+        if cleaned.get("kinds") and "address" not in self.errors and not cleaned.get("address"):
             self.add_error("address", "Write the address to which the e-mail goes.")
-        return found
+        return cleaned
 
     @transaction.atomic
     def save(self) -> None:

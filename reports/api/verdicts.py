@@ -46,7 +46,7 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
 
 
 def _judged(run: Run, name: str) -> VerdictDocument:
-    """The upload is stored: a name that stands for nothing does not undo it, and is said."""
+    """The upload is stored: an unknown baseline does not undo it, and is the reason of the verdict."""
     try:
         document = verdict_of_run(run, baseline=name)
     except BaselineUnknown:

@@ -20,7 +20,7 @@ from reports.ladder_text import bound_reason
 from reports.pages.equal_load import load_points, most_within, repeated_points
 
 MAX_NAMED: Final = 4
-LIMITS: Final = 80  # that are looked at for a change of the answer, between the lowest and highest latency
+LIMITS: Final = 80  # that are tried for a change of the answer, between the lowest and highest latency
 MAX_BISECTIONS: Final = 12
 
 
@@ -150,7 +150,7 @@ def _repeats_ops_s(curve: Curve, value_ops_s: float, need: Need) -> tuple[float,
 
 
 def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> list[str]:
-    """ "The same side leads for p99 from 1.80 ms to 9.00 ms; above that PostgreSQL · off"."""
+    """ "The leading side changes with the limit: below p99 1.80 ms no side meets the need"."""
     if need.limit_us is None:
         return []
     sides = [curve for curve in curves if not _loss_reason(curve, need.max_loss_s)]
@@ -189,7 +189,7 @@ def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, st
 def _change(
     start_us: float, grid: Sequence[float], here: str, leader: Callable[[float], str]
 ) -> tuple[float, str] | None:
-    """The first limit of the grid with another leader, found to a fraction of its step, and that leader."""
+    """The first limit of the grid with another leader, to a fraction of its step, and that leader."""
     same = start_us
     for limit_us in grid:
         other = leader(limit_us)

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.db.models import Value as V
-from django.db.models.functions import Concat
 
 from benchsite.teams.models import Team
 from reports.queries.sweep_selection import one_per_test, sweeps_of
@@ -13,6 +11,7 @@ from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.pages.filters import AddressFilter
+from runs.pages.run_list import SEARCH_TEXT
 
 SORTS: dict[str, tuple[str, ...]] = {
     "newest": ("-created_at", "name"),
@@ -53,7 +52,7 @@ class SweepFilter(AddressFilter):
         if self.tag:
             rows = rows.filter(tags__contains=[self.tag])
         if words := self.words:
-            rows = rows.alias(said=SAID)
+            rows = rows.alias(search_text=SEARCH_TEXT)
             for word in words:
                 rows = rows.filter(_mentions(word, team))
         if self.commits == "newest":
@@ -61,15 +60,11 @@ class SweepFilter(AddressFilter):
         return rows.order_by(*SORTS[self.sort], "pk")
 
 
-# What most people remember of a sweep, as one text: it is put together and searched once, whatever the word.
-SAID = Concat("name", V(" "), "database_name", V(" "), "version", V(" "), "cluster_name", V(" "), "workload_name")
-
-
 def _mentions(word: str, team: Team) -> Q:
     """Whatever a person remembers of a sweep. Of the matrices' names only the team's own are read."""
     matrices = Matrix.objects.filter(team=team, name__icontains=word)
     return (
-        Q(said__icontains=word)
+        Q(search_text__icontains=word)
         | (~Q(notes="") & Q(notes__icontains=word))
         | Q(tags__contains=[word.lower()])
         | Q(matrix__in=matrices.values("pk"))

@@ -82,12 +82,12 @@ def test_axe_finds_nothing_serious(team, reader, live_server):
         frozen = reader(reduced_motion="reduce")
         page = frozen.open(live_server.url + address, figures=0)
         page.wait_for_load_state("networkidle")
-        found = axe_findings(page)
+        findings = axe_findings(page)
         page.emulate_media(color_scheme="dark")
         page.wait_for_load_state("networkidle")
-        found += axe_findings(page)
+        findings += axe_findings(page)
         page.set_viewport_size({"width": 390, "height": 900})
-        assert found + axe_findings(page) == [], address
+        assert findings + axe_findings(page) == [], address
 
 
 def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp_path):

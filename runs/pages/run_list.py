@@ -20,7 +20,7 @@ MAX_KEYS = 500
 THREADS = re.compile(r"([0-9]{1,9})t")
 TARGET = re.compile(r"@([0-9]{1,9})")
 # One text instead of five to search in.
-SAID = Concat(
+SEARCH_TEXT = Concat(
     "name", Value(" "), "database_name", Value(" "), "version", Value(" "), "cluster_name", Value(" "), "workload_name"
 )
 REPEAT = re.compile(r"r([0-9]{1,4})")
@@ -49,8 +49,8 @@ def mentions(team: Team, word: str) -> Q:
 
 def _sweeps(team: Team, word: str) -> QuerySet[Sweep]:
     systems = [slug for slug, system in load_catalog().systems.items() if word.casefold() in system.name.casefold()]
-    rows = Sweep.objects.filter(team=team).alias(said=SAID)
-    return rows.filter(Q(said__icontains=word) | Q(system__in=systems))
+    rows = Sweep.objects.filter(team=team).alias(search_text=SEARCH_TEXT)
+    return rows.filter(Q(search_text__icontains=word) | Q(system__in=systems))
 
 
 def _among(column: str, rows: QuerySet[Any]) -> Q:

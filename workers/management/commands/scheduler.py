@@ -24,6 +24,13 @@ from workers.delivery_loop import Deliverer
 from workers.heartbeat import OutageGrace
 
 TICK_INTERVAL_S: Final = 5.0
+log = logging.getLogger(__name__)
+# Any number will do as long as no other use of this database has it.
+ADVISORY_LOCK = 7_305_061
+TICK_S = 1.0
+# Lost runs and servers that nobody needs can wait a little; looking for them costs the machines that measure.
+LOOK_AFTER_S = 5.0
+EXPIRE_AFTER_S = 600.0
 
 
 class ScheduleSubmitter:
@@ -51,15 +58,6 @@ class ScheduleSubmitter:
                 log.exception("Schedules could not be submitted; trying again.")
             finally:
                 connection.close()
-
-
-log = logging.getLogger(__name__)
-# Any number will do as long as no other use of this database has it.
-ADVISORY_LOCK = 7_305_061
-TICK_S = 1.0
-# Lost runs and servers that nobody needs can wait a little; looking for them costs the machines that measure.
-LOOK_AFTER_S = 5.0
-EXPIRE_AFTER_S = 600.0
 
 
 class Command(BaseCommand):
