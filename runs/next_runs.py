@@ -131,8 +131,8 @@ def _search_on(sweep_id: UUID) -> None:
 def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
     """Decide the answer of a search over targets with the runs that ended since: its curve, or two more rungs.
 
-    Where runs of a target of the curve disagree, or a single run shows the upper end, another run decides: at most as
-    many as the plan has repeats.
+    Where runs of a target of the curve disagree, or no run or a single one shows the upper end, another run decides: at
+    most as many as the plan has repeats.
     """
     ended = sweep.runs.filter(status=Status.SUCCEEDED, phase=Phase.MEASURE, finished_at__gt=last.decided_at)
     if last.run is None and not ended.exists():
@@ -141,6 +141,8 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
     probe, targets = _split([trial for trial in trials if trial.trial is not None])
     low, high = bracket(targets)
     step = undecided_step(probe, targets)
+    if step and step.rule == Rule.RAISE and _is_client_limited(sweep, step, trials):
+        step = None  # A higher target would measure the clients again.
     answered = Q(run__isnull=False, state__in=ANSWERED)
     if step and search_spec(sweep).get("curve_percent") and sweep.decisions.filter(answered).count() < _repeats(sweep):
         step, newest = replace(step, state=State(last.state)), trials[-1]
@@ -308,7 +310,11 @@ def _ended_since(run: Run, decision: SearchDecision) -> bool:
 
 def _is_client_limited(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> bool:
     """Whether the clients, not the database, were at their limit in every trial at the load that sets the ceiling."""
-    load = step.high if sweep.ladder == Matrix.Ladder.TARGET else best_load([t.trial for t in trials if t.trial])
+    load = (
+        step.high or step.low
+        if sweep.ladder == Matrix.Ladder.TARGET
+        else best_load([t.trial for t in trials if t.trial])
+    )
     flags = [trial.client_limited for trial in trials if trial.trial and trial.trial.load == load]
     return bool(flags) and all(flags)
 

@@ -223,12 +223,14 @@ def undecided_step(probe_ops_s: float, trials: Sequence[Trial]) -> Step | None:
     """The run that decides what the curve of a search leaves open; None where nothing is.
 
     The lowest target of which as many trials were sustained as not comes first, as it bounds all above it; then the
-    upper end of the bracket, where a single run shows it.
+    upper end of the bracket, where there is none or a single run shows it.
     """
     low, high = bracket(trials)
     split = [load for load in _loads(trials) if classify(trials, load) is None and load < (high or math.inf)]
     if split:
         return Step(State.SEARCHING, Rule.DECIDE, low, high, min(split))
+    if low is not None and high is None:
+        return Step(State.SEARCHING, Rule.RAISE, low, high, round(STEP * low))
     if low is not None and high is not None and _failures(probe_ops_s, trials, high) < CONFIRMATIONS:
         return Step(State.SEARCHING, Rule.CONFIRM, low, high, high)
     return None

@@ -141,6 +141,16 @@ def test_runs_that_decide_are_no_more_than_the_repeats(team):
     assert sweep.runs.count() == preview(stored_plan(sweep.matrix)).runs and answer.rule == "end"
 
 
+def test_target_above_a_curve_that_was_all_sustained(team):
+    """The probe was slow, so no trial failed: runs after the curve find the upper end."""
+    search = {**SEARCH, "width": 0.1, "max_trials": 3, "curve_percent": [50, 100]}
+    sweep = submitted(team, search=search)
+    capacity = iter([9_000])
+    answer = drive(sweep, lambda run: token_bucket(next(capacity, 10_000))(run))
+    assert sweep.decisions.filter(rule="raise", run__target_ops_s=10_346).exists()
+    assert (answer.state, answer.low, answer.high) == (State.BRACKETED, 9_405, 10_346)
+
+
 def test_curve_of_busy_clients_stays_a_lower_bound(team):
     search = {**SEARCH, "width": 0.1, "max_trials": 3, "curve_percent": [50, 100]}
     sweep = submitted(team, search=search)

@@ -82,13 +82,14 @@ class Command(BaseCommand):
                 site.stay()
         except SiteError as error:
             raise CommandError(str(error)) from error
-        except KeyboardInterrupt:
-            self.stdout.write("Stopped.")
-        except DatabaseError as error:
-            # Told to stop in the middle of a transaction, which then cannot be ended in order; the site has ended.
+        except (KeyboardInterrupt, DatabaseError) as error:
+            # Interrupted in the middle of a transaction, which then cannot be ended in order; the site has ended.
             if not _came_of_interrupt(error):
                 raise
             self.stdout.write("Stopped.")
+            # Without it, Python exits as interrupted where the interrupt hit an `exec` of source text (an import of
+            # dataclasses), although it was caught.
+            sys.exit(0)
 
 
 def _came_of_interrupt(error: BaseException | None) -> bool:
