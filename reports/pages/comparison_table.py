@@ -1,14 +1,15 @@
-"""The table of a comparison: one row for each side, the reference first, with the best value of each column marked."""
+"""The table of a comparison: one row for each side, the reference first, with the best sides of each column marked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from reports.analysis.best import best_set
 from reports.analysis.equal_load import AtLoad, Within
 from reports.curves import Curve
 from reports.figures.ceilings import Ranking
 from reports.pages.baseline_ratios import Against, Ratio, Row
-from reports.pages.equal_load import EqualLoad, SideAt, latency_text, percentiles_of
+from reports.pages.equal_load import EqualLoad, SideAt, latencies_at, latency_text, percentiles_of, repeats_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,22 @@ class TableRow:
     ratio: Ratio | None  # of throughput
     latencies: tuple[LatencyCell, ...]  # one for each operation
     within: Within | None  # of the operation that reaches the limit first; None without a limit
-    best: frozenset[str]  # columns whose best value it has: "knee", "within", an operation
+    is_best_within: bool  # its repeats do not tell it from the side with the most throughput within the limit
     is_shown: bool  # in the figures
 
 
 def table_rows(
-    curves: Sequence[Curve], equal: EqualLoad | None, against: Against | None, shown: Sequence[Curve]
+    curves: Sequence[Curve],
+    equal: EqualLoad | None,
+    against: Against | None,
+    shown: Sequence[Curve],
+    kind: str = "service",
 ) -> list[TableRow]:
     """The reference first, then by falling ceiling. `shown` are those that the figures draw."""
     ranking = Ranking.of(curves)
     sides = {side.curve.sweep_id: side for side in equal.sides} if equal else {}
     rows = {row.curve.sweep_id: row for row in against.rows} if against else {}
-    best = _best_values(curves, equal)
+    best = _best_sides(curves, equal, kind)
     drawn = {curve.sweep_id for curve in shown}
     made = [
         _row(
@@ -68,22 +73,23 @@ def _row(
     row: Row | None,
     side: SideAt | None,
     equal: EqualLoad | None,
-    best: Mapping[str, float],
+    best: Mapping[str, set[UUID]],
     *,
     is_shown: bool,
 ) -> TableRow:
     ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
     latencies = _latencies(side, equal) if side and equal else {}
-    own_best = frozenset(name for name, value in _values(curve, side, equal) if best.get(name) == value)
     return TableRow(
         curve=curve,
         share=ranking.share(curve),
         is_among_best=ranking.best.get(curve.sweep_id),
         against=row,
         ratio=ratios.get("throughput"),
-        latencies=tuple(LatencyCell(at, ratios.get(name), name in own_best) for name, at in latencies.items()),
+        latencies=tuple(
+            LatencyCell(at, ratios.get(name), curve.sweep_id in best.get(name, ())) for name, at in latencies.items()
+        ),
         within=_within(side) if side else None,
-        best=own_best,
+        is_best_within=curve.sweep_id in best.get("within", ()),
         is_shown=is_shown,
     )
 
@@ -100,26 +106,23 @@ def _within(side: SideAt) -> Within | None:
     return min(withins, key=lambda within: within.throughput_ops_s or 0.0, default=None)
 
 
-def _values(curve: Curve, side: SideAt | None, equal: EqualLoad | None) -> Iterator[tuple[str, float]]:
-    """The numbers of a side by column."""
-    if curve.knee and curve.knee.reached:
-        yield "knee", curve.knee.throughput_ops_s
-    if side and equal:
-        for name, at in _latencies(side, equal).items():
-            if at.latency_us is not None:
-                yield name, at.latency_us
-        if (within := _within(side)) and within.throughput_ops_s:
-            yield "within", within.throughput_ops_s
-
-
-def _best_values(curves: Sequence[Curve], equal: EqualLoad | None) -> dict[str, float]:
-    """The best value of each column that two or more sides have: the highest throughput, the lowest latency."""
-    sides: dict[UUID, SideAt] = {side.curve.sweep_id: side for side in equal.sides} if equal else {}
-    columns: dict[str, list[float]] = {}
-    for curve in curves:
-        for name, value in _values(curve, sides.get(curve.sweep_id), equal):
-            columns.setdefault(name, []).append(value)
-    highest = ("knee", "within")
-    return {
-        name: max(values) if name in highest else min(values) for name, values in columns.items() if len(values) > 1
-    }
+def _best_sides(curves: Sequence[Curve], equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
+    """By column (an operation's latency, "within"), the sides that their repeats do not tell from the best one."""
+    if equal is None:
+        return {}
+    columns: dict[str, list[tuple[UUID, Sequence[float]]]] = {}
+    for side in equal.sides:
+        for name in equal.operations:
+            latencies = latencies_at(side.curve, name, equal.statistic, kind, equal.load_ops_s).values
+            if latencies and min(latencies) > 0:
+                columns.setdefault(name, []).append((side.curve.sweep_id, [1 / latency for latency in latencies]))
+        if equal.limit_us and (within := _within(side)) and within.throughput_ops_s:
+            repeats = repeats_within(
+                side.curve, equal.operations, equal.statistic, kind, equal.limit_us, within.throughput_ops_s
+            )
+            columns.setdefault("within", []).append((side.curve.sweep_id, repeats))
+    best = {}
+    for name, sides in columns.items():
+        among = best_set([repeats for _, repeats in sides]) if len(sides) > 1 else [None]
+        best[name] = {sweep_id for (sweep_id, _), is_best in zip(sides, among, strict=True) if is_best}
+    return best

@@ -13,11 +13,11 @@ import numpy as np
 
 from benchsite import formatting
 from reports.analysis.best import best_set
-from reports.analysis.equal_load import How, Within, throughput_within
+from reports.analysis.equal_load import How, Within
 from reports.curves import STATISTICS, Curve
 from reports.figures.loss import side_of
 from reports.ladder_text import bound_reason
-from reports.pages.equal_load import load_points, most_within, repeated_points
+from reports.pages.equal_load import load_points, most_within, repeats_within
 
 MAX_NAMED: Final = 4
 LIMITS: Final = 80  # that are tried for a change of the answer, between the lowest and highest latency
@@ -141,12 +141,7 @@ def _repeats_ops_s(curve: Curve, value_ops_s: float, need: Need) -> tuple[float,
     if need.limit_us is None:
         repeats = curve.ceiling.repeats_ops_s if curve.ceiling else ()
         return repeats or (value_ops_s,)
-    passes = [repeated_points(curve, name, need.statistic, need.kind) for name in need.operations]
-    values = [
-        min(throughput_within(points, need.limit_us).throughput_ops_s or 0.0 for points in same)
-        for same in zip(*passes, strict=False)
-    ]
-    return tuple(values) if len(values) > 1 and min(values) > 0 else (value_ops_s,)
+    return repeats_within(curve, need.operations, need.statistic, need.kind, need.limit_us, value_ops_s)
 
 
 def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> list[str]:

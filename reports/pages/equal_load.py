@@ -276,6 +276,21 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
     return [[rung[number] for rung in rungs] for number in common] if len(common) > 1 else []
 
 
+def repeats_within(
+    curve: Curve, operations: Sequence[str], statistic: str, kind: str, limit_us: float, within_ops_s: float
+) -> tuple[float, ...]:
+    """The throughput in ops/s within the limit of all operations, one of each repeat.
+
+    Only `within_ops_s`, that of the medians, where there are no two repeats that have one.
+    """
+    passes = [repeated_points(curve, name, statistic, kind) for name in operations]
+    values = [
+        min(throughput_within(points, limit_us).throughput_ops_s or 0.0 for points in same)
+        for same in zip(*passes, strict=False)
+    ]
+    return tuple(values) if len(values) > 1 and min(values) > 0 else (within_ops_s,)
+
+
 def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us: float) -> LoadPoint:
     order = point.target_ops_s if curve.ladder == "target" else point.threads
     return LoadPoint(throughput_ops_s, latency_us, rung_label(point), order)

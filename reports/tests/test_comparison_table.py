@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from reports.analysis.points import Spread
 from reports.pages.baseline_ratios import Judging, against
 from reports.pages.comparison_table import table_rows
 from reports.pages.equal_load import equal_load
@@ -27,19 +28,44 @@ def test_reference_is_first_then_highest_ceilings():
     assert rows[0].against.is_baseline and rows[1].ratio is not None
 
 
-def test_marks_best_value_of_each_column():
-    fast, slow = side("off", 2, durability=MEMORY), side("always", 1)
-    rows = {row.curve.mode: row for row in rows_of(fast, slow)}
-    assert "knee" in rows["off"].best and all(row.is_among_best is None for row in rows.values()), "single runs"
-    lowest = min(row.latencies[0].at.latency_us for row in rows.values())
-    assert all(row.latencies[0].is_best == (row.latencies[0].at.latency_us == lowest) for row in rows.values())
+def repeated_side(mode, factor, spread=0.01):
+    """Three passes over the ladder that differ by the spread."""
+    steps = (1 - spread, 1.0, 1 + spread)
+    points = []
+    for threads, throughput in LADDER:
+        rung = point(threads, throughput * factor)
+        operations = tuple(
+            replace(
+                part, latencies_us={name: spread_of(value.median, steps) for name, value in part.latencies_us.items()}
+            )
+            for part in rung.operations
+        )
+        points.append(replace(rung, throughput_ops_s=spread_of(throughput * factor, steps), operations=operations))
+    return curve(mode=mode, points=points, durability=MEMORY)
+
+
+def spread_of(value, steps):
+    values = tuple(value * step for step in steps)
+    return Spread(value, min(values), max(values), len(values), values)
+
+
+def marked(rows):
+    return {row.curve.mode: (row.latencies[0].is_best, row.is_best_within) for row in rows}
+
+
+def test_marks_sides_that_repeats_tell_from_none_better():
+    sides = [repeated_side("a", 1.9), repeated_side("b", 1.91), repeated_side("c", 1)]
+    assert marked(rows_of(*sides, limit_us=5000.0)) == {"a": (True, True), "b": (True, True), "c": (False, False)}
+
+
+def test_single_runs_mark_no_side():
+    sides = [repeated_side("a", 1), side("b", 1.8, durability=MEMORY), side("c", 1.9, durability=MEMORY)]
+    assert marked(rows_of(*sides, limit_us=5000.0)) == dict.fromkeys("abc", (False, False))
 
 
 def test_value_of_one_side_alone_is_not_best():
     unmeasured = replace(side("none", 1), points=())
-    sides = [side("always", 1), unmeasured]
-    rows = table_rows(sides, None, None, sides)
-    assert not any(row.best for row in rows)
+    assert marked(rows_of(repeated_side("always", 1), unmeasured, limit_us=5000.0))["always"] == (False, False)
 
 
 def test_limit_holds_for_the_slower_operation():

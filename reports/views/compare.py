@@ -293,7 +293,7 @@ def context_of(
         "decision": decide(curves, need_of(selection, curves), labels_of(curves)),
         "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
         **verdicts,
-        "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves)),
+        "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
         "caveats": caveats(curves, selection.kind_for(curves), verdicts.get("headline"), verdicts.get("against")),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),
