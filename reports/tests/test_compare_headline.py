@@ -43,6 +43,17 @@ def test_states_cost_of_durability_with_interval():
     assert not result.certainty
 
 
+def test_open_cost_is_compared_at_the_common_load():
+    low, high = ((3, 1500.0), (5, 2500.0), (7, 3500.0)), ((1, 2000.0), (2, 4000.0), (4, 8000.0))
+    result = headline(side("Redis", "off", 1, ladder=high, durability=MEMORY), side("Redis", "always", 1, ladder=low))
+    [cost] = result.costs
+    start, _, at_load = cost.partition(". ")
+    assert start == "Redis always against off is open: both ceilings are lower bounds"
+    assert at_load.replace("\u202f", " ").startswith(
+        f"At 2.80k ops/s READ p99 is 4.80 ms against 1.20 ms (4.0{TIMES}; inconclusive: "
+    )
+
+
 def test_one_guarantee_costs_nothing():
     assert headline(side("Redis", "always", 2), side("PostgreSQL", "on", 1)).costs == ()
 
