@@ -73,6 +73,12 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
             eligible.append((curve, within))
     eligible.sort(key=lambda pair: -_ops_s(pair[1]))
     answer = _answer(eligible, need, labels) if eligible else "no side meets it"
+    if slow := [
+        f"{labels[curve.sweep_id]} up to {formatting.duration(worst_s)}"
+        for curve, _ in eligible
+        if need.max_loss_s is not None and (worst_s := _slow_disk_loss_s(curve)) > need.max_loss_s
+    ]:
+        answer += f". On a slow disk more may be lost: {_listed(slow)}"
     changes = [*_limit_changes(curves, need, labels), *_loss_changes(curves, need, eligible, labels)]
     return Decision(f"{need.text}: {answer}.", tuple(changes), tuple(excluded.items()))
 
@@ -109,6 +115,12 @@ def _loss_reason(curve: Curve, max_loss_s: float | None) -> str:
     if side is None:
         return "its loss is not known"
     return "" if side.worst_s <= max_loss_s else side.loss_text
+
+
+def _slow_disk_loss_s(curve: Curve) -> float:
+    """By the record of its mode, in seconds; cuts of an ordinary disk do not show it. 0: as on any disk."""
+    loss_s = curve.durability.get("worst_loss_window_s")
+    return float(loss_s) if isinstance(loss_s, int | float) else 0.0
 
 
 def _load_reason(curve: Curve, within: Within, need: Need) -> str:

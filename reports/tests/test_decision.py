@@ -44,6 +44,12 @@ def test_a_higher_loss_that_allows_more_is_named():
     assert result.changes == (f"redis · everysec sustains 60.0k{THIN}ops/s and may lose up to 0.983 s of writes.",)
 
 
+def test_loss_of_a_slow_disk_is_stated_beside_the_answer():
+    sides = side("redis", "everysec", 2), side("redis", "always", 1)
+    assert "On a slow disk more may be lost: redis · everysec up to 4" in decision(*sides, loss=1.0).answer
+    assert "slow disk" not in decision(*sides, loss=5.0).answer + decision(*sides, loss=0.0).answer
+
+
 def test_throughput_counts_within_the_limit():
     slow, fast = side("redis", "always", 2, latency=4.0), side("postgresql", "on", 1)
     result = decision(slow, fast, limit_ms=2.0)
