@@ -19,13 +19,16 @@ def measure() -> list[Report]:
     """One report of pages until their figures, one of a menu."""
     folder = Path(settings.BASE_DIR) / "var" / "bench" / f"results-{RUNS}"
     pages = measure_separately("benchmarks.speed.browser_times", folder, str(RUNS))
-    columns = ("page", "first figure ms", "wanted", "all figures ms", "long tasks ms", "elements", "menu ms")
+    columns = (
+        "page", "first figure ms", "wanted", "all figures ms", "long tasks ms", "elements", "menu ms",
+        "interactive after ms", "long tasks of that ms", "menu of plots ms",
+    )  # fmt: skip
     rows: list[list[str | int | float]] = []
     ratios = []
     for page, rounds in pages.items():
         medians = {name: statistics.median(values[name] for values in rounds) for name in rounds[0]}
         rows.append([page, medians["first"], FIRST_FIGURE_MS[page], medians["last"], medians["long"], medians["nodes"],
-                     medians["menu"]])  # fmt: skip
+                     medians["menu"], medians["interactive"], medians["more"], medians["redrawn"]])  # fmt: skip
         ratios += [
             medians["first"] / FIRST_FIGURE_MS[page],
             medians["long"] / LONG_TASKS_MS,

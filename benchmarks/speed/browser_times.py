@@ -24,18 +24,18 @@ CHROMIUM: Final = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 ROUNDS: Final = 5
 SLOWED: Final = 4  # by the DevTools protocol
 SETTLED_MS: Final = 1500  # without a change of the drawn figures
-# Notes when the first figure is shown (image or plot), when the last plot changed, and every task above 50 ms.
+# Notes when the first figure is shown (image or plot), when the last one changed, and every task above 50 ms.
 OBSERVER: Final = """
 window.measured = { first: 0, last: 0, long: 0 };
 const painted = (note) => requestAnimationFrame(() => setTimeout(() => note(performance.now())));
 new PerformanceObserver((list) => list.getEntries().forEach((task) => (measured.long += task.duration)))
   .observe({ type: "longtask", buffered: true });
 document.addEventListener("load", ({ target }) => {
-  if (target.matches?.(".figure__plot img")) painted((now) => (measured.first ||= now));
+  if (target.matches?.(".figure__plot img")) painted((now) => ((measured.last = now), (measured.first ||= now)));
 }, true);
 new MutationObserver((changes) => {
-  if (!changes.some(({ target }) => target.closest?.(".js-plotly-plot"))) return;
-  if (!document.querySelector(".js-plotly-plot .main-svg .trace, .js-plotly-plot .main-svg .point")) return;
+  if (!changes.some(({ target }) => target.closest?.(".figure__plot"))) return;
+  if (!document.querySelector(".figure__plot img, .js-plotly-plot .trace, .js-plotly-plot .point")) return;
   painted((now) => ((measured.last = now), (measured.first ||= now)));
 }).observe(document, { subtree: true, childList: true });
 """
@@ -43,19 +43,33 @@ SETTLED: Final = """async (still) => {
   while (!measured.last || performance.now() - measured.last < still) await new Promise((go) => setTimeout(go, 100));
   return { ...measured, nodes: document.querySelectorAll("*").length };
 }"""
+# The statistic stands in the address of the drawing, and in the title of the plot.
 CHOOSE: Final = """(value) => {
   const menu = document.querySelector("select[name=stat]"), begin = performance.now();
   menu.value = value;
   window.changed = new Promise((done) => new MutationObserver(() => {
+    const image = document.querySelector(`.figure__plot > img[src*="stat=${value}"]`);
     const titles = [...document.querySelectorAll(".js-plotly-plot .ytitle")].map((title) => title.textContent);
-    if (titles.some((title) => title.includes(value))) setTimeout(() => done(performance.now() - begin));
+    if (image || titles.some((title) => title.includes(value))) painted((now) => done(now - begin));
   }).observe(document.body, { subtree: true, childList: true, characterData: true }));
   menu.dispatchEvent(new Event("change", { bubbles: true }));
+}"""
+# The figures take part once the pointer reaches one of them.
+REACH: Final = """async () => {
+  const begin = performance.now(), before = measured.long, ready = ".js-plotly-plot[role=application]";
+  document.querySelector(".figure__plot").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+  while (document.querySelectorAll(ready).length < 2) await new Promise((go) => setTimeout(go, 20));
+  const interactive = performance.now() - begin;
+  await new Promise((go) => setTimeout(go, 500));
+  return { interactive, more: measured.long - before };
 }"""
 
 
 def measure_page(browser: Any, url: str, cookie: tuple[str, str]) -> dict[str, float]:
-    """One visit of a new browser: times in ms since the address was opened, of the menu since its change."""
+    """One visit of a new browser: times in ms since the address was opened, of the menu since its change.
+
+    `menu` is the change of a drawing, `redrawn` that of a plot; `more` are the long tasks of making the figures plots.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.add_cookies([{"name": cookie[0], "value": cookie[1], "domain": HOST, "path": "/"}])
     page = context.new_page()
@@ -65,6 +79,9 @@ def measure_page(browser: Any, url: str, cookie: tuple[str, str]) -> dict[str, f
     figures = page.evaluate(SETTLED, SETTLED_MS)
     page.evaluate(CHOOSE, "p95")
     figures["menu"] = page.evaluate("changed")
+    figures |= page.evaluate(REACH)
+    page.evaluate(CHOOSE, "mean")
+    figures["redrawn"] = page.evaluate("changed")
     context.close()
     return dict(figures)
 

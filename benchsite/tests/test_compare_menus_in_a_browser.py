@@ -17,11 +17,33 @@ def page(site):
         make_run(rival, threads=threads, throughput=1500.0 * threads)
     page = site.open(viewport={"width": 1280, "height": 700}, reduced_motion="reduce")
     page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
     return page
 
 
+def reach_figure(page):
+    page.locator("#plot-ceilings").hover()
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
+
+
+def test_drawings_of_the_server_stay_until_a_figure_is_reached(page, site):
+    loaded = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('plotly')).length"
+    drawings = page.locator(".figure__plot img")
+    assert [image.evaluate("image => image.complete && image.naturalWidth") for image in drawings.all()] == [720, 720]
+    page.locator("#choose-stat").select_option("p95")
+    playwright.expect(page.locator("#plot-latency > img[src*='stat=p95']")).to_be_visible()
+    page.evaluate(
+        "document.documentElement.dataset.theme = 'dark'; document.dispatchEvent(new Event('benchsite:theme'))"
+    )
+    playwright.expect(page.locator("#plot-latency > img[src*='theme=dark']")).to_be_visible()
+    assert page.evaluate(loaded) == 0
+    page.locator("#plot-latency").focus()
+    playwright.expect(page.locator(".js-plotly-plot[role=application]")).to_have_count(2)
+    assert drawings.count() == 0 and page.evaluate(loaded) == 1
+    assert not site.complaints
+
+
 def test_menu_keeps_scroll_focus_opened_parts_and_drawing(page, site):
+    reach_figure(page)
     page.evaluate("document.querySelector('#plot-ceilings').mark = 1; document.querySelector('#filters').open = true")
     page.locator("#choose-stat").focus()
     page.evaluate("scrollTo(0, 300)")
@@ -34,12 +56,13 @@ def test_menu_keeps_scroll_focus_opened_parts_and_drawing(page, site):
     assert page.evaluate("document.querySelector('#filters').open")
     assert "stat=p95" in page.locator("#permalink").text_content()
     page.go_back()
-    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ p99")
+    playwright.expect(page.locator("#choose-stat")).to_have_value("p99")
     assert "stat" not in page.url and page.locator("#choose-stat").input_value() == "p99"
     assert not site.complaints
 
 
 def test_request_under_way_is_shown_and_failure_retried(page):
+    reach_figure(page)
     page.route("**/compare/?*", lambda route: route.abort())
     page.get_by_role("link", name="UPDATE").click()
     note = page.locator(".request-note")
@@ -58,6 +81,7 @@ def test_sides_beyond_ten_are_listed_and_ticked(page, site):
         extra = make_sweep(matrix=site.world.matrix, mode=f"m{number}")
         make_run(extra, threads=2, throughput=100.0 + number)
     page.reload(wait_until="networkidle")
+    page.locator("#plot-ceilings").hover()
     bars = page.locator("#plot-ceilings .bars .point")
     playwright.expect(bars).to_have_count(10)
     assert page.locator("tr[data-side]:visible").count() == 10

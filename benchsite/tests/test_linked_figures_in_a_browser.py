@@ -19,6 +19,7 @@ def page(site):
         make_run(rival, threads=threads, throughput=1500.0 * threads)
     page = site.open(viewport=WIDE, reduced_motion="reduce")
     page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
+    page.locator("#plot-ceilings").hover()
     page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
     return page
 

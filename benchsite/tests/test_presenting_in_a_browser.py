@@ -15,6 +15,7 @@ DRAWN = "() => document.querySelectorAll('figure[data-src] .main-svg').length >=
 def page(site):
     page = site.open(viewport={"width": 1280, "height": 800})
     page.goto(site.url + "/compare/")
+    page.locator("#plot-ceilings").hover()
     page.wait_for_function(DRAWN)
     yield page
     assert site.complaints == []

@@ -54,7 +54,7 @@ def test_names_are_text_and_nothing_else():
 def test_page_offers_each_figure_without_javascript(client_in, team):
     study(team)
     html = client_in.get(reverse("compare")).content.decode()
-    addresses = [url.replace("&amp;", "&") + "&as=svg" for url in sources(html)]
+    addresses = [url.replace("&amp;", "&") + "&theme=light&as=svg" for url in sources(html)]
     assert len(addresses) == 2 and all(address.replace("&", "&amp;") in html for address in addresses)
     for address in addresses:
         response = client_in.get(address)

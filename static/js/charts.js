@@ -2,7 +2,7 @@
 //   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, height?, csv?, json?, md?, tex?}
 // `?theme=light|dark` is added, `&narrow=1` below 440 px, `&medium=slide|paper` for downloads. The server chooses every
 // colour and size. A figure is fetched when it comes into view, so one in a closed <details> when that is opened.
-// With data-menu it shows the server's SVG until Plotly has loaded.
+// With data-menu it shows the server's SVG until the reader reaches for a figure, and Plotly is not loaded before.
 (function () {
   "use strict";
   const PLOTLY = document.currentScript.dataset.plotly;
@@ -18,7 +18,8 @@
   const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
   const known = new WeakMap(); // plot → its state: htmx keeps a plot where it replaces the figure around it
   const built = new WeakSet(); // figures
-  let plotly = null, line = Promise.resolve();
+  const sketches = new WeakMap(); // plot → address of the server's drawing that it shows
+  let plotly = null, line = Promise.resolve(), isAwake = false;
 
   function loadPlotly() {
     plotly ||= new Promise(function (resolve, reject) {
@@ -79,19 +80,27 @@
   function say(state, text, isError) {
     if (state.drawn) window.Plotly.purge(state.plot);
     state.drawn = false;
-    state.sketched = null;
     const box = make("p", "figure__state" + (isError ? " figure__state--error" : ""), text);
     if (isError) box.setAttribute("role", "alert");
     state.plot.replaceChildren(box);
   }
 
-  // Answers when the server's drawing is shown, or cannot be.
-  function sketch(figure, state, parameters) {
+  // Whether the server's drawing shows all that the page says: no hidden sides, no zoom, no runs that are going.
+  function suffices(figure) {
+    const isPlain = !figure.dataset.refresh && !location.hash.includes("=");
+    return "menu" in figure.dataset && isPlain && !isAwake && !known.has(figure.querySelector(".figure__plot"));
+  }
+
+  // The earlier drawing stays until the next one can be painted.
+  async function sketch(figure) {
+    const plot = figure.querySelector(".figure__plot"), src = address(figure, { theme: window.benchsiteTheme(), as: "svg" }).href;
+    if ((sketches.get(plot) || plot.querySelector("img")?.currentSrc) === src) return;
     const image = make("img");
-    image.src = address(figure, { ...parameters, as: "svg" });
+    image.src = src;
     image.alt = figure.dataset.name;
-    state.plot.replaceChildren(image);
-    return image.decode().then(() => new Promise((go) => requestAnimationFrame(() => setTimeout(go))), () => {});
+    sketches.set(plot, src);
+    await image.decode().catch(() => {});
+    if (sketches.get(plot) === src && !known.has(plot)) plot.replaceChildren(image);
   }
 
   function cell(tag, value, isNumber) {
@@ -183,7 +192,6 @@
     state.json = json;
     fillTable(state);
     if (json.empty || !drawing?.data?.length) return say(state, json.empty || "No data yet.");
-    await state.sketched;
     const Plotly = await loadPlotly();
     // One by one, each painted before the next is drawn.
     await (line = line.then(() => new Promise((go) => setTimeout(go, 20))));
@@ -196,6 +204,7 @@
       state.plot.setAttribute("aria-label", json.caption || "Figure");
       if (figure.dataset.fills) fill(figure, state.plot);
       state.drawn = true;
+      figure.ariaBusy = null;
       figure.dispatchEvent(new Event("benchsite:drawn", { bubbles: true }));
     }
     fillTools(figure, state, json);
@@ -209,12 +218,8 @@
     try {
       loadPlotly().catch(() => {}); // Beside the data; show() waits for it.
       if (fresh || !state.cache[theme]) {
-        const parameters = figure.clientWidth < NARROW_PX ? { theme, narrow: 1 } : { theme };
-        if (!state.drawn && !state.plot.childElementCount) {
-          if ("menu" in figure.dataset) state.sketched = sketch(figure, state, parameters);
-          else say(state, "Drawing …");
-        }
-        const json = await fetchJson(figure, parameters);
+        if (!state.plot.childElementCount) say(state, "Drawing …");
+        const json = await fetchJson(figure, figure.clientWidth < NARROW_PX ? { theme, narrow: 1 } : { theme });
         if (fresh) state.cache = {};
         state.cache[theme] = json;
       }
@@ -247,16 +252,29 @@
   function scan() {
     for (const figure of document.querySelectorAll(FIGURES)) {
       if (built.has(figure)) continue;
+      if (suffices(figure)) sketch(figure);
       // What htmx kept shows what was chosen before, wherever it is.
-      if (known.get(figure.querySelector(".figure__plot"))?.drawn) draw(figure);
+      else if (known.get(figure.querySelector(".figure__plot"))?.drawn) draw(figure);
       else view.observe(figure);
     }
   }
 
+  // Figures are linked, so a reader who reaches for one of them gets all.
+  function wake({ target }) {
+    const figure = target.closest?.("figure[data-menu]");
+    if (!figure || isAwake) return;
+    isAwake = true;
+    for (const each of document.querySelectorAll("figure[data-menu]")) each.ariaBusy = true;
+    draw(figure);
+    scan();
+  }
+
+  for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
   document.addEventListener("benchsite:theme", function () {
     for (const figure of document.querySelectorAll(FIGURES)) if (built.has(figure)) draw(figure);
+    if (document.readyState !== "loading") scan();
   });
   // For pages that change what a figure shows: set data-src, then send this event to the figure.
   document.addEventListener("benchsite:redraw", (event) => draw(event.target, true));

@@ -63,6 +63,7 @@ class Command(BaseCommand):
             page.click("main button")
             page.wait_for_load_state("networkidle")
             open_page(f"/compare/{query}")
+            page.locator(".figure__plot").first.dispatch_event("pointerover")
             page.wait_for_selector(".figure .main-svg")
             page.screenshot(path=images / "compare.png")
             pages = {name: (path + query, figure) for name, (path, figure) in FIGURES.items()}
@@ -70,6 +71,7 @@ class Command(BaseCommand):
                 open_page(path)
                 plot = page.locator(f"figure[data-src^='/figures/{figure}'] .figure__plot").first
                 plot.scroll_into_view_if_needed()
+                plot.dispatch_event("pointerover")
                 plot.locator(".main-svg").first.wait_for()
                 plot.screenshot(path=images / f"{name}.png")
             self.write_report(page, open_page, query, options["docs"] / "demo-report.html")
