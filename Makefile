@@ -13,7 +13,7 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate durability \
+.PHONY: help demo study up down bindings servers test-systems venv test test-fast test-long bench calibrate durability \
 	faults images openapi prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates \
 	lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
@@ -25,6 +25,9 @@ help: ## list these commands
 
 demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it, FULL=1 has five modes, PORT=8000
 	@exec $(MANAGE) demo
+
+study: venv bindings ## every system that this machine can start, in at most 2.5 hours; resumes; ARGS=--quick: 25 minutes
+	@exec $(MANAGE) study $(ARGS)
 
 up: venv bindings ## the site alone, in the background; PORT=8000
 	@exec $(MANAGE) up
@@ -94,8 +97,8 @@ lint-audit:
 openapi: $(VENV)/.installed ## the API's description anew: docs/openapi.json
 	@exec $(BIN)/python -W ignore::RuntimeWarning manage.py openapi
 
-images: $(VENV)/.installed-dev ## the images and the offline report of README and docs, from the quick study of a site that runs
-	@exec $(MANAGE) doc_images
+images: $(VENV)/.installed-dev ## images and offline report of README and docs, from a running site's quick study; ARGS=--study
+	@exec $(MANAGE) doc_images $(ARGS)
 
 bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
 	@exec $(MANAGE) bench $(ARGS)

@@ -17,6 +17,7 @@ from django.conf import settings
 from benchmarks.faults.fault import IDLE, MEASURING, fault
 from benchmarks.faults.forwarder import FORWARDER
 from benchmarks.faults.site import FaultSite
+from benchsite.demo.study import StudyEntry
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node
 from runs.models.plan import Provisioner
@@ -68,7 +69,7 @@ def lab(site: FaultSite) -> Iterator[None]:
         # The server under test has an address of its own; the site answers to the name that the load generator uses.
         external = f"{next(DATA.hosts())}/32"
         site.environment = {"BENCHSITE_EXTERNAL_NETWORKS": external, "BENCHSITE_SITE_URL": SITE_URL}
-        site.entries, site.generators = [("redis", DATABASE, ["everysec"])], [GENERATOR]
+        site.entries, site.generators = [StudyEntry("redis", DATABASE, ["everysec"])], [GENERATOR]
         try:
             site.renew()  # The load generator needs the site's tables.
             _start_server_under_test(site)

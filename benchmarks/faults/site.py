@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import InterfaceError, connection
 
-from benchsite.demo.study import plan_study
+from benchsite.demo.study import StudyEntry, plan_study
 from benchsite.embedded import EmbeddedServers, log_tail
 from benchsite.paths import places
 from benchsite.supervisor import GENERATORS, running_site, stop_running_site
@@ -32,7 +32,7 @@ from workers.guardian import start_time
 from workers.process_registry import Record, read_records
 
 PARTS = ("web", "scheduler", "conductor", *GENERATORS)
-ENTRIES = [("redis", "Redis", ["everysec"])]
+ENTRIES = [StudyEntry("redis", "Redis", ["everysec"])]
 TARGETS_OPS_S = [500, 1_000]  # light: faults are about the parts of the site, and tries run beside one another
 MEASURE_S = 4
 START_TIMEOUT_S = 150

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from benchsite.demo.study import plan_study
+from benchsite.demo.study import StudyEntry, plan_study
 from benchsite.supervisor import Site
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.lifecycle import request_cancel_matrix
@@ -14,7 +14,7 @@ from runs.models.run import Status
 from runs.planning import submit
 
 POLL_S = 0.02
-MODE = ("redis", "Redis", ["off"])
+MODE = StudyEntry("redis", "Redis", ["off"])
 
 
 class BenchmarkFailed(Exception):

@@ -1,8 +1,8 @@
-"""The quick study's progress: a line that redraws itself in a terminal, plain lines elsewhere."""
+"""A study's progress: a line that redraws itself in a terminal, plain lines elsewhere."""
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from benchsite.formatting import throughput
@@ -15,13 +15,18 @@ BAR_WIDTH = 30
 
 
 class Progress:
-    """Follows one matrix until all its runs have ended."""
+    """Follows matrices until all their runs have ended; what had ended before is counted and not reported."""
 
-    def __init__(self, matrix: Matrix, out: TextIO = sys.stdout) -> None:
-        self.matrix, self.out = matrix, out
+    def __init__(self, matrices: Sequence[Matrix], out: TextIO = sys.stdout, *, is_resumed: bool = False) -> None:
+        self.matrices, self.out = matrices, out
         self.started = time.monotonic()
-        self.planned_s = preview(stored_plan(matrix)).seconds  # of a search: at most
-        self.reported: set[str] = set()
+        self.planned_s = sum(preview(stored_plan(matrix)).seconds for matrix in matrices)  # of a search: at most
+        ended = (
+            Run.objects.filter(matrix__in=matrices, status__in=Status.terminal()) if is_resumed else Run.objects.none()
+        )
+        before = ended.values_list("pk", "expected_s")
+        self.reported = {str(pk) for pk, _ in before}
+        self.done_before_s = sum(seconds for _, seconds in before)
 
     def follow(self, check: Callable[[], None]) -> None:
         """Return when nothing is left to run. `check` raises when a part of the site has died."""
@@ -33,8 +38,10 @@ class Progress:
 
     def _look(self) -> bool:
         # While an end is not looked at, a search may order another run. Asked first: both change in one transaction.
-        may_grow = Ending.objects.filter(matrix=self.matrix).exists()
-        runs = list(Run.objects.filter(matrix=self.matrix).order_by("position", "pk").defer("spec"))
+        may_grow = Ending.objects.filter(matrix__in=self.matrices).exists()
+        runs = list(
+            Run.objects.filter(matrix__in=self.matrices).order_by("matrix__created_at", "position", "pk").defer("spec")
+        )
         ended = [run for run in runs if run.status in Status.terminal()]
         may_grow |= any(run.late_output_at for run in ended if run.status == Status.FAILED)
         for run in ended:
@@ -60,7 +67,7 @@ class Progress:
         whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
         done = sum(run.expected_s for run in runs if run.status in Status.terminal())
         # The plan's own estimate, corrected by how the runs so far have kept to it.
-        pace = elapsed / done if done else 1.0
+        pace = elapsed / (done - self.done_before_s) if done > self.done_before_s else 1.0
         left = max(0.0, (whole - done) * (pace if ended > 1 else 1.0))
         filled = round(BAR_WIDTH * done / whole)
         now = next((run.name for run in runs if run.status == Status.RUNNING), "")

@@ -4,8 +4,8 @@ A short search measures the ceiling of each mode, then rungs of offered load bel
 It shows shapes, never numbers to publish: its purpose is `demo`, and every figure of it says so.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.utils import timezone
 
@@ -23,8 +23,23 @@ WARMUP_S = 1
 MEASURE_S = 5
 REPEATS = 2
 SEARCH = {"width": 0.1, "max_trials": 3, "max_error_rate": 0.001, "slo": None, "curve_percent": [25, 50, 75, 90, 100]}
-ENTRIES = (("redis", "Redis", ("off", "always")), ("postgresql", "PostgreSQL", ("on",)))
-ALL_ENTRIES = (("redis", "Redis", ("off", "everysec", "always")), ("postgresql", "PostgreSQL", ("off", "on")))
+
+
+class StudyEntry(NamedTuple):
+    """A database of a study and its durability modes. `nodes` are processes of this machine."""
+
+    system: str
+    name: str
+    modes: Sequence[str]
+    nodes: int = 1
+    replication_factor: int = 1
+
+
+ENTRIES = (StudyEntry("redis", "Redis", ("off", "always")), StudyEntry("postgresql", "PostgreSQL", ("on",)))
+ALL_ENTRIES = (
+    StudyEntry("redis", "Redis", ("off", "everysec", "always")),
+    StudyEntry("postgresql", "PostgreSQL", ("off", "on")),
+)
 NAME = "Quick study"
 CLUSTER = "This machine"
 WORKLOAD = "A: update heavy, 10,000 records"
@@ -35,12 +50,13 @@ def plan_study(
     user: User,
     generators: list[LoadGenerator],
     *,
-    entries: Sequence[tuple[str, str, Sequence[str]]] = ALL_ENTRIES,
+    entries: Sequence[StudyEntry] = ALL_ENTRIES,
+    workloads: Sequence[Workload] = (),
     **fields: Any,
 ) -> Matrix:
     """A matrix on this machine, not yet submitted; cluster, databases and workload are made once and reused.
 
-    `entries` are (system, name of the database, durability modes); `fields` are those of the matrix.
+    No `workloads`: workload A; `fields` are those of the matrix.
     """
     machine = generators[0].machine
     cluster = _cluster(team, machine)
@@ -50,23 +66,26 @@ def plan_study(
         "min_measure_s": MEASURE_S,
         "max_measure_s": MEASURE_S,
         "load_threads": 8,
+        "purpose": Purpose.DEMO,
     }
-    matrix = Matrix.objects.create(team=team, purpose=Purpose.DEMO, created_by=user, **defaults | fields)
-    matrix.workloads.set([_workload(team)])
+    matrix = Matrix.objects.create(team=team, created_by=user, **defaults | fields)
+    matrix.workloads.set(workloads or [workload_of(team, WORKLOAD, "A", CORE_WORKLOADS["A"])])
     matrix.load_generators.set(generators)
     position = 0
-    for system, name, modes in entries:
+    for entry in entries:
+        nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
+        stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
         database, _ = Database.objects.get_or_create(
-            team=team, name=name, defaults={"cluster": cluster, "system": system}
+            team=team, name=entry.name, defaults={"cluster": cluster, **stated}
         )
-        for mode in modes:
+        for mode in entry.modes:
             MatrixEntry.objects.create(matrix=matrix, database=database, mode=mode, position=position)
             position += 1
     return matrix
 
 
 def submit_quick_study(
-    team: Team, user: User, generators: list[LoadGenerator], entries: Sequence[tuple[str, str, Sequence[str]]] = ENTRIES
+    team: Team, user: User, generators: list[LoadGenerator], entries: Sequence[StudyEntry] = ENTRIES
 ) -> Matrix:
     """Plan and submit. Raises PlanError where this machine cannot run it, saying why.
 
@@ -99,10 +118,11 @@ def _cluster(team: Team, machine: Machine) -> Cluster:
     return cluster
 
 
-def _workload(team: Team) -> Workload:
-    properties = {**CORE_WORKLOADS["A"], "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
+def workload_of(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
+    """The team's workload of that name: the mix over records of 1 KB."""
+    properties = {**mix, "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
     properties["warmupexecutiontime"] = str(PRESTART_S)
     workload, _ = Workload.objects.update_or_create(
-        team=team, name=WORKLOAD, defaults={"short_name": "A", "properties": properties}
+        team=team, name=name, defaults={"short_name": short_name, "properties": properties}
     )
     return workload

@@ -14,7 +14,7 @@ from runs.models.run import Phase, Status
 def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
     """Latencies are service time in microseconds of all clients merged over the measured window."""
     runs = Run.objects.filter(matrix=matrix)
-    sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE).select_related("workload")
+    sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE).select_related("workload", "database")
     return {
         "runs": runs.count(),
         "succeeded": runs.filter(status=Status.SUCCEEDED).count(),
@@ -39,6 +39,7 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
     ceiling = curves([sweep])[0].ceiling
     return {
         "system": sweep.system,
+        "database": sweep.database.name if sweep.database else "",
         "mode": sweep.mode,
         "workload": sweep.workload.short_name if sweep.workload else "",
         "ceiling_ops_s": ceiling.throughput_ops_s if ceiling else None,

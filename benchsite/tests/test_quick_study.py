@@ -33,7 +33,7 @@ def test_searches_the_ceiling_of_each_mode_then_measures_its_curve(team, user, g
     plan = preview(stored_plan(matrix))
     assert plan.problems == () and plan.is_bound
     assert [(cell.database_name, cell.mode) for cell in plan.cells] == [
-        (name, mode) for _, name, modes in entries for mode in modes
+        (entry.name, mode) for entry in entries for mode in entry.modes
     ]
     assert (plan.runs, plan.loads) == (14 * cells, cells)
     assert plan.seconds < 60 * minutes
@@ -78,7 +78,7 @@ def test_its_progress_tells_each_ended_run_once(team):
     make_run(sweep, threads=2, throughput=1_234)
     make_run(sweep, threads=4, status="failed", reason_detail="The disk is full.")
     out = io.StringIO()
-    Progress(sweep.matrix, out).follow(lambda: None)
+    Progress([sweep.matrix], out).follow(lambda: None)
     output = out.getvalue()
     assert output.count("1.23k\N{NARROW NO-BREAK SPACE}ops/s") == 1
     assert "failed: a YCSB client failed. The disk is full." in output

@@ -20,6 +20,7 @@ import pytest
 
 from benchsite import paths
 from benchsite.tests.ports import free_port
+from workers.systems.build import build
 from workers.tests.trees import ROOT, all_gone, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site"), pytest.mark.timeout(300)]
@@ -264,3 +265,31 @@ def test_two_starts_at_once_make_one_site(place):
     output, _ = winner.communicate(timeout=PATIENCE_S)
     assert (winner.returncode, "Stopped." in output) == (0, True), output
     assert gone(place)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_study_goes_on_after_a_kill_and_publishes(place, settings, monkeypatch):
+    monkeypatch.setenv("BENCHSITE_YCSB", str(settings.YCSB_DIR))
+    build(settings.YCSB_DIR)
+    study = place.manage("study", "--only", "redis", "--repeats", "1", "--minutes", "4")
+    assert study.stdout is not None
+    lines = []
+    for line in study.stdout:
+        lines.append(line)
+        if "Redis everysec A 16t" in line:
+            break
+    study.kill()
+    study.communicate()
+    assert "16 runs of" in "".join(lines), "".join(lines)
+    assert gone(place)
+    resumed = place.manage("study", "--only", "memcached")
+    output, _ = resumed.communicate(timeout=600)
+    assert resumed.returncode == 0, output
+    assert "An unfinished study goes on with its own plan" in output and "Redis everysec A 16t" not in output
+    report, numbers = (place.var / "study" / f"workload-a.{form}" for form in ("html", "json"))
+    assert "Several nodes on one machine" in report.read_text()
+    sweeps = json.loads(numbers.read_text())["sweeps"]
+    assert [(sweep["database"], len(sweep["points"])) for sweep in sweeps] == [("Redis", 4)] * 2 + [
+        ("Redis, replica", 4)
+    ] * 2

@@ -28,7 +28,9 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
         return "Clients ran on the database's own machines: compare the shapes, not the numbers" if stated else ""
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
-        return f"Everything ran on one machine{cores}: compare the shapes, not the numbers"
+        several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
+        subject = "Several nodes on one machine" if several else "Everything ran on one machine"
+        return f"{subject}{cores}: compare the shapes, not the numbers"
     every = sorted(clusters[key].name for key in shared)
     more = f" and {len(every) - MAX_MACHINES} more" if len(every) > MAX_MACHINES else ""
     names = ", ".join(every[:MAX_MACHINES]) + more

@@ -1,5 +1,7 @@
 """The lines that figures and pages make by themselves."""
 
+from dataclasses import replace
+
 from reports.analysis.differences import differences
 from reports.analysis.points import Spread
 from reports.curves import MachineFacts, Setup, Standing, promise_of
@@ -16,6 +18,13 @@ def test_it_says_when_everything_ran_on_one_machine():
         "Everything ran on one machine (2 cores): compare the shapes, not the numbers"
     )
     assert machine_sentence([curve()]) == ""
+
+
+def test_it_says_that_several_nodes_share_one_machine():
+    ring = replace(SHARED, server_settings={"nodes": "3"})
+    assert machine_sentence([curve(setup=SHARED), curve(setup=ring)]) == (
+        "Several nodes on one machine (2 cores): compare the shapes, not the numbers"
+    )
 
 
 def test_it_names_the_machine_that_generators_share_with_the_cluster():

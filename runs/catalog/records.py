@@ -143,6 +143,7 @@ class ProcessRecipe:
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
     install: str = ""  # the commands that install the program
     keeps_data: bool = True  # whether its data outlives a planned stop
+    start_s: int = 0  # of a start per node, as plans count it, beyond what every load has for that
     primary: "ProcessRecipe | None" = None  # of the first of several nodes, where the others are its replicas
     replica: "ProcessRecipe | None" = None  # of those; without it all nodes are equal
     facts: dict[str, str] = field(default_factory=dict)  # settings that its servers have whatever a database chooses

@@ -4,8 +4,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from runs.catalog import load_catalog
 from runs.planning.operation_limit import Prediction, predict, split_processes
-from runs.planning.plan import TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
+from runs.planning.plan import ASSUMED, TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.ycsb.properties import Dataset, check_workload, dataset, warm_up_s
 
 # What the name of a bracket's run ends with.
@@ -194,23 +195,37 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     """The measured runs with a load before each one that would otherwise find another data set, or a changed one."""
     loaded: dict[tuple[str, str], tuple[str, int]] = {}  # (database, mode) -> fingerprint, position of its load
     loads_of: dict[tuple[str, ...], int] = {}
+    up: dict[str, tuple[str, str]] = {}  # cluster -> (database, mode) of its server
     position = 0
     for draft in drafts:
         entry, data = draft.sweep.entry, dataset(draft.properties)
         place = (entry.database.id, entry.mode)
+        start_s = _start_s(plan, entry) if up.get(entry.database.cluster_id) != place else 0.0
+        up[entry.database.cluster_id] = place
         if plan.load_policy != "existing" and loaded.get(place, ("", 0))[0] != data.fingerprint:
             load = _load(plan, draft, data, position)
             loads_of[load.sweep.key] = loads_of.get(load.sweep.key, 0) + 1
-            load = replace(load, repeat=loads_of[load.sweep.key])
+            load = replace(load, repeat=loads_of[load.sweep.key], expected_s=load.expected_s + start_s)
+            start_s = 0.0
             loaded[place] = (data.fingerprint, position)
             yield load
             position += 1
         needs = loaded[place][1] if place in loaded else None
-        yield _measured(plan, draft, data, position, needs)
+        measured = _measured(plan, draft, data, position, needs)
+        yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
         if float(draft.properties.get("insertproportion", "0")) > 0 or plan.resets.get("rung") == "reload":
             loaded[place] = ("", loaded.get(place, ("", 0))[1])
+
+
+def _start_s(plan: Plan, entry: Entry) -> float:
+    """What starting the servers takes beyond the usual overhead, where Benchsite starts them as processes."""
+    database = entry.database
+    if database.provisioner != "process" or plan.overhead(entry) is not ASSUMED:
+        return 0.0
+    process = load_catalog().system(database.system, database.flavour).process
+    return process.start_s * float(database.settings.get("nodes", 1)) if process else 0.0
 
 
 def duration_s(plan: Plan) -> int:

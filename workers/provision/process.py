@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchsite.formatting import grouped
 from benchsite.paths import Account
-from runs.catalog import ProcessRecipe, RenderedServer, client_properties, node_count
+from runs.catalog import ProcessRecipe, RenderedServer, System, client_properties, node_count
 from runs.property_schema import PropertyError
 from workers.executables import (
     ExecutableNotFound,
@@ -67,6 +67,25 @@ class Site:
     shelf: Path  # programs the account could not reach otherwise
     servers: Path  # what `make servers` fetched
     account: Account | None  # None: the user of this process
+
+
+def server_program(system: System, site: Site, version: str = "") -> tuple[Path, Path | None]:
+    """The program that starts a server of the system, and the folder of its jars where it is a Java program.
+
+    Raises ExecutableNotFound with the command that installs it.
+    """
+    recipe = system.process
+    if recipe is None:
+        raise ExecutableNotFound(f"Benchsite starts no {system.name} as a process: use a server of yours.")
+    if recipe.program == "postgres":
+        stated = version.split(".")[0]
+        major = int(stated) if stated.isdigit() else None
+        return choose_postgresql(site.account, major=major, shelf=site.shelf).postgres, None
+    if recipe.program == "java":
+        return choose_java_server(system.slug, site.servers, site.account, shelf=site.shelf)
+    if recipe.program == "redis-server":
+        return choose_redis(site.account, shelf=site.shelf).path, None
+    return choose_program(recipe.program, site.account, recipe.install), None
 
 
 class ProcessProvisioner:
@@ -140,20 +159,10 @@ class ProcessProvisioner:
     def _program(self) -> Path:
         """The server's program, which the account can run."""
         try:
-            if self.recipe.program == "postgres":
-                stated = self.wanted.version.split(".")[0]
-                major = int(stated) if stated.isdigit() else None
-                return choose_postgresql(self.site.account, major=major, shelf=self.site.shelf).postgres
-            if self.recipe.program == "java":
-                java, self._lib = choose_java_server(
-                    self.wanted.system.slug, self.site.servers, self.site.account, shelf=self.site.shelf
-                )
-                return java
-            if self.recipe.program == "redis-server":
-                return choose_redis(self.site.account, shelf=self.site.shelf).path
-            return choose_program(self.recipe.program, self.site.account, self.recipe.install)
+            program, self._lib = server_program(self.wanted.system, self.site, self.wanted.version)
         except ExecutableNotFound as error:
             raise ServerDidNotStart(str(error)) from error
+        return program
 
     def _password(self) -> str:
         """The deployment's own password, made at its first start: other users of this machine stay out."""

@@ -71,11 +71,11 @@ class Command(BaseCommand):
             place = team, user, list(generators), f"{server.HOST}:{port}"
             matrix = plan_calibration(*place)
             submit(matrix, user)
-            Progress(matrix, sys.stdout).follow(site.check)
+            Progress([matrix], sys.stdout).follow(site.check)
             answers = []
             for name, search in plan_searches(*place):
                 submit(search, user)
-                Progress(search, sys.stdout).follow(site.check)
+                Progress([search], sys.stdout).follow(site.check)
                 answers.append(self._answer(name, search))
         finally:
             known.stop()

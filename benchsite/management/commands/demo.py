@@ -62,7 +62,7 @@ class Command(BaseCommand):
             f"Quick study: Redis and PostgreSQL in {matrix.entries.count()} modes. Watch it at {urls['matrix']}"
         )
         try:
-            Progress(matrix, sys.stdout).follow(site.check)
+            Progress([matrix], sys.stdout).follow(site.check)
         except KeyboardInterrupt:
             # Else the runs that wait would go on when the site is started the next time.
             request_cancel_matrix(matrix, user)

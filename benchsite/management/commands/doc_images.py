@@ -1,7 +1,8 @@
-"""`manage.py doc_images`: the images and the offline report of README and docs, made from the quick study."""
+"""`manage.py doc_images`: images and offline reports of the documents, from a quick study or `make study`."""
 
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urljoin
@@ -10,8 +11,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
+from benchsite.demo.machine_study import TAG, report_of
 from benchsite.supervisor import running_site
 from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.models import Team
 from benchsite.teams.sign_in_link import make_link
 from runs.models import Matrix, Run
 from runs.models.run import Status
@@ -24,16 +27,22 @@ FIGURES: Final = {
     "reading-percentiles": ("/compare/pictures/", "percentiles/"),
     "reading-durability": ("/compare/pictures/", "durability/"),
 }
+STUDY_FIGURES: Final = {
+    "study-ceilings": ("/compare/", "ceilings/"),
+    "study-latency": ("/compare/", "latency/"),
+}
+STUDY_REPORTS: Final = ("workload-a", "mixes")
 
 
 class Command(BaseCommand):
-    help = "Write docs/images and docs/demo-report.html from the newest quick study of the running one-machine site."
+    help = "Write docs/images and the offline report from the newest quick study of the running one-machine site."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--docs", type=Path, default=Path(settings.BASE_DIR) / "docs", help="the folder to write to"
         )
+        parser.add_argument("--study", action="store_true", help="those of the newest `make study` instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -44,9 +53,8 @@ class Command(BaseCommand):
         if site is None:
             raise CommandError("No site runs here. Start it with `make up`.")
         team, user = ensure_demo_team()
-        matrix = Matrix.objects.filter(team=team, purpose="demo").order_by("-created_at").first()
-        if matrix is None or matrix.runs.exclude(status=Status.SUCCEEDED).exists():
-            raise CommandError("The newest quick study is not complete. Run `make demo EXIT=1` first.")
+        is_study = options["study"]
+        matrix = _newest_study(team) if is_study else _newest_quick_study(team)
         busiest = Run.objects.filter(matrix=matrix, phase="measure").order_by("-throughput_ops_s").first()
         assert busiest is not None
         link, run_path = make_link(user), reverse("run", args=[busiest.pk])
@@ -65,18 +73,26 @@ class Command(BaseCommand):
             open_page(f"/compare/{query}")
             page.locator(".figure__plot").first.dispatch_event("pointerover")
             page.wait_for_selector(".figure .main-svg")
-            page.screenshot(path=images / "compare.png")
-            pages = {name: (path + query, figure) for name, (path, figure) in FIGURES.items()}
-            for name, (path, figure) in {**pages, "reading-series": (run_path, "runs/")}.items():
+            if not is_study:
+                page.screenshot(path=images / "compare.png")
+            figures, series = (STUDY_FIGURES, "study-series") if is_study else (FIGURES, "reading-series")
+            pages = {name: (path + query, figure) for name, (path, figure) in figures.items()}
+            for name, (path, figure) in {**pages, series: (run_path, "runs/")}.items():
                 open_page(path)
                 plot = page.locator(f"figure[data-src^='/figures/{figure}'] .figure__plot").first
                 plot.scroll_into_view_if_needed()
                 plot.dispatch_event("pointerover")
                 plot.locator(".main-svg").first.wait_for()
                 plot.screenshot(path=images / f"{name}.png")
-            self.write_report(page, open_page, query, options["docs"] / "demo-report.html")
+            if not is_study:
+                self.write_report(page, open_page, query, options["docs"] / "demo-report.html")
             browser.close()
-        self.stdout.write(f"Wrote {len(FIGURES) + 2} images and demo-report.html to {options['docs']}.")
+        for name in STUDY_REPORTS if is_study else ():
+            if (report := settings.VAR_DIR / "study" / f"{name}.html").exists():
+                shutil.copyfile(report, options["docs"] / f"study-{name}.html")
+        self.stdout.write(
+            f"Wrote {len(figures) + 1 + (not is_study)} images and the offline report to {options['docs']}."
+        )
 
     def write_report(self, page: Any, open_page: Any, query: str, path: Path) -> None:
         """Publishes a report of the comparison as its author would, and writes its export as one HTML file."""
@@ -94,3 +110,20 @@ class Command(BaseCommand):
         if not response.ok:
             raise CommandError(f"The report's export answered {response.status}.")
         path.write_bytes(response.body())
+
+
+def _newest_quick_study(team: Team) -> Matrix:
+    quick = Matrix.objects.filter(team=team, purpose="demo").exclude(tags__contains=[TAG])
+    matrix = quick.order_by("-created_at").first()
+    if matrix is None or matrix.runs.exclude(status=Status.SUCCEEDED).exists():
+        raise CommandError("The newest quick study is not complete. Run `make demo EXIT=1` first.")
+    return matrix
+
+
+def _newest_study(team: Team) -> Matrix:
+    """The matrix of workload A. Raises CommandError where it has no report yet."""
+    studies = Matrix.objects.filter(team=team, tags__contains=[TAG], name__endswith="workload A")
+    matrix = studies.order_by("-created_at").first()
+    if matrix is None or report_of(matrix) is None:
+        raise CommandError("The newest study is not complete. Run `make study` first.")
+    return matrix

@@ -1,0 +1,110 @@
+"""`make study`: its plan, what it leaves out, and whether a second call goes on with the first."""
+
+import io
+
+import pytest
+from django.db.models.functions import Now
+
+from benchsite.demo.machine_study import (
+    ENTRIES,
+    cancel_study,
+    missing_parts,
+    missing_runs,
+    plan_machine_study,
+    publish_study,
+    report_of,
+    unfinished_study,
+)
+from benchsite.demo.progress import Progress
+from reports.frozen.publication import PublishRefused
+from reports.models import Report
+from runs.models import LoadGenerator, Matrix, Run
+from runs.models.run import Reason, Status
+from runs.planning import PlanError, preview, stored_plan, submit
+from runs.tests.factories import make_load_generator, make_machine
+
+pytestmark = pytest.mark.django_db
+SYSTEMS = ["redis", "postgresql", "mariadb", "memcached", "cassandra", "hbase"]
+FAILED = {"status": Status.FAILED, "finished_at": Now(), "reason": Reason.INTERNAL_ERROR}
+
+
+@pytest.fixture
+def generators():
+    digests = dict.fromkeys(SYSTEMS, "a" * 64)
+    make_load_generator(name="generator-1", machine=make_machine(), bindings=digests, last_seen_at=Now())
+    return list(LoadGenerator.objects.select_related("machine"))
+
+
+@pytest.fixture
+def study(team, user, generators):
+    """A submitted study of memcached: one matrix."""
+    matrices = plan_machine_study(team, user, generators, ["memcached"], minutes=3, repeats=1)
+    for matrix in matrices:
+        submit(matrix, user)
+    return matrices
+
+
+def test_plan_fills_its_minutes_with_every_system(team, user, generators):
+    matrices = plan_machine_study(team, user, generators, SYSTEMS, minutes=150, repeats=3)
+    plans = [preview(stored_plan(matrix)) for matrix in matrices]
+    assert [(plan.problems, len(plan.cells), plan.runs) for plan in plans] == [((), 20, 240), ((), 15, 135)]
+    runs = sum(plan.runs for plan in plans)
+    assert 150 * 60 - runs < sum(plan.seconds for plan in plans) <= 150 * 60
+    assert {(matrix.min_measure_s, matrix.priority) for matrix in matrices} == {(16, -1)}
+    ring = matrices[0].entries.filter(database__name="Cassandra, 3 nodes").select_related("database")
+    assert {entry.mode for entry in ring} >= {"one-batch", "quorum-batch", "all-one-periodic"}
+    assert (ring[0].database.settings, ring[0].database.replication_factor) == ({"nodes": "3"}, 3)
+
+
+def test_plan_of_few_systems_leaves_out_the_mixes(team, user, generators):
+    [matrix] = plan_machine_study(team, user, generators, ["redis"], minutes=30, repeats=2)
+    assert matrix.name.endswith("workload A")
+    assert set(matrix.entries.values_list("database__system", flat=True)) == {"redis"}
+
+
+def test_refuses_minutes_that_are_too_few(team, user, generators):
+    with pytest.raises(PlanError, match="10 minutes are too few: 125 runs of 2 s take "):
+        plan_machine_study(team, user, generators, SYSTEMS, minutes=10, repeats=1)
+    assert not Matrix.objects.exists()
+
+
+def test_names_missing_parts_and_what_installs_them(settings, tmp_path, monkeypatch):
+    settings.YCSB_DIR = settings.SERVERS_DIR = tmp_path
+    assert "run `make bindings redis`" in missing_parts("redis")
+    assert "run `make servers hbase`" in missing_parts("hbase")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "apt-get install memcached" in missing_parts("memcached")
+    assert {entry.system for entry in ENTRIES} >= set(SYSTEMS)
+
+
+def test_study_is_unfinished_until_it_has_its_report(team, user, study):
+    assert unfinished_study(team) == study
+    Run.objects.filter(matrix__in=study).update(**FAILED)
+    assert missing_runs(study) == Run.objects.count() == 5
+    assert unfinished_study(team) == study
+    with pytest.raises(PublishRefused):
+        publish_study(study[0], user)
+    assert report_of(study[0]) is None
+    Report.objects.create(team=team, title=study[0].name, draft={"query": f"v=1&matrix={study[0].pk}"})
+    assert unfinished_study(team) == []
+
+
+def test_another_study_takes_the_place_of_a_cancelled_one(team, user, generators, study):
+    assert unfinished_study(team) == study
+    cancel_study(study, user)
+    assert set(Run.objects.values_list("status", flat=True)) == {Status.CANCELLED}
+    [second] = plan_machine_study(team, user, generators, ["redis"], minutes=30, repeats=1)
+    assert unfinished_study(team) == study
+    submit(second, user)
+    assert unfinished_study(team) == [second]
+
+
+def test_resumed_progress_reports_only_new_ends(study):
+    first, *others = Run.objects.order_by("position")
+    Run.objects.filter(pk=first.pk).update(**FAILED, reason_detail="ended before")
+    out = io.StringIO()
+    progress = Progress(study, out, is_resumed=True)
+    Run.objects.exclude(pk=first.pk).update(**FAILED, reason_detail="ended later")
+    progress.follow(lambda: None)
+    assert "ended before" not in out.getvalue()
+    assert out.getvalue().count("ended later") == len(others)
