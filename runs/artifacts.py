@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import io
+import os
 import tempfile
 import threading
 import uuid
@@ -177,10 +178,10 @@ def _save_whole(path: str, content: "File[bytes]") -> None:
     except NotImplementedError:  # No folder of this host: such a storage takes an object whole.
         storage().save(path, content)
         return
-    final.parent.mkdir(parents=True, exist_ok=True)
+    final.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = final.with_name(f".{final.name}.{uuid.uuid4().hex}")
     try:
-        with part.open("xb") as file:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.writelines(content.chunks())
         part.replace(final)
     except OSError as error:

@@ -1,7 +1,6 @@
 """A team holds no more than the operator allows: refused with the limit's name, nothing stored, visible to admins."""
 
 import pytest
-from django.core.cache import cache
 
 from benchsite.teams.models import ApiToken, Role, Team
 from benchsite.tests.asking import problem, program_of
@@ -77,7 +76,6 @@ def test_repeating_a_run_is_limited_too(team, admin, limit):
 def test_storage_of_a_team_is_limited(team, admin, limit):
     program = Program(team, admin)
     limit("storage-per-team", 100)
-    cache.delete(f"stored-bytes:{team.pk}")
     answer = program.post(("a.txt", summary()))
     assert problem(answer, 403, "limit-reached")["limit"] == "storage-per-team"
     assert not Upload.objects.filter(team=team).exists()

@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+import numpy as np
+
 from runs.ycsb.batches import MIN_BATCHES, Batches
-from runs.ycsb.histogram import Histogram, index_of
+from runs.ycsb.histogram import Floats, Histogram, Ints, index_of
 
 CONFIDENCE: Final = 0.99
 _MAX_CORRELATION: Final = 0.9
@@ -28,16 +30,22 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
 
     None where the window has too few batches, or its values do not say enough about the percentile.
     """
-    if len(batches) < MIN_BATCHES or not histogram.count:
+    from scipy.special import bdtr, bdtrik
+
+    values = [value for value in histogram.percentiles(percentiles) if value is not None]
+    if len(batches) < MIN_BATCHES or not values:
         return [None] * len(percentiles)
-    values = histogram.percentiles(percentiles)
-    raised = [
-        _raised(histogram.count, batches, percentile, value)
-        for percentile, value in zip(percentiles, values, strict=True)
-        if value is not None
-    ]
-    bounds = iter(histogram.percentiles([percentile for percentile in raised if percentile is not None]))
-    return [None if percentile is None else next(bounds) for percentile in raised]
+    shares = np.array(percentiles) / 100
+    inflation = variance_inflation(batches, np.array([index_of(value) for value in values]))
+    numbers = (histogram.count / inflation).astype(np.int64)
+    enough = numbers >= [min_values(percentile) for percentile in percentiles]
+    numbers = np.maximum(numbers, 1)
+    # The smallest k with P(B <= k) >= CONFIDENCE; the inverse is off by less than 1.
+    below = np.ceil(bdtrik(CONFIDENCE, numbers, shares))
+    ranks = below + (bdtr(below - 1, numbers, shares) < CONFIDENCE)
+    raised = np.maximum(100 * ranks / numbers, percentiles)
+    bounds = iter(histogram.percentiles(raised[enough].tolist()))
+    return [next(bounds) if is_enough else None for is_enough in enough.tolist()]
 
 
 def min_values(percentile: float) -> int:
@@ -45,37 +53,25 @@ def min_values(percentile: float) -> int:
     return math.ceil(math.log(1 - CONFIDENCE) / math.log(percentile / 100))
 
 
-def _raised(count: int, batches: Batches, percentile: float, value_us: int) -> float | None:
-    """The percentile whose value is the upper bound of this one."""
-    from scipy.special import bdtr, bdtrik
-
-    share = percentile / 100
-    number = int(count / variance_inflation(batches, index_of(value_us)))
-    if number < min_values(percentile):
-        return None
-    # The smallest k with P(B <= k) >= CONFIDENCE; the inverse is off by less than 1.
-    below = math.ceil(bdtrik(CONFIDENCE, number, share))
-    rank = below if bdtr(below - 1, number, share) >= CONFIDENCE else below + 1
-    return float(max(100 * rank / number, percentile))
-
-
-def variance_inflation(batches: Batches, index: int) -> float:
+def variance_inflation(batches: Batches, indices: Ints) -> Floats:
     """By how many times the count of values exceeds that of independent values which say as much, at least 1.
 
-    `index` is the histogram index from which values count as beyond.
+    One factor for each of the `indices`, the histogram index from which values count as beyond.
     """
-    totals, beyond = batches.totals().astype(float), batches.from_index(index).astype(float)
-    size, share = len(batches), beyond.sum() / totals.sum()
-    deviations = beyond - share * totals
-    squares = float((deviations**2).sum())
-    student = _student(size)
-    if not squares:
-        return student
+    totals, *beyond_each = batches.from_indices(np.concatenate([[0], indices])).astype(float)
+    beyond = np.array(beyond_each)
+    size, share = len(batches), beyond.sum(axis=1) / totals.sum()
+    deviations = beyond - np.outer(share, totals)
+    squares = (deviations**2).sum(axis=1)
+    varies = squares > 0
+    squares = np.where(varies, squares, 1.0)
     # Deviations around a mean are correlated by -1/size where the batches are independent.
-    correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares + 1 / size
-    correlation = min(max(correlation, 0.0), _MAX_CORRELATION)
-    ratio = squares * size / (size - 1) / (totals.sum() * share * (1 - share))
-    return float(max(ratio * (1 + correlation) / (1 - correlation), 1.0)) * student
+    correlation = (deviations[:, 1:] * deviations[:, :-1]).sum(axis=1) / squares + 1 / size
+    correlation = np.clip(correlation, 0.0, _MAX_CORRELATION)
+    independent = np.where(varies, totals.sum() * share * (1 - share), 1.0)
+    ratio = squares * size / (size - 1) / independent * (1 + correlation) / (1 - correlation)
+    inflation: Floats = np.where(varies, np.maximum(ratio, 1.0), 1.0) * _student(size)
+    return inflation
 
 
 @cache

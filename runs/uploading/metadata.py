@@ -1,5 +1,6 @@
 """What the person who uploads says about some runs: everything that their files cannot know. JSON, and pure."""
 
+from functools import lru_cache
 from typing import NotRequired, TypedDict
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
@@ -117,8 +118,15 @@ def system_name(stated: Stated, catalog: Catalog) -> str:
 
 def checked(workload: WorkloadSpec) -> dict[str, str] | None:
     """The workload's properties where they say all that a workload must, else None: what depends on them is unknown."""
+    properties = _checked(tuple(workload["properties"].items()))
+    return None if properties is None else dict(properties)
+
+
+@lru_cache(maxsize=64)
+def _checked(properties: tuple[tuple[str, str], ...]) -> dict[str, str] | None:
+    """Kept, since the uploads of a pipeline state the same workload, and each asks several times."""
     try:
-        return check_workload(workload["properties"])
+        return check_workload(dict(properties))
     except PropertyError:
         return None
 

@@ -46,14 +46,10 @@ class Batches:
         at = np.repeat(batch * self._table.shape[1], counts.sizes) + counts.index
         np.add.at(self._table.reshape(-1), at, counts.count)
 
-    def totals(self) -> Ints:
-        """The number of values in each batch."""
-        totals: Ints = self._table.sum(axis=1)
-        return totals
-
-    def from_index(self, index: int) -> Ints:
-        """The number of values in each batch whose bucket is at `index` or above."""
-        totals: Ints = self._table[:, index:].sum(axis=1)
+    def from_indices(self, indices: Ints) -> Ints:
+        """For each index the number of values in each batch whose bucket is there or above."""
+        edges, place = np.unique(indices, return_inverse=True)
+        totals: Ints = np.add.reduceat(self._table, edges, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1].T[place]
         return totals
 
     def __eq__(self, other: object) -> bool:

@@ -86,7 +86,8 @@ def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRu
 
 def evidence_of(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
     """By client number."""
-    copies = find_copies({client.number: numbers_of(client.summary, client.logs) for client in clients})
+    numbers = {client.number: numbers_of(client.summary, client.logs) for client in clients} if clients[1:] else {}
+    copies = find_copies(numbers)
     options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
     first = next(filter(None, map(servers_of, options.values())), frozenset())
     return {

@@ -1,7 +1,7 @@
 """What one client's files say of that client beside its numbers, as far as the checks use it. It is stored as JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 # What a client states of its own load, of which that of a run is the sum; and of its binding and its share of the work.
@@ -23,7 +23,9 @@ class ClientEvidence:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON; `from_dict` reads it back."""
-        return {**asdict(self), "messages": list(self.messages), "written": list(self.written)}
+        stated = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        lists = {"messages": list(self.messages), "written": list(self.written)}
+        return {**stated, "properties": dict(self.properties), **lists}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any] | None) -> "ClientEvidence | None":
