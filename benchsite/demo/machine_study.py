@@ -4,7 +4,6 @@ Two matrices: workload A over a ladder of threads, and the five mixes of Columbi
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -169,7 +168,7 @@ def report_of(matrix: Matrix) -> Report | None:
 
 def publish_study(matrix: Matrix, user: User) -> Report:
     """A frozen report of the matrix, open to everyone with its link. Raises PublishRefused where nothing counts."""
-    draft = replace(Draft(query=f"v=1&matrix={matrix.pk}"), notes=matrix.notes)
+    draft = Draft(query=f"v=1&matrix={matrix.pk}&side=all", notes=matrix.notes)
     report = Report(
         team=matrix.team,
         title=title_of(matrix.name),
