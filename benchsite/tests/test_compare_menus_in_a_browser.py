@@ -28,7 +28,7 @@ def reach_figure(page):
 def test_drawings_of_the_server_stay_until_a_figure_is_reached(page, site):
     loaded = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('plotly')).length"
     drawings = page.locator(".figure__plot img")
-    assert [image.evaluate("image => image.complete && image.naturalWidth") for image in drawings.all()] == [720, 720]
+    assert [image.evaluate("image => image.complete && image.naturalWidth") for image in drawings.all()] == [480, 720]
     page.locator("#choose-stat").select_option("p95")
     playwright.expect(page.locator("#plot-latency > img[src*='stat=p95']")).to_be_visible()
     page.evaluate(

@@ -100,17 +100,20 @@ def _step(length: float, is_date: bool, number: int) -> float:
     return next((part * unit for part in (1, 2, 5, 10, 20, 50, 100) if part * unit >= rough), rough)
 
 
-def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
-    """A document of 720 pixels' width; `height_px` as `Figure.height_px`, `title` for those who do not see it."""
+def svg_of(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, title: str = "") -> str:
+    """A document; `width_px` and `height_px` as `Figure` has them, `title` for those who do not see it."""
     layout, traces = figure["layout"], [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
     keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]
     height = height_px or HEIGHT
-    margin, legend_px = layout["margin"], 20 * math.ceil(len(keys) / 4)
+    margin = layout["margin"]
     left, top = margin["l"] + 14, margin["t"] + 6
+    if texts := layout["yaxis"].get("ticktext"):
+        left = max(left, 24 + 6 * max(len(_plain(line)) for text in texts for line in text.split("<br>")))
+    longest = max((len(_plain(trace["name"])) for trace in keys), default=0)
+    columns = max(min(4, (width_px - left) // (44 + 6 * longest)), 1)
+    legend_px = 20 * math.ceil(len(keys) / columns)
     bottom = height - max(margin["b"], 44) - legend_px
-    if layout["yaxis"].get("ticktext"):
-        left += 5 * max(len(text) for text in layout["yaxis"]["ticktext"])
-    across = Axis(layout["xaxis"], [x for trace in traces for x in trace["x"]], left, WIDTH - margin["r"])
+    across = Axis(layout["xaxis"], [x for trace in traces for x in trace["x"]], left, width_px - margin["r"])
     panels: dict[str, Axis] = {}
     for name in (name for name in layout if name.startswith("yaxis")):
         reference = name.replace("axis", "")
@@ -121,10 +124,11 @@ def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
     up = panels["y"] if len(panels) == 1 else Axis(layout["yaxis"], [], bottom, top)
     font = layout["font"]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width_px}" height="{height}" '
+        f'viewBox="0 0 {width_px} {height}" '
         f'font-family="{escape(font["family"])}" font-size="{font["size"]}" fill="{font["color"]}" role="img">',
         f"<title>{escape(title)}</title>",
-        f'<clipPath id="area"><rect x="{left}" y="{top}" width="{WIDTH - margin["r"] - left}" '
+        f'<clipPath id="area"><rect x="{left}" y="{top}" width="{width_px - margin["r"] - left}" '
         f'height="{bottom - top}"/></clipPath>',
         *(part for panel in panels.values() for part in _axes(across, panel, bottom)),
         '<g clip-path="url(#area)">',
@@ -132,7 +136,7 @@ def svg_of(figure: PlotlyFigure, *, height_px: int = 0, title: str = "") -> str:
         *(part for trace in traces for part in _trace(trace, across, panels[trace.get("yaxis", "y")])),
         "</g>",
         *(part for note in layout.get("annotations", ()) for part in _annotation(note, across, up, font)),
-        *_legend(keys, left, height - legend_px + 6),
+        *_legend(keys, columns, width_px - left, left, height - legend_px + 6),
         "</svg>",
     ]
     return "".join(parts)
@@ -161,7 +165,11 @@ def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
             x, y, anchor = (at, bottom + 16, "middle") if is_across else (left - 6, at + 4, "end")
             if is_across and bottom < lowest_px - 1:
                 continue
-            yield _text(text, x, y, anchor, f' fill="{muted}"')
+            size = axis.layout["tickfont"].get("size", 12)
+            lines = text.split("<br>")
+            for row, part in enumerate(lines):
+                below = 1.1 * size * (row - (len(lines) - 1) / 2)
+                yield _text(part, x, y + below, anchor, f' fill="{muted}" font-size="{size}"')
         line = axis.layout["linecolor"]
         yield _line(left, bottom, right, bottom, line) if is_across else _line(left, top, left, bottom, line)
         middle = (axis.begin_px + axis.end_px) / 2
@@ -286,9 +294,9 @@ def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[s
         yield _text(text, x, at, ANCHORS[note.get("xanchor", "center")], f' fill="{colour}" font-size="{size}"')
 
 
-def _legend(keys: Sequence[Trace], left: float, top: float) -> Iterator[str]:
+def _legend(keys: Sequence[Trace], columns: int, width_px: float, left: float, top: float) -> Iterator[str]:
     for number, trace in enumerate(keys):
-        x, y = left + number % 4 * 165, top + number // 4 * 20
+        x, y = left + number % columns * width_px / columns, top + number // columns * 20
         line, marker = trace.get("line", {}), trace.get("marker", {})
         if "lines" in trace.get("mode", ""):
             yield _line(x, y, x + 24, y, line.get("color", "none"), DASHES.get(line.get("dash", ""), "none"), 2)
@@ -305,7 +313,10 @@ def _line(x0: float, y0: float, x1: float, y1: float, colour: str, dash: str = "
 
 
 def _text(text: str, x: float, y: float, anchor: str, more: str = "") -> str:
-    """Without the tags and the escapes that plotly reads, and without characters that XML refuses."""
     weight = ' font-weight="600"' if text.startswith("<b>") else ""
-    plain = re.sub(r"[\x00-\x1f\ufffe\uffff]", " ", unescape(re.sub(r"</?(?:b|i|br|span)\b[^>]*>", "", text)))
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}{more}>{escape(plain)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}{more}>{escape(_plain(text))}</text>'
+
+
+def _plain(text: str) -> str:
+    """Without the tags and the escapes that plotly reads, and without characters that XML refuses."""
+    return re.sub(r"[\x00-\x1f\ufffe\uffff]", " ", unescape(re.sub(r"</?(?:b|i|br|span)\b[^>]*>", "", text)))

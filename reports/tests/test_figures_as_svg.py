@@ -1,5 +1,6 @@
 """Figures as SVG for readers without JavaScript: well-formed, with every side, whatever the names are."""
 
+import itertools
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -40,6 +41,24 @@ def test_curves_lie_within_the_drawing(scale):
     for line in lines:
         for x, y in (map(float, place.split(",")) for place in line.get("points").split()):
             assert 0 <= x <= 720 and 0 <= y <= 400
+
+
+def test_bars_keep_the_width_and_names_their_lines():
+    sides = [replace(curve(mode=f"mode-{n}"), database_name="A database of a long name") for n in range(10)]
+    root = drawn(CeilingsFigure(sides))
+    area = root.find(f"{SVG}clipPath/{SVG}rect")
+    assert float(area.get("width")) > 300
+    texts = {text.text: float(text.get("y")) for text in root.iter(f"{SVG}text")}
+    assert "mode-0" in texts and "A database of a long name" in texts
+
+
+def test_keys_of_long_names_do_not_overlap():
+    sides = [replace(curve(mode=mode), database_name="A database of a long name") for mode in ("off", "always")]
+    root = drawn(LatencyFigure(sides, Choice()))
+    keys = [text for text in root.iter(f"{SVG}text") if text.get("font-size") == "11"]
+    places = sorted((float(key.get("y")), float(key.get("x")), len(key.text)) for key in keys)
+    for (y, x, length), (next_y, next_x, _) in itertools.pairwise(places):
+        assert next_y > y or next_x > x + 5.5 * length
 
 
 def test_names_are_text_and_nothing_else():

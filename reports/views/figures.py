@@ -59,7 +59,9 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         svg = (
             svg_of_text(figure.empty, frame.theme.muted)
             if figure.empty
-            else svg_of(figure.draw(frame), height_px=figure.height_px, title=figure.caption)
+            else svg_of(
+                figure.draw(frame), width_px=figure.svg_width_px, height_px=figure.height_px, title=figure.caption
+            )
         )
         return HttpResponse(svg, content_type="image/svg+xml")
     answer = figure.answer(
