@@ -51,11 +51,13 @@ def generator_key(generator_ids: Iterable[UUID | str]) -> str:
 def how_to_align(binding: str) -> str:
     """What to do where load generators lack a binding or hold different builds of it."""
     if "/" in binding:
-        folder = binding.partition("/")[0]
-        return (
-            f"unpack the same YCSB distribution as a folder {folder} on each of them, name it in BENCHSITE_YCSB_HOMES "
-            "and restart them."
+        name = binding.partition("/")[0]
+        action = (
+            "put the same go-ycsb as a file"
+            if name.startswith("go-ycsb")
+            else "unpack the same YCSB distribution as a folder"
         )
+        return f"{action} {name} on each of them, name it in BENCHSITE_YCSB_HOMES and restart them."
     return f"run `make bindings {binding}` on each of them and restart them."
 
 

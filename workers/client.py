@@ -21,6 +21,10 @@ from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S, j
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.properties import render_properties
+from runs.ycsb.readers.file_reader import read_file
+from runs.ycsb.readers.go_run_builder import LiveReports
+from runs.ycsb.readers.goreports import plain_line
+from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
@@ -28,7 +32,7 @@ from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
 from workers.guards import ProgressGuard, disk_problem
 from workers.host_sampler import FILE_NAME, HostSampler
-from workers.manifests import ManifestError, find_binding, java_executable
+from workers.manifests import GO_YCSB, ManifestError, find_binding, java_executable
 from workers.outbox import store_output
 from workers.presence import generator_name
 from workers.process import ProcessResult, Running, StartError, StopReason, run_process
@@ -42,6 +46,8 @@ TICK_S = 0.1
 MAX_SYMPTOMS = 3
 # Words of `benchsite.Start` on standard error.
 READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
+# go-ycsb prints it when it is connected.
+GO_BEGINS = "* properties *"
 
 
 def run_client(client_run_id: uuid.UUID) -> None:
@@ -84,6 +90,9 @@ class Client:
         self.sampler: HostSampler | None = None
         self.guard: ProgressGuard | None = None
         self.failure: tuple[Reason, str] | None = None  # why a guard stops the process
+        self.is_go = self.order["binding"].startswith(GO_YCSB)
+        self.reports = LiveReports()
+        self.ends_at: float | None = None  # of go-ycsb, which knows no time limit; on the monotonic clock
 
     def carry_out(self) -> ClientResult:
         """Prepare and run; the process's exit code is kept but proves nothing."""
@@ -91,6 +100,8 @@ class Client:
             command = self._prepare()
             self.offset_s = retry(self.site.clock_offset_s, errors=(SiteUnreachable,))
             self._report(command=[redact(part) for part in command])
+            if self.is_go and not self._await_start():
+                return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
             return self._conclude(self._run(command))
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
@@ -115,6 +126,7 @@ class Client:
             stdout_path=self.folder.path / "stdout.txt",
             stderr_path=self.folder.path / "stderr.txt",
             on_started=self._started,
+            on_stdout_line=self._go_line if self.is_go else None,
             on_stderr_line=self._line,
             on_tick=self._tick,
             tick_s=TICK_S,
@@ -135,6 +147,9 @@ class Client:
         properties.touch(mode=0o600)
         places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
         properties.write_text(render_properties({**self.order["properties"], **places}), encoding="latin-1")
+        if self.is_go:
+            phase, driver = "load" if self.order["phase"] == "load" else "run", manifest.binding.rpartition("/")[2]
+            return [str(manifest.jars[0]), phase, driver, "-P", str(properties)]
         arguments = ["--ready", "-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
         java_class = manifest.java_class or self.order["java_class"]
         arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
@@ -158,6 +173,17 @@ class Client:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         return [str(folder)]
+
+    def _await_start(self) -> bool:
+        """Waits for the agreed instant, for go-ycsb connects and begins at once; False where the run ended before."""
+        self._report(state="ready", clock_offset_s=self.offset_s, facts={"host": platform.node()})
+        self.reporter.await_start()
+        deadline = time.monotonic() + self.order["deadline_s"]
+        while not self._should_stop() and time.monotonic() < deadline:
+            if self.reporter.starts_at is not None and time.time() + self.offset_s >= self.reporter.starts_at:
+                return True
+            time.sleep(TICK_S / 10)
+        return False
 
     def _started(self, running: Running) -> None:
         self.running = running
@@ -184,6 +210,17 @@ class Client:
             if status is not None:
                 self._measure_cpu()
                 self._add_status(status, line)
+
+    def _go_line(self, line: str) -> None:
+        """One line of go-ycsb's standard output: it prints its properties as it begins, then a report each second."""
+        if GO_BEGINS in line:
+            self.started_epoch_s = time.time()
+            self.ends_at = time.monotonic() + self.order["duration_s"] if self.order["duration_s"] else None
+        report_line = plain_line(line)
+        status = self.reports.add(report_line) if report_line is not None else None
+        if status is not None:
+            self._measure_cpu()
+            self._add_status(status, line)
 
     def _report(self, **fields: Any) -> None:
         """The client's progress. Where the run has ended, the process is stopped."""
@@ -221,7 +258,8 @@ class Client:
         if instant is not None and not self.begun and self.running is not None:
             self.running.write_line(f"START {round((instant - self.offset_s) * 1000)}")
             self.begun = True
-            self.guard = ProgressGuard(time.monotonic())
+            # go-ycsb reports nothing while it warms up.
+            self.guard = ProgressGuard(time.monotonic() + int(self.order["properties"].get("warmuptime", 0)))
             self._report(state="running")
         if self.guard is not None and self.failure is None:
             self._check_progress(self.guard, time.monotonic())
@@ -235,7 +273,9 @@ class Client:
             self.failure = (Reason.NO_PROGRESS, problem)
 
     def _should_stop(self) -> StopReason | bool:
-        return self.reporter.run_ended or self.failure is not None
+        if self.reporter.run_ended or self.failure is not None:
+            return True
+        return "finished" if self.ends_at is not None and time.monotonic() >= self.ends_at else False
 
     def _measure_cpu(self) -> None:
         """CPU seconds so far of the process."""
@@ -269,12 +309,21 @@ class Client:
         elif result.stopped_because is None and result.exit_code < 0:
             reason = Reason.WORKER_LOST
             detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
-        elif result.stopped_because is not None or not self.begun or not (self.folder.path / "summary.txt").exists():
+        elif result.stopped_because not in (None, "finished") or not self.begun or not self._has_summary():
             reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
         facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
+
+    def _has_summary(self) -> bool:
+        return self._go_run() is not None if self.is_go else (self.folder.path / "summary.txt").exists()
+
+    def _go_run(self) -> ReadRun | None:
+        """What go-ycsb printed, where its final report is complete."""
+        with (self.folder.path / "stdout.txt").open("rb") as stream:
+            runs = read_file("stdout.txt", stream)[0].runs
+        return runs[-1] if runs and runs[-1].complete else None
 
     def _inserts(self) -> dict[str, int]:
         """How many records the client inserted, and how many it may have; nothing where it left no summary.
@@ -282,11 +331,15 @@ class Client:
         Operations that it never ended are not in the summary: one for each thread at most.
         """
         try:
-            counts = parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts
+            if self.is_go:
+                run = self._go_run()
+                counts = {name: operation.count or 0 for name, operation in run.operations.items()} if run else {}
+            else:
+                counts = dict(parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts)
         except (OSError, YcsbError):
             return {}
-        inserted = counts.get("INSERT", 0)
-        return {"inserted": inserted, "inserts": inserted + counts.get("INSERT-FAILED", 0) + self.order["threads"]}
+        inserted, failed = counts.get("INSERT", 0), counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
+        return {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
 
     def _symptoms(self) -> str:
         """What the output says about the trouble, in a few lines; nothing where it names none."""
@@ -295,7 +348,11 @@ class Client:
             path = self.folder.path / name
             if path.exists():
                 lines += path.read_text(errors="replace").splitlines()
-        return redact(describe(find_symptoms(lines)[:MAX_SYMPTOMS]))
+        symptoms = describe(find_symptoms(lines)[:MAX_SYMPTOMS])
+        if self.is_go and not symptoms and self.started_epoch_s is None:
+            printed = [line for line in lines if line.strip()] or ["no word"]
+            symptoms = f"go-ycsb did not begin; it printed: {printed[0]}"
+        return redact(symptoms)
 
 
 def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runs.catalog import load_catalog, site_files
+from runs.catalog import GO_FLAVOUR, load_catalog, site_files
 from runs.models import LoadGenerator
 from runs.models.run import Reason
 from runs.planning.plan import TAIL_S
 from runs.spec import ClientOrder, RunSpec
-from runs.ycsb.command import client_properties_for_run, split
+from runs.ycsb.command import client_properties_for_run, go_ycsb_properties, split
 from runs.ycsb.properties import warm_up_s
 from workers.errors import RunFailed
 
@@ -86,6 +86,8 @@ def client_orders(
             warmup_s=spec["window"]["warmup_s"],
             binding_properties=binding_properties,
         )
+        if spec["client"]["flavour"] == GO_FLAVOUR:
+            properties = go_ycsb_properties(properties, warmup_s=spec["window"]["warmup_s"])
         orders.append(
             Order(
                 generator_id,

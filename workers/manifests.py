@@ -1,8 +1,8 @@
 """The bindings of a load generator: Benchsite's own in a folder such as `var/ycsb`, and those of YCSB distributions.
 
 Every own binding has a folder with `lib/*.jar` and `manifest.json`, which says whether its jars are still the ones that
-were built. A stock binding is named "FOLDER/NAME" by the folder of its distribution. Standard library only: the build
-script writes manifests before there is a virtual environment.
+were built. A stock binding is named "FOLDER/NAME" by the folder of its distribution, a driver of go-ycsb "FILE/NAME" by
+the file of the binary. Standard library only: the build script writes manifests before there is a virtual environment.
 """
 
 import hashlib
@@ -20,6 +20,12 @@ MANIFEST = "manifest.json"
 LIB = "lib"
 # Lies in the core of every YCSB from 0.16 on; before, its packages had another name, and `benchsite.Start` needs it.
 CLIENT_CLASS = "site/ycsb/Client.class"
+
+# So the file of a go-ycsb begins, and no folder of a distribution.
+GO_YCSB = "go-ycsb"
+# What the Go linker leaves in a binary: its build list, and the functions of each driver's package.
+_GO_VERSION = re.compile(rb"(?:mod|dep)\t[\w./-]+/go-ycsb\t(v[\w.+-]+)")
+_GO_DRIVER = re.compile(rb"/go-ycsb/db/([a-z][a-z0-9_]*)\.init")
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +47,7 @@ class Manifest:
     jar_digests: Mapping[str, str]  # file name -> SHA-256
     digest: str
     source_digest: str  # of the sources it was built from; not part of `digest`
-    class_path: tuple[Path, ...] = ()  # of a stock binding, which is spread over several folders
+    class_path: tuple[Path, ...] = ()  # of a stock binding, which is spread over several folders; go-ycsb's binary
 
     @property
     def jars(self) -> tuple[Path, ...]:
@@ -136,10 +142,37 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] 
             if home.name in folders:
                 raise ManifestError(f"{home}: another YCSB distribution is called {home.name}: rename one folder.")
             folders.add(home.name)
-            sound |= _distribution(ycsb_dir, home, only)
+            if home.is_file() != home.name.startswith(GO_YCSB):
+                raise ManifestError(f"{home}: a go-ycsb is a file, and a YCSB distribution a folder: rename it.")
+            sound |= _go_ycsb(home) if home.is_file() else _distribution(ycsb_dir, home, only)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
     return sound
+
+
+def _go_ycsb(binary: Path) -> dict[str, Manifest]:
+    """The drivers in a go-ycsb, by what its linker wrote. Raises ManifestError."""
+    content = binary.read_bytes()
+    drivers = sorted({name.decode() for name in _GO_DRIVER.findall(content)})
+    if not drivers or not os.access(binary, os.X_OK):
+        raise ManifestError(f"{binary} is no go-ycsb that can be started: build it for this machine, with chmod +x.")
+    version = _GO_VERSION.search(content)
+    digest = hashlib.sha256(content).hexdigest()
+    return {
+        f"{binary.name}/{driver}": Manifest(
+            folder=binary.parent,
+            binding=f"{binary.name}/{driver}",
+            java_class="",
+            driver="",
+            ycsb_version=version[1].decode().removeprefix("v") if version else "unknown",
+            release="",
+            jar_digests={binary.name: digest},
+            digest=digest,
+            source_digest="",
+            class_path=(binary,),
+        )
+        for driver in drivers
+    }
 
 
 def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str, Manifest]:
@@ -229,9 +262,11 @@ def find_binding(ycsb_dir: Path, homes: Sequence[Path], name: str) -> Manifest:
         return verify(ycsb_dir / name)
     bindings = stock_bindings(ycsb_dir, [home for home in homes if home.name == folder], [name])
     if name not in bindings:
+        place = (
+            f"file {folder} of go-ycsb" if folder.startswith(GO_YCSB) else f"folder {folder} of the YCSB distribution"
+        )
         raise ManifestError(
-            f"This load generator has no binding {name}: name the folder {folder} of the YCSB distribution in "
-            "BENCHSITE_YCSB_HOMES and restart it."
+            f"This load generator has no binding {name}: name the {place} in BENCHSITE_YCSB_HOMES and restart it."
         )
     return bindings[name]
 

@@ -23,7 +23,7 @@ LINE_PATIENCE_S = 2.0
 POLL_MS = 250
 LOOK_UP_S = 0.1  # how late the end of a process may be noticed
 
-StopReason = Literal["cancelled", "deadline", "lost"]
+StopReason = Literal["cancelled", "deadline", "finished", "lost"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ class SystemAnswer(Schema):
     name: str
     aliases: list[str]
     has_client: bool = Field(description="Whether any client reaches its servers; a plan without one is refused.")
-    clients: list[str] = Field(description="Which clients can drive it: benchsite (its own), ycsb (stock bindings).")
+    clients: list[str] = Field(
+        description="Which clients can drive it: benchsite (its own), ycsb (stock bindings), go-ycsb."
+    )
     administered: bool = Field(
         description="Whether the durability mode is read from the servers of a run; otherwise it is stated."
     )
@@ -59,7 +61,7 @@ class SystemAnswer(Schema):
 
     @staticmethod
     def resolve_clients(system: System) -> list[str]:
-        return [*(["benchsite"] if system.own_client else []), *(["ycsb"] if system.has_client else [])]
+        return system.flavours
 
 
 class SystemsAnswer(Schema):

@@ -20,6 +20,7 @@ from runs.catalog.durability import Durability, Survival, same_class
 from runs.catalog.loader import load_catalog, read_catalog, read_system
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
+    GO_FLAVOUR,
     OTHER_SYSTEM,
     STOCK_FLAVOUR,
     UNKNOWN_MODE,
@@ -37,6 +38,7 @@ from runs.catalog.records import (
     UnknownMode,
     UnknownName,
     UnknownSystem,
+    flavour_of,
 )
 from runs.catalog.toml_table import CatalogError
 from runs.property_schema import Property, PropertyError, check_properties

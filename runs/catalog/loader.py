@@ -94,6 +94,7 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
             process=process,
             image=_image(table.table("image"), process, settings) if "image" in table else None,
             stock=_stock(table.table("stock"), modes) if "stock" in table else None,
+            go=_stock(table.table("go"), modes) if "go" in table else None,
         )
 
 

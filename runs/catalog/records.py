@@ -15,14 +15,22 @@ OTHER_SYSTEM = "other"
 UNKNOWN_MODE = "unknown"
 UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 
-# The flavour of client that comes from a YCSB distribution (`Database.flavour`).
+# The flavours of client (`Database.flavour`): of a YCSB distribution, of a go-ycsb binary, Benchsite's own.
 STOCK_FLAVOUR = "ycsb"
+GO_FLAVOUR = "go-ycsb"
 OWN_FLAVOUR = "benchsite"
 
 ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql", "hadoop", "none"]
 NodeList = Literal["first", "hosts", "addresses"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+
+
+def flavour_of(client: str) -> str:
+    """The flavour of a registered client, "ycsb-0.17.0/redis" or "go-ycsb-1.0.3/redis"; empty: Benchsite's own."""
+    if not client:
+        return OWN_FLAVOUR
+    return GO_FLAVOUR if client.startswith(GO_FLAVOUR) else STOCK_FLAVOUR
 
 
 class UnknownName(LookupError):
@@ -187,7 +195,7 @@ class Recognition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StockClient:
-    """YCSB's own client of a system that also has one of Benchsite's."""
+    """A client of a flavour that the system has beside its usual one: that of YCSB itself, or of go-ycsb."""
 
     binding: Binding
     modes: dict[str, dict[str, str]]  # client properties by mode
@@ -217,6 +225,7 @@ class System:
     process: ProcessRecipe | None = field(repr=False)
     image: ImageRecipe | None = field(repr=False)
     stock: "StockClient | None" = field(repr=False, default=None)  # of a system with a client of Benchsite's own
+    go: "StockClient | None" = field(repr=False, default=None)  # go-ycsb's driver
 
     @property
     def can_be_started(self) -> bool:
@@ -234,15 +243,22 @@ class System:
         names = {binding.name, *binding.also}
         return sorted(names | {name.partition("-")[0] for name in names})
 
+    @property
+    def flavours(self) -> list[str]:
+        """Of the clients that can drive it."""
+        reachable = {OWN_FLAVOUR: self.own_client, STOCK_FLAVOUR: self.has_client, GO_FLAVOUR: self.go is not None}
+        return [flavour for flavour, exists in reachable.items() if exists]
+
     def client_problem(self, flavour: str, client: str, *, external: bool) -> str:
         """Why no client of the flavour can drive a database of this system; empty where one can.
 
-        `client` names the stock binding ("ycsb-0.17.0/redis"); `external`: its servers are somebody else's.
+        `client` names the stock binding ("ycsb-0.17.0/redis") or go-ycsb's driver; `external`: its servers are
+        somebody else's.
         """
         if not self.has_client:
             return f"{self.name} is a library inside the client and has no server. Its results can be uploaded."
-        if flavour not in (STOCK_FLAVOUR, OWN_FLAVOUR):
-            return "This release does not drive go-ycsb: choose Benchsite's own or a stock binding as its client."
+        if flavour == GO_FLAVOUR:
+            return self._go_problem(client, external=external)
         names = ", ".join(self.stock_bindings)
         if flavour == OWN_FLAVOUR:
             return (
@@ -257,21 +273,29 @@ class System:
             return f"{client or 'No binding'} cannot drive {self.name}: choose a stock binding called {names}."
         return "" if external else "Stock bindings drive external clusters only: choose Benchsite's own binding."
 
+    def _go_problem(self, client: str, *, external: bool) -> str:
+        if self.go is None:
+            return f"The catalog describes no driver of go-ycsb for {self.name}: choose another client."
+        driver = self.go.binding.name
+        if client.rpartition("/")[2] != driver:
+            return f"{client or 'No driver'} cannot drive {self.name}: choose go-ycsb's driver {driver}."
+        return "" if external else "go-ycsb drives external clusters only: choose Benchsite's own binding."
+
     def with_client(self, flavour: str) -> "System":
         """This system as a client of the flavour reaches it; with no client of the flavour it stays as it is."""
-        if flavour != STOCK_FLAVOUR or self.stock is None:
+        client = {STOCK_FLAVOUR: self.stock, GO_FLAVOUR: self.go}.get(flavour)
+        if client is None:
             return self
         return replace(
             self,
             own_client=False,
-            administered=self.administered and self.stock.administered,
-            binding=self.stock.binding,
-            stock=None,
+            administered=self.administered and client.administered,
+            binding=client.binding,
             modes={
                 slug: replace(
                     mode,
-                    client_properties=self.stock.modes.get(slug, {}),
-                    no_client=self.stock.no_modes.get(slug, ""),
+                    client_properties=client.modes.get(slug, {}),
+                    no_client=client.no_modes.get(slug, ""),
                 )
                 for slug, mode in self.modes.items()
             },

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count
 
 from benchsite.teams.models import Team
-from runs.catalog import BadTag, System, load_catalog, secret_properties
+from runs.catalog import BadTag, System, flavour_of, load_catalog, secret_properties
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for
 from runs.models import Cluster, Database
@@ -59,7 +59,7 @@ class DatabaseForm(NamedForm):
     client = forms.ChoiceField(
         required=False,
         choices=[],
-        help_text="The YCSB client. Stock bindings are those of the YCSB distributions on your load generators.",
+        help_text="The YCSB client. Stock bindings and drivers of go-ycsb are those on your load generators.",
     )
     notes = notes_field()
 
@@ -99,7 +99,7 @@ class DatabaseForm(NamedForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        system = load_catalog().get(cleaned.get("system", ""), _flavour(cleaned.get("client", "")))
+        system = load_catalog().get(cleaned.get("system", ""), flavour_of(cleaned.get("client", "")))
         if system is None:
             return cleaned  # The field itself has said so.
         for field, check in (
@@ -133,7 +133,7 @@ class DatabaseForm(NamedForm):
                     f"Benchsite cannot start {system.name} yet: choose an external cluster, or another system."
                 ),
             )
-        elif client and (problem := system.client_problem(_flavour(client), client, external=external)):
+        elif client and (problem := system.client_problem(flavour_of(client), client, external=external)):
             self.add_error("client", ValidationError(problem))
 
     def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
@@ -148,10 +148,6 @@ class DatabaseForm(NamedForm):
 
     def save(self) -> Database:
         self.instance = self.instance or Database(team=self.team)
-        self.instance.flavour = _flavour(self.cleaned_data["client"])
+        self.instance.flavour = flavour_of(self.cleaned_data["client"])
         database: Database = super().save()
         return database
-
-
-def _flavour(client: str) -> str:
-    return Database.Flavour.YCSB if client else Database.Flavour.BENCHSITE

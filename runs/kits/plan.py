@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import PydanticCustomError
 
 from benchsite.formatting import exact
-from runs.catalog import STOCK_FLAVOUR, UnknownMode, UnknownSystem, load_catalog, secret_properties
+from runs.catalog import UnknownMode, UnknownSystem, flavour_of, load_catalog, secret_properties
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
 from runs.models.result import LatencyKind
 from runs.planning.expansion import PlannedRun
@@ -163,7 +163,10 @@ class GeneratorRole(Table):
 
 
 class PlanDatabase(Table):
-    """`client` is the stock binding, empty for Benchsite's own. `secrets` are properties to be filled in again."""
+    """`client` is the stock binding or go-ycsb's driver, empty for Benchsite's own.
+
+    `secrets` are properties to be filled in again.
+    """
 
     name: Annotated[str, _line(80)]
     system: Slug
@@ -183,8 +186,9 @@ class PlanDatabase(Table):
             system = load_catalog().system(self.system, self.flavour)
         except UnknownSystem:
             return self
-        if bool(self.client) != (self.flavour == STOCK_FLAVOUR):
-            raise problem(f"client: the flavour {STOCK_FLAVOUR} needs one, and no other has one", "client")
+        if flavour_of(self.client) != self.flavour:
+            stated = repr(self.client) if self.client else "an empty client"
+            raise problem(f"client: {stated} is of the flavour {flavour_of(self.client)}, not {self.flavour}", "client")
         if self.client and (message := system.client_problem(self.flavour, self.client, external=True)):
             raise problem(message, "client")
         try:

@@ -81,7 +81,7 @@ def _text(value: Any) -> Any:
 
 @functools.cache
 def _secret_names() -> frozenset[str]:
-    """Of the clients of every system, stock ones included."""
+    """Of the clients of every system, of every flavour."""
     systems = load_catalog().systems.values()
-    flavours = [client for system in systems for client in (system, system.with_client("ycsb"))]
+    flavours = [system.with_client(flavour) for system in systems for flavour in ("benchsite", "ycsb", "go-ycsb")]
     return frozenset(name for system in flavours for name in secret_properties(system))

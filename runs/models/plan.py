@@ -183,7 +183,7 @@ class Database(Row):
     settings = models.JSONField(default=dict, blank=True)  # server settings that hold in every mode
     binding_properties = ClientPropertiesField(default=dict, blank=True)  # that hold in every mode
     flavour = models.CharField(max_length=10, choices=Flavour, default=Flavour.BENCHSITE)
-    # The binding of a stock distribution, as load generators register it ("ycsb-0.17.0/redis"); empty: Benchsite's own.
+    # As load generators register it ("ycsb-0.17.0/redis", "go-ycsb-1.0.3/redis"); empty: Benchsite's own.
     client = models.CharField(max_length=120, blank=True, default="", db_default="")
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -64,7 +64,7 @@ class PlannedDatabase:
     machine_ids: tuple[str, ...]
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
     separates_cpus: bool = False  # clients on its machines get half of their cores
-    client: str = ""  # the stock binding; empty: Benchsite's own
+    client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
     # Of each node the machine's name and those of NODE_FACTS that are known.
     nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from benchsite.formatting import counted, duration
 from runs.catalog import (
+    GO_FLAVOUR,
     BadTag,
     Mode,
     PropertyError,
@@ -230,6 +231,12 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     if problem:
         yield Problem("entries", f"{database.name} {mode.slug}: {problem}")
         return
+    if database.flavour == GO_FLAVOUR and plan.ladder == "target" and plan.warmup_s:
+        yield Problem(
+            "warmup_s",
+            f"{database.name}: after a warm-up go-ycsb makes up for the operations that its target missed meanwhile. "
+            "Set the warm-up to 0, or plan a ladder of threads.",
+        )
     nodes = 1
     try:
         nodes = node_count(system, mode, database.settings)
@@ -368,6 +375,13 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         yield (
             f"Benchsite reads nothing back from {', '.join(sorted(stated))}: the durability mode is as you state it, "
             "and an admin of the team must confirm on the cluster's page that its target may be written."
+        )
+    goes = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
+    if runs and goes:
+        several = " Percentiles of several clients are ranges: use one for exact ones." if plan.clients > 1 else ""
+        yield (
+            f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again and has no heat map, and "
+            f"no response times. Its mean is cut to whole microseconds.{several}"
         )
     loads: dict[str, set[int]] = {}  # of each of them
     for run in runs:

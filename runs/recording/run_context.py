@@ -7,6 +7,7 @@ from typing import cast
 from django.db.models import Count, QuerySet
 
 from runs import artifacts
+from runs.catalog import GO_FLAVOUR
 from runs.models import ClientRun, Measurement, Run
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status, Verdict
@@ -49,6 +50,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         durability=spec["mode"]["record"],
         mode_stated=bool(run.evidence.get("mode_stated")),
         made_elsewhere=run.source == Run.Source.BY_HAND,
+        without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
         hosts=hosts_of(run, samples_of(run)),
     )
 

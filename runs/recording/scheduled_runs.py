@@ -1,5 +1,6 @@
 """A run that Benchsite made itself: its clients' stored output is merged, judged and recorded."""
 
+import io
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Max
 
 from runs import artifacts, generators, lifecycle
+from runs.catalog import GO_FLAVOUR
 from runs.models import ClientRun, Run
 from runs.models.run import Phase, Status
 from runs.recording.client_merge import Collected, Merged, merge_logs
@@ -20,8 +22,12 @@ from runs.recording.run_context import findings_of, summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
+from runs.ycsb.clients import ClientFiles, RunFiles, summarised_run
+from runs.ycsb.errors import YcsbError
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.logscan import LogSource
+from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.series import Series
 from runs.ycsb.window import Cut
 
@@ -35,6 +41,12 @@ def collect(run: Run) -> Collected:
     """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
     spec = cast(RunSpec, run.spec)
     clients = clients_of(run)
+    if spec["client"]["flavour"] == GO_FLAVOUR:
+        # go-ycsb has left its warm-up out, and no histograms that could be cut.
+        files = tuple(_reports(client) for client in clients)
+        summarised = summarised_run(RunFiles(cast(YcsbPhase, spec["phase"]), files))
+        assert summarised is not None  # None is for clients with histograms.
+        return Collected(summarised, summarised.series, clients=clients)
     cut = Cut(phase="load")
     if run.phase == Phase.MEASURE:
         cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
@@ -55,7 +67,8 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
     with transaction.atomic():
         findings = _write(run, collected, rows)
         throughput = collected.merged.throughput_ops_s
-        assert throughput is not None  # Benchsite's own clients always leave histograms.
+        if throughput is None:
+            raise YcsbError("The reports of go-ycsb state no throughput: no operation succeeded.")
         lifecycle.note(
             run.pk, claim, throughput_ops_s=throughput, **verdict_of(finding.severity for finding in findings)
         )
@@ -108,11 +121,13 @@ def missing_evidence(run: Run) -> list[str]:
 def missing_output(run: Run) -> list[str]:
     """For each client whose output is not complete: which client, where it ran, and which files are missing."""
     clients = clients_of(run)
+    is_go = cast(RunSpec, run.spec)["client"]["flavour"] == GO_FLAVOUR
+    output = {"stdout": "stdout.txt"} if is_go else OUTPUT_FILES
     lines = []
     for client in clients:
         if client.state != ClientRun.State.FINISHED:
             kinds = {artifact.kind for artifact in client.artifacts.all()}
-            files = [name for kind, name in OUTPUT_FILES.items() if kind not in kinds] or ["its result"]
+            files = [name for kind, name in output.items() if kind not in kinds] or ["its result"]
             place = f" on {client.load_generator.name}" if client.load_generator else ""
             lines.append(f"client {client.number}{place}: {', '.join(files)}")
     return lines if clients else ["no client was started"]
@@ -145,6 +160,21 @@ def judge(
     known = surroundings_of(run, spec, clients, thresholds)
     workload = spec["workload"]["properties"]
     return findings_of(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
+
+
+def _reports(client: ClientRun) -> ClientFiles:
+    """What go-ycsb printed. Raises YcsbError where there is no report in it."""
+    for artifact in client.artifacts.all():
+        if artifact.kind == "stdout":
+            runs = read_file(artifact.name, io.BytesIO(artifacts.open_artifact(artifact)))[0].runs
+            if runs:
+                # Its own run time has the warm-up in it; what it counts has not.
+                total = runs[-1].operations.get("TOTAL")
+                measured_ms = (
+                    total.count / total.rate_ops_s * 1000 if total and total.count and total.rate_ops_s else None
+                )
+                return ClientFiles(client.number, (artifact.name,), replace(runs[-1], runtime_ms=measured_ms), ())
+    raise YcsbError(f"Client {client.number} left no report of go-ycsb.")
 
 
 def _logs(client: ClientRun) -> ClientLogs:

@@ -19,6 +19,7 @@ from runs.tests.factories import make_cluster, make_database, make_load_generato
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 MONGODB = "ycsb-0.17.0/mongodb"
+GO = "go-ycsb-1.0.3"
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
             {"system": "ferretdb", "flavour": "benchsite", "client": ""},
             "no binding of its own for FerretDB",
         ),
-        (["w1"], {"flavour": "go-ycsb", "client": ""}, "does not drive go-ycsb"),
+        (["w1"], {"flavour": "go-ycsb", "client": f"{GO}/mongodb"}, "describes no driver of go-ycsb for MongoDB"),
         (["w1"], {"digests": [{MONGODB: "1"}, {}]}, f"has no {MONGODB} binding: unpack the same YCSB distribution"),
         (
             ["w1"],
@@ -92,6 +93,46 @@ def test_preview_refuses_what_cannot_run(team: Team, modes: list[str], fields: d
     assert words in problems(planned(team, modes, **fields))
 
 
+def planned_go(team: Team, mode: str = "off", client: str = f"{GO}/redis", **fields: Any) -> Matrix:
+    says = {"system": "redis", "flavour": "go-ycsb", "client": client, **fields}
+    return planned(team, [mode], digests=[{f"{GO}/redis": "1"}] * 2, **says)
+
+
+def test_go_ycsb_states_its_limits_before_submission(team: Team):
+    plan = preview(stored_plan(planned_go(team)))
+    assert not plan.problems
+    [limits] = [warning for warning in plan.warnings if "go-ycsb" in warning]
+    assert "no histograms" in limits and "no response times" in limits
+    assert "Percentiles of several clients are ranges" in limits
+
+
+def test_go_ycsb_refuses_what_it_cannot_request(team: Team):
+    assert "go-ycsb sends no WAIT." in problems(planned_go(team, "off-wait-1"))
+    assert "choose go-ycsb's driver redis" in problems(planned_go(team, client=f"{GO}/pg", name="Other driver"))
+    assert f"has no {GO}-a/redis binding: put the same go-ycsb as a file {GO}-a" in problems(
+        planned_go(team, client=f"{GO}-a/redis", name="Other file")
+    )
+
+
+def test_go_ycsb_refuses_a_target_behind_a_warm_up(team: Team):
+    matrix = planned_go(team)
+    Matrix.objects.filter(pk=matrix.pk).update(ladder="target", threads=8, warmup_s=5)
+    matrix.refresh_from_db()
+    assert "makes up for the operations that its target missed" in problems(matrix)
+    Matrix.objects.filter(pk=matrix.pk).update(warmup_s=0)
+    matrix.refresh_from_db()
+    assert "makes up for" not in problems(matrix)
+
+
+def test_form_stores_the_flavour_of_go_ycsb(client_in: Client, team: Team, cluster: Cluster):
+    make_load_generator(bindings={f"{GO}/redis": "1"})
+    data = {"system": "redis", "cluster": str(cluster.pk), "name": "Go", "replication_factor": "1"}
+    fixed = {**data, "client": f"{GO}/redis", "binding_properties": "redis.datatype=json"}
+    assert "redis.datatype is always hash here" in client_in.post(reverse("database-add"), fixed).content.decode()
+    assert client_in.post(reverse("database-add"), {**data, "client": f"{GO}/redis"}).status_code == 302
+    assert Database.objects.get().flavour == "go-ycsb"
+
+
 def test_modes_that_differ_in_client_properties_share_a_matrix(team: Team):
     assert problems(planned(team, ["w1", "w2"])) == ""
 
@@ -104,7 +145,7 @@ def test_plan_file_keeps_the_client(team: Team):
         text.replace(MONGODB, "ycsb-0.17.0/redis"),
         text.replace('flavour = "ycsb"', 'flavour = "benchsite"'),
     ):
-        with pytest.raises(PlanRefused, match=r"cannot drive MongoDB|client: the flavour ycsb needs one"):
+        with pytest.raises(PlanRefused, match=r"cannot drive MongoDB|is of the flavour ycsb, not benchsite"):
             read_plan(wrong)
 
 

@@ -55,7 +55,7 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
     if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
         yield "not a single operation succeeded"
     # Formats without return codes exist; here a client that ended in order always prints them.
-    if not _tells_success(facts) and (facts.returns or not facts.made_elsewhere):
+    if not _tells_success(facts) and (facts.returns or not (facts.made_elsewhere or facts.without_codes)):
         yield "no summary tells of a successful return code"
     broken = [client.number for client in facts.clients if client.truncated]
     if broken:

@@ -101,6 +101,24 @@ def client_properties_for_run(
     }
 
 
+def go_ycsb_properties(properties: Mapping[str, str], *, warmup_s: int) -> dict[str, str]:
+    """The same for go-ycsb, from `client_properties_for_run`: it reports each second from the end of its warm-up.
+
+    With a target its warm-up would count as lateness that it makes up for, so plans with both are refused. Its profiler
+    would listen on all addresses, and `dropdata` deletes more than this data set.
+    """
+    java_only = ("exporter", "maxexecutiontime", "status", "window.start_s")
+    kept = {name: text for name, text in properties.items() if name not in java_only and "hdrhistogram" not in name}
+    return kept | {
+        "measurementtype": "histogram",
+        "measurement.interval": "1",
+        "outputstyle": "plain",
+        "warmuptime": str(warmup_s),
+        "debug.pprof": "127.0.0.1:0",
+        "dropdata": "false",
+    }
+
+
 def _load_part(records: int, client: int, clients: int) -> dict[str, str]:
     counts = split(records, clients, noun="records")
     return {

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Final
 
 from runs.ycsb.block import Note
-from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.goreports import ReportLine
@@ -16,6 +15,7 @@ from runs.ycsb.readers.reports import Reports
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.unparsed_lines import Chatter
 from runs.ycsb.redact import HIDDEN, is_secret, redact
+from runs.ycsb.status import StatusLine, StatusOperation
 
 _MAX_OPERATIONS: Final = 200
 _MAX_PROPERTIES: Final = 1_000
@@ -113,7 +113,7 @@ class GoDraft:
             complete=self._is_complete,
             operations=_operations(lines),
             status=self._reports.lines(),
-            logs=tuple(_in_words_of_ycsb(log) for log in self.points.logs()),
+            logs=tuple(replace(log, operation=_in_words_of_ycsb(log.operation)) for log in self.points.logs()),
             properties=self._properties,
             command=redact(self.command),
             others=self.chatter.lines(),
@@ -194,9 +194,42 @@ def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
     }
 
 
-def _in_words_of_ycsb(log: IntervalLog) -> IntervalLog:
+def _in_words_of_ycsb(name: str) -> str:
     """The names that logs of histograms have, so that both are merged by the same rules."""
-    name = log.operation
     if name.endswith(_FAILED):
         name = name.removesuffix(_FAILED) + "-FAILED"
-    return replace(log, operation=name.replace(_COMPOSITE, "READ-MODIFY-WRITE"))
+    return name.replace(_COMPOSITE, "READ-MODIFY-WRITE")
+
+
+class LiveReports:
+    """The reports of a client while it runs, each as a status line."""
+
+    def __init__(self) -> None:
+        self._report: dict[str, ReportLine] = {}
+        self._counts: dict[str, int] = {}  # of the report before
+        self._takes_s = 0.0
+
+    def add(self, line: ReportLine) -> StatusLine | None:
+        """The report that ended with the line before, if this line begins another.
+
+        Counts are of the interval; latencies are of the whole measurement, as go-ycsb prints them.
+        """
+        ends = bool(self._report) and line.operation <= next(reversed(self._report))
+        status = self._status() if ends else None
+        self._report = {} if ends else self._report
+        self._report[line.operation] = line
+        return status
+
+    def _status(self) -> StatusLine:
+        counts = {name: line.count for name, line in self._report.items()}
+        takes_s = max(line.takes_s for line in self._report.values())
+        done, length_s = _done(counts), takes_s - self._takes_s
+        operations = {}
+        for name, line in self._report.items():
+            read, count = line.read(), line.count - self._counts.get(name, 0)
+            operations[_in_words_of_ycsb(name)] = StatusOperation(
+                count=count, max=read.max_us, avg=read.mean_us, p99=read.percentiles_us.get("99")
+            )
+        rate = (done - _done(self._counts)) / length_s if length_s > 0 else None
+        self._counts, self._takes_s = counts, takes_s
+        return StatusLine(int(takes_s), done, rate, operations)

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.ycsb.command import client_properties_for_run, java_command, operation_count, output_properties, split
+from runs.ycsb.command import (
+    client_properties_for_run,
+    go_ycsb_properties,
+    java_command,
+    operation_count,
+    output_properties,
+    split,
+)
 from runs.ycsb.errors import SplitError
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 
@@ -110,3 +117,12 @@ def test_it_keeps_the_key_space_of_inserting_zipfian_workloads_small():
 def test_it_ends_the_prefix_of_the_logs_with_a_slash():
     expected = {"exportfile": "/x/y/summary.txt", "hdrhistogram.output.path": "/x/y/"}
     assert output_properties("/x/y") == output_properties("/x/y/") == expected
+
+
+def test_go_ycsb_gets_its_own_measurement_and_no_profiler():
+    java = client_properties_for_run(A, phase="measure", client=0, clients=1, threads=4, duration_s=9)
+    properties = go_ycsb_properties(java, warmup_s=3)
+    assert not [name for name in properties if "hdrhistogram" in name or name in ("exporter", "maxexecutiontime")]
+    assert properties["measurementtype"] == "histogram" and properties["measurement.interval"] == "1"
+    assert (properties["warmuptime"], properties["dropdata"]) == ("3", "false")
+    assert properties["debug.pprof"].startswith("127.0.0.1:")

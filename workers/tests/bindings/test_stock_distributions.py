@@ -91,6 +91,27 @@ def test_names_the_folder_of_a_missing_binding(bindings: dict[str, Manifest], ho
         find_binding(ycsb_dir(bindings), [home], "ycsb-9/redis")
 
 
+def test_registers_the_drivers_of_a_go_ycsb(
+    bindings: dict[str, Manifest], tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    binary, renamed, folder = tmp_path / "go-ycsb-1.0.3", tmp_path / "goycsb", tmp_path / "go-ycsb-sources"
+    linked = b"\x7fELF\0dep\tgithub.com/pingcap/go-ycsb\tv1.0.3\th1:x\n"
+    binary.write_bytes(linked + b"github.com/pingcap/go-ycsb/db/redis.init.0\0github.com/pingcap/go-ycsb/db/pg.init\0")
+    folder.mkdir()
+    assert stock_bindings(ycsb_dir(bindings), [binary]) == {} and "chmod +x" in caplog.text
+    binary.chmod(0o755)
+    shutil.copy(binary, renamed)
+    stock = stock_bindings(ycsb_dir(bindings), [binary, renamed, folder])
+    assert sorted(stock) == ["go-ycsb-1.0.3/pg", "go-ycsb-1.0.3/redis"]
+    assert caplog.text.count("a go-ycsb is a file, and a YCSB distribution a folder: rename it") == 2
+    manifest = stock["go-ycsb-1.0.3/redis"]
+    assert (manifest.ycsb_version, manifest.jars) == ("1.0.3", (binary,))
+    binary.write_bytes(binary.read_bytes() + b"another build")
+    assert find_binding(ycsb_dir(bindings), [binary], "go-ycsb-1.0.3/redis").digest != manifest.digest
+    with pytest.raises(ManifestError, match="name the file go-ycsb-2 of go-ycsb in BENCHSITE_YCSB_HOMES"):
+        find_binding(ycsb_dir(bindings), [binary], "go-ycsb-2/redis")
+
+
 def test_stock_client_begins_at_the_agreed_instant(bindings: dict[str, Manifest], home: Path, redis_target: Target):
     manifest = find_binding(ycsb_dir(bindings), [home], "ycsb-0.17.0/redis")
     java_class = load_catalog().system("redis", "ycsb").binding.java_class

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from runs.ycsb.readers import read_file
-from runs.ycsb.readers.go_run_builder import duration_ms
+from runs.ycsb.readers.go_run_builder import LiveReports, duration_ms
+from runs.ycsb.readers.goreports import plain_line
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.tests.samples import DATA
@@ -242,3 +243,21 @@ def test_many_reports_are_thinned_out_and_stay_in_order():
     assert seconds == sorted(seconds)
     assert all(line.operations_done == 100 * line.elapsed_s for line in run.status)
     assert sum(line.operations["READ"].count or 0 for line in run.status) == run.status[-1].operations_done
+
+
+def test_live_reports_count_by_interval():
+    lines = [
+        "READ   - Takes(s): 1.0, Count: 100, OPS: 100.0, Avg(us): 20, Max(us): 90, 99th(us): 80",
+        "READ_ERROR - Takes(s): 1.0, Count: 5, OPS: 5.0, Avg(us): 9, Max(us): 9, 99th(us): 9",
+        "TOTAL  - Takes(s): 1.0, Count: 100, OPS: 100.0, Avg(us): 20, Max(us): 90, 99th(us): 80",
+        "READ   - Takes(s): 3.0, Count: 400, OPS: 133.3, Avg(us): 30, Max(us): 95, 99th(us): 85",
+        "READ_ERROR - Takes(s): 3.0, Count: 5, OPS: 1.7, Avg(us): 9, Max(us): 9, 99th(us): 9",
+        "TOTAL  - Takes(s): 3.0, Count: 400, OPS: 133.3, Avg(us): 30, Max(us): 95, 99th(us): 85",
+        "READ   - Takes(s): 4.0, Count: 500, OPS: 125.0, Avg(us): 30, Max(us): 95, 99th(us): 85",
+    ]
+    reports = LiveReports()
+    first, second = [status for line in map(plain_line, lines) if line and (status := reports.add(line))]
+    assert (first.elapsed_s, first.operations_done, first.rate_ops_s) == (1, 105, 105.0)
+    assert (second.operations_done, second.rate_ops_s) == (405, 150.0)
+    assert second.operations["READ"].count == 300 and second.operations["READ"].p99 == 85.0
+    assert (first.operations["READ-FAILED"].count, second.operations["READ-FAILED"].count) == (5, 0)
