@@ -85,9 +85,10 @@
     state.plot.replaceChildren(box);
   }
 
-  // Whether the server's drawing shows all that the page says: no hidden sides, no zoom, no runs that are going.
+  // Whether the server's drawing shows all that the page says, in letters that can be read: no hidden sides, no zoom, no
+  // runs that are going, no telephone.
   function suffices(figure) {
-    const isPlain = !figure.dataset.refresh && !location.hash.includes("=");
+    const isPlain = !figure.dataset.refresh && !location.hash.includes("=") && figure.clientWidth >= NARROW_PX;
     return "menu" in figure.dataset && isPlain && !isAwake && !known.has(figure.querySelector(".figure__plot"));
   }
 
