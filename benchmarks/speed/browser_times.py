@@ -27,7 +27,7 @@ SETTLED_MS: Final = 1500  # without a change of the drawn figures
 # Notes when the first figure is shown (image or plot), when the last one changed, and every task above 50 ms.
 OBSERVER: Final = """
 window.measured = { first: 0, last: 0, long: 0 };
-const painted = (note) => requestAnimationFrame(() => setTimeout(() => note(performance.now())));
+window.painted = (note) => requestAnimationFrame(() => setTimeout(() => note(performance.now())));
 new PerformanceObserver((list) => list.getEntries().forEach((task) => (measured.long += task.duration)))
   .observe({ type: "longtask", buffered: true });
 document.addEventListener("load", ({ target }) => {
