@@ -317,7 +317,7 @@ class Curve:
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
     repeats: int = 0  # of each rung, as its matrix submits them; copies have higher numbers. 0: a search decides
     unthrottled_ops_s: tuple[float, ...] = ()  # of runs without a target beside a ladder of targets: probes of a search
-    search_limit: str = ""  # of latency, which its search keeps: "READ p99 at most 5 ms"
+    search_limit: str = ""  # of latency, which its search sought: "READ p99 at most 5 ms"
     looks: tuple[int, ...] = ()  # the numbers of repeats after which its matrix takes verdicts
     created_at: dt.datetime | None = None
     tags: tuple[str, ...] = ()

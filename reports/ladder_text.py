@@ -42,7 +42,7 @@ def bound_reason(ceiling: Ceiling) -> str:
     if NOT_KNOWN in ceiling.notes:
         return "of the next target no run counts"
     if ceiling.bracket and ceiling.limit:
-        return f"the search kept {ceiling.limit}"
+        return f"the search sought {ceiling.limit}, not the ceiling"
     return "every target was sustained" if ceiling.bracket else "the ladder is too short"
 
 
@@ -52,7 +52,7 @@ def status_note(ceiling: Ceiling) -> str:
         case Status.CLIENT_LIMITED:
             return "client limit"
         case Status.LOWER_BOUND:
-            return "short ladder" if not ceiling.limit else "up to the limit"
+            return "short ladder" if not ceiling.limit else "search of a limit"
         case Status.UNCONFIRMED if ceiling.bracket:
             return "unconfirmed" if ceiling.target_ops_s else "not sustained"
     return ""
@@ -230,8 +230,8 @@ CLEARLY_MORE = 1.02
 def _target_sentence(ceiling: Ceiling, value: str, low: float, high: float | None) -> str:
     target, failed = formatting.throughput(low), formatting.throughput(high)
     if high is None:
-        kept = f" The search kept {ceiling.limit}, so it went no higher." if ceiling.limit else ""
-        more = kept or " Add higher targets to see the ceiling."
+        sought = f" The search sought {ceiling.limit}, which the ceiling does not count." if ceiling.limit else ""
+        more = sought or " Add higher targets to see the ceiling."
         return f"At least {value}: every target up to {target} was sustained.{more}"
     if NOT_KNOWN in ceiling.notes:
         upto = f"every target up to {target} was sustained" if low else "this is the most that a rung reached"

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
 from django.db import transaction
@@ -25,7 +26,8 @@ class ExtensionRefused(Exception):
 
 def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ...]:
     """The next two loads to measure, from the throughput at each load: above the last one while that is the highest,
-    below the first one while that is, else within the wider gap beside the highest. Empty: no whole number is left.
+    below the first one while that is and lower ones are possible, else within the wider gap beside the highest. Empty:
+    no whole number is left.
     """
     loads = sorted(values)
     best = max(loads, key=lambda load: values[load])
@@ -35,9 +37,10 @@ def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ..
         return (math.ceil(best * step), math.ceil(best * step**2))
     if best == loads[0]:
         below = {max(round(best / MAX_STEP), lowest), max(round(best / MAX_STEP**2), lowest)} - {best}
-        return tuple(sorted(below))
+        if below:
+            return tuple(sorted(below))
     at = loads.index(best)
-    gaps = sorted([(loads[at - 1], best), (best, loads[at + 1])], key=lambda gap: gap[1] / gap[0], reverse=True)
+    gaps = sorted(pairwise(loads[max(at - 1, 0) : at + 2]), key=lambda gap: gap[1] / gap[0], reverse=True)
     rungs: list[int] = []
     for low, high in gaps:
         thirds = (round(low * (high / low) ** (part / 3)) for part in (1, 2))

@@ -40,7 +40,7 @@ from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, Searc
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.retry import DATABASE_ERRORS
 from runs.spec import SearchSpec, SloSpec
-from runs.validity import CLIENT_LIMITS
+from runs.validity import CLIENT_LIMITS, RUN_CHECKS
 
 log = logging.getLogger(__name__)
 # A run that infrastructure broke may still be completed by late output, or be retried.
@@ -48,6 +48,7 @@ TO_COME: Final = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, lat
 # Checks that reject a run whose load was too much for the database or the clients: such a trial is not sustained.
 OVERLOAD: Final = frozenset({"V03", "V07", "V09", "V10"})
 BACKLOG: Final = "V10"
+TITLES: Final = {check.id: check.title for check in RUN_CHECKS}
 REOPENED: Final = frozenset({State.SEARCHING, State.FAILED})  # by runs that have ended since
 ANSWERED: Final = frozenset({State.BRACKETED, State.SPENT, State.CLIENT_LIMITED})  # later runs change the answer only
 RUNGS_BEYOND: Final = 2
@@ -216,6 +217,9 @@ def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
 def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float | None:
     """The answer. Of threads: the throughput at the peak. Of targets: the capacity where all that
     failed fell short of their targets, else the conditional throughput, which is the mean at the lower bound.
+
+    The capacity may lie below a lower bound that fast runs sustained. It stays the answer, as raising it to the
+    conditional throughput makes it less accurate (docs/load.md).
     """
     usable = [trial for trial in trials if trial.trial is not None]
     if sweep.ladder == Matrix.Ladder.THREADS:
@@ -273,7 +277,8 @@ def _trial(
         return RunTrial(run, None, f"{run.get_reason_display()}. {run.reason_detail}".strip())
     rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
     if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
-        text = run.excluded_reason or f"rejected by {', '.join(sorted(rejected_by - OVERLOAD))}"
+        named = (f"{TITLES.get(check, '')} ({check})".strip() for check in sorted(rejected_by - OVERLOAD))
+        text = run.excluded_reason or f"rejected by {', '.join(named)}"
         return RunTrial(run, None, f"{run.name} is not counted: {text}.")
     if run.throughput_ops_s is None or cut is None:
         return RunTrial(run, None, f"{run.name} has no throughput.")
@@ -387,6 +392,8 @@ def _answer(step: Step, sweep: Sweep, value: float | None) -> str:
     else:
         between = f"Sustained: {low}. Not sustained: {high}."
     estimate = f" Estimate: {throughput(value)}." if value is not None else ""
+    if value is not None and sweep.ladder == Matrix.Ladder.TARGET and value < SUSTAINED * (step.low or 0):
+        estimate = f" Estimate: {throughput(value)}, of all runs; those at {low} were faster than their mean."
     return {
         State.BRACKETED: f"{between}{estimate}",
         State.SPENT: f"{between}{estimate} Unconfirmed: an end of the bracket has a single trial.",

@@ -114,7 +114,7 @@ class Ceiling:
     threads_needed: int | None = None  # for the first target that lacked threads
     headroom: float = 1.0  # how many times higher it may lie by what the ladder shows; infinite: no upper bound
     failed_runs: int = 0  # that were offered the first target that was not sustained, or more, and did less
-    limit: str = ""  # of latency, which the search that chose the targets kept: "READ p99 at most 5 ms"
+    limit: str = ""  # of latency, which the search that chose the targets sought: "READ p99 at most 5 ms"
 
     @property
     def by_repeat(self) -> dict[int, float]:

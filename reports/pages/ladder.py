@@ -181,4 +181,4 @@ def _next_target(low: float, high: float | None) -> str:
 
 
 def _listed(threads: Sequence[int]) -> str:
-    return f"{' and '.join(str(count) for count in threads)} threads"
+    return f"{' and '.join(str(count) for count in threads)} thread{'' if tuple(threads) == (1,) else 's'}"

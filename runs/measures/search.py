@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from runs.measures.sustained_load import SUSTAINED
@@ -160,7 +161,7 @@ def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Ru
         return Rule.LOWER, max(lowest // 2, goal.min_load)
     loads = list(values)
     at = loads.index(best)
-    for below, above in zip(loads[max(at - 1, 0) : at + 1], loads[at : at + 2], strict=False):
+    for below, above in pairwise(loads[max(at - 1, 0) : at + 2]):
         is_limit = values[above] == 0  # Just below it the throughput may still be higher.
         middle = round(math.sqrt(below * above))
         if above / below > (1 + goal.width if is_limit else FINE) and middle not in (below, above):

@@ -65,6 +65,13 @@ def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
     assert not Matrix.objects.exists()
 
 
+def test_import_shows_the_search_and_the_most_that_it_needs(client_in, team):
+    text = export_plan(submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix)
+    page = text_of(client_in.post(reverse("plan-import"), {"plan": text}))
+    assert "At most" in page and "search over target throughput, READ p99 (response time) at most" in page
+    assert "then 25, 100 % of the ceiling" in page
+
+
 def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
     matrix = submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix
     file = plan_file_of(matrix)

@@ -92,6 +92,15 @@ def test_brackets_and_confirms_the_capacity_of_offered_load(team):
     assert {run.needs_id for run in runs} == {runs[0].needs_id} and len({run.config_key for run in runs}) == 4
 
 
+def test_answer_explains_an_estimate_below_its_lower_bound(team):
+    """Two slow runs give a mean of the capacity below a target that fast runs sustained."""
+    sweep = submitted(team, search={**SEARCH, "max_trials": 4})
+    capacity = iter([10_000, 12_000, 12_000, 8_000])
+    answer = drive(sweep, lambda run: token_bucket(next(capacity))(run))
+    assert (answer.low, answer.high) == (10_450, 11_495) and answer.value_ops_s < 0.98 * answer.low
+    assert "of all runs; those at 10.5k" in answer.sentence
+
+
 def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
     sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
     assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 3 + 2, "its own trial is a repeat; two may decide"
@@ -270,7 +279,7 @@ def test_rejected_trial_has_no_result_unless_the_load_was_too_much(team):
     end(waiting(sweep), 9400.0, verdict="reject", checks=[("V10", "reject")])
     assert sweep.decisions.last().rule == "lower"
     end(waiting(sweep), 8600.0, verdict="reject", checks=[("V14", "reject")])
-    assert sweep.decisions.last().rule == "repeat" and "rejected by V14" in sweep.decisions.last().sentence
+    assert sweep.decisions.last().rule == "repeat" and "rejected by Clients together (V14)" in sweep.decisions.last().sentence
 
 
 def test_trial_above_its_target_counts_as_its_target(team):
@@ -285,7 +294,7 @@ def test_trial_far_above_its_target_is_repeated(team):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     end(waiting(sweep), 12_000.0, verdict="reject", checks=[("V31", "reject")])
-    assert sweep.decisions.last().rule == "repeat" and "rejected by V31" in sweep.decisions.last().sentence
+    assert sweep.decisions.last().rule == "repeat" and "rejected by Target exceeded (V31)" in sweep.decisions.last().sentence
     assert waiting(sweep).target_ops_s == 9500
 
 

@@ -18,9 +18,8 @@ from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_file import export_plan
 from runs.kits.plan_text import MAX_LENGTH, read_plan
 from runs.models import Matrix
-from runs.planning import PlanError, expand
+from runs.planning import PlanError, preview
 from runs.uploading.upload_handlers import ImportedFiles
-from runs.ycsb.errors import PropertyError
 
 
 @require_GET
@@ -112,11 +111,11 @@ def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | No
 
 
 def _makes(plan: PlanFile) -> dict[str, object]:
-    """What the plan would make, in numbers."""
-    try:
-        runs = expand(planned(plan)).runs
-    except PropertyError:
-        runs = ()
-    measured = sum(run.phase == "measure" for run in runs)
-    seconds = round(sum(run.expected_s for run in runs))
-    return {"measured": measured, "loads": len(runs) - measured, "seconds": seconds}
+    """What the plan would make, in numbers; of a search the most that it may need."""
+    made = preview(planned(plan))
+    return {
+        "measured": made.runs + made.brackets,
+        "loads": made.loads,
+        "seconds": round(made.seconds),
+        "is_bound": made.is_bound,
+    }

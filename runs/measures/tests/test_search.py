@@ -56,6 +56,13 @@ def test_brackets_a_known_capacity(capacity):
     assert (step.state, step.low, step.high) == (State.BRACKETED, *ends)
 
 
+def test_refines_the_peak_above_the_fewest_threads():
+    values = {2: 40, 3: 60, 4: 30}
+    step, trials = run_threads(lambda load: Trial(load, values[load]), Goal(min_load=2, confirmations=1), start=2)
+    assert [trial.load for trial in trials] == [2, 4, 3, 3]
+    assert (step.state, step.low, step.high) == (State.BRACKETED, 2, 4)
+
+
 def test_confirms_both_ends_with_fresh_runs():
     step, trials = run(lambda target: offered(target, 413_000), probe=425_000)
     assert step.state is State.BRACKETED and step.low <= 413_000 / 0.98 and step.high <= 1.05 * step.low + 1
