@@ -86,7 +86,7 @@ def preview(plan: Plan) -> Preview:
     problems += [Problem("entries", message) for is_refused, message in node_messages if is_refused]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
-    trials = _max_trials(plan) if plan.search is not None else 1
+    trials = max_trials(plan)
     # Each further trial costs what the first does, with a load of its own where it changes the data.
     further = [run for run in expansion.runs for _ in range(trials - 1) if run in measured or _reloads(plan, run)]
     all_runs = [*expansion.runs, *further]
@@ -113,9 +113,13 @@ def preview(plan: Plan) -> Preview:
     )
 
 
-def _max_trials(plan: Plan) -> int:
-    """Of a search of one cell, with the rungs that are measured below its ceiling and the runs that decide them."""
-    assert plan.search is not None
+def max_trials(plan: Plan) -> int:
+    """Of a search of one cell, with the rungs that are measured below its ceiling and the runs that decide them.
+
+    1 for fixed rungs, where each run is planned.
+    """
+    if plan.search is None:
+        return 1
     trials = int(plan.search["max_trials"])
     curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
     if not curve:
@@ -179,7 +183,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem(
             "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."
         )
-    per_cell = _max_trials(plan) if plan.search is not None else len(plan.rungs) * plan.repeats
+    per_cell = max_trials(plan) if plan.search is not None else len(plan.rungs) * plan.repeats
     cells = len(plan.entries) * len(plan.workloads) * per_cell
     if cells > MAX_RUNS:
         yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MAX_RUNS:,}. Split it.")

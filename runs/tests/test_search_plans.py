@@ -10,6 +10,7 @@ from runs.kits.plan_file import export_plan, plan_file_of
 from runs.kits.plan_text import as_text, read_plan
 from runs.measures.search import MAX_SLO_TRIALS
 from runs.models import Matrix
+from runs.planning import preview, stored_plan
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 from runs.tests.pages import text_of
 from runs.tests.test_searches import SEARCH, SLO, drive, submitted, token_bucket
@@ -66,9 +67,13 @@ def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
 
 
 def test_import_shows_the_search_and_the_most_that_it_needs(client_in, team):
-    text = export_plan(submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix)
+    matrix = submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix
+    text, trials = export_plan(matrix), preview(stored_plan(matrix)).runs
     page = text_of(client_in.post(reverse("plan-import"), {"plan": text}))
-    assert "At most" in page and "search over target throughput, READ p99 (response time) at most" in page
+    assert (
+        f"At most {trials} measured runs and 1 load" in page
+        and "search over target throughput, READ p99 (response time) at most" in page
+    )
     assert "then 25, 100 % of the ceiling" in page
 
 

@@ -279,7 +279,10 @@ def test_rejected_trial_has_no_result_unless_the_load_was_too_much(team):
     end(waiting(sweep), 9400.0, verdict="reject", checks=[("V10", "reject")])
     assert sweep.decisions.last().rule == "lower"
     end(waiting(sweep), 8600.0, verdict="reject", checks=[("V14", "reject")])
-    assert sweep.decisions.last().rule == "repeat" and "rejected by Clients together (V14)" in sweep.decisions.last().sentence
+    assert (
+        sweep.decisions.last().rule == "repeat"
+        and "rejected by Clients together (V14)" in sweep.decisions.last().sentence
+    )
 
 
 def test_trial_above_its_target_counts_as_its_target(team):
@@ -294,7 +297,10 @@ def test_trial_far_above_its_target_is_repeated(team):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     end(waiting(sweep), 12_000.0, verdict="reject", checks=[("V31", "reject")])
-    assert sweep.decisions.last().rule == "repeat" and "rejected by Target exceeded (V31)" in sweep.decisions.last().sentence
+    assert (
+        sweep.decisions.last().rule == "repeat"
+        and "rejected by Target exceeded (V31)" in sweep.decisions.last().sentence
+    )
     assert waiting(sweep).target_ops_s == 9500
 
 

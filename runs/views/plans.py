@@ -18,8 +18,10 @@ from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_file import export_plan
 from runs.kits.plan_text import MAX_LENGTH, read_plan
 from runs.models import Matrix
-from runs.planning import PlanError, preview
+from runs.planning import PlanError, expand
+from runs.planning.preview import max_trials
 from runs.uploading.upload_handlers import ImportedFiles
+from runs.ycsb.errors import PropertyError
 
 
 @require_GET
@@ -112,10 +114,12 @@ def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | No
 
 def _makes(plan: PlanFile) -> dict[str, object]:
     """What the plan would make, in numbers; of a search the most that it may need."""
-    made = preview(planned(plan))
-    return {
-        "measured": made.runs + made.brackets,
-        "loads": made.loads,
-        "seconds": round(made.seconds),
-        "is_bound": made.is_bound,
-    }
+    stored = planned(plan)
+    try:
+        runs = expand(stored).runs
+    except PropertyError:
+        runs = ()
+    trials = max_trials(stored)
+    measured = sum(run.phase == "measure" for run in runs)
+    seconds = sum(run.expected_s * (trials if run.phase == "measure" else 1) for run in runs)
+    return {"measured": measured * trials, "loads": len(runs) - measured, "seconds": round(seconds)}
