@@ -13,12 +13,12 @@ from reports.figures.layout import Frame, PlotlyFigure, cut
 from reports.figures.percentiles import (
     FROM_SUMMARIES,
     PERCENTILE_COLUMNS,
-    Drawing,
+    Distribution,
     distribution_of,
     drawn_percentiles,
 )
 from reports.figures.table import Cell, Table
-from reports.figures.theme import looks
+from reports.figures.theme import Look, looks
 
 CEILING, RUNG = "ceiling", "rung"
 AS_LOAD = 1.01  # a rung that achieved this little more than the asked load is still below it
@@ -103,26 +103,25 @@ class SweepsPercentilesFigure(CurvesFigure):
         self.drawn = [(rung, held) for rung in self.choosing.chosen if (held := rung.point.operation(operation, kind))]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        drawings = self.drawings(frame)
+        drawn = self._with_looks(frame)
         quantity = "service time" if self.kind == "service" else "response time"
         title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {quantity} (ms)"
-        figure = drawn_percentiles(drawings, frame, title)
-        if len(drawings) > marks.MAX_WITH_RINGS or any(drawing.faded for drawing in drawings):
-            lines = figure["data"][: len(drawings)]
-            marks.fold_legend([(t, drawing.group, drawing.faded) for t, drawing in zip(lines, drawings, strict=True)])
+        figure = drawn_percentiles(drawn, frame, title)
+        if len(drawn) > marks.MAX_WITH_RINGS or any(look.faded for _, look in drawn):
+            # After the lines stand the bars of what is only known within bounds.
+            lines = zip(figure["data"], drawn, strict=False)
+            marks.fold_legend([(line, look.group, look.faded) for line, (_, look) in lines])
         return figure
 
-    def drawings(self, frame: Frame) -> list[Drawing]:
+    def _with_looks(self, frame: Frame) -> list[tuple[Distribution, Look]]:
         """Grey ones first, below the rest."""
         appearance = looks(self.among, frame.theme, highlight=self.highlight)
-        drawings = []
+        drawn = []
         for rung, held in self.drawn:
             look = appearance[rung.curve.sweep_id]
             label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung.at}"
-            drawings.append(
-                Drawing(distribution_of(held), label, look.colour, look.dash, look.symbol, look.group, look.faded)
-            )
-        return sorted(drawings, key=lambda drawing: not drawing.faded)
+            drawn.append((distribution_of(held), replace(look, label=label)))
+        return sorted(drawn, key=lambda pair: not pair[1].faded)
 
     @property
     def caption(self) -> str:

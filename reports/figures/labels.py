@@ -1,10 +1,14 @@
 """Where direct labels go, so that they neither cover each other nor a point. Arithmetic in pixels."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from reports.figures.layout import Layout, annotation, escaped, rounded
 
 Boxes = npt.NDArray[np.float64]  # left, top, right, bottom per row
 
@@ -47,6 +51,11 @@ class Place:
     yanchor: str
     xshift: float
     yshift: float
+
+    def annotation(self, text: str, colour: str, **at: Any) -> dict[str, Any]:
+        """The text beside the anchor, whose coordinates are `x` and `y`."""
+        sides = {"xanchor": self.xanchor, "yanchor": self.yanchor, "xshift": self.xshift, "yshift": self.yshift}
+        return annotation(escaped(text), colour, **at, **sides)
 
 
 # Right of the point, above, below, left; then the corners.
@@ -108,3 +117,20 @@ def _outside(boxes: Boxes, width: float, height: float) -> Boxes:
         boxes[:, 2:] - np.array([width, height]), 0, None
     ).sum(axis=1)
     return over
+
+
+def coordinate(axis_: Mapping[str, Any], value: float) -> float:
+    """A value as annotations want it: its logarithm on a log axis."""
+    return rounded(math.log10(value)) if axis_.get("type") == "log" else value
+
+
+def share(axis_: Mapping[str, Any], value: float) -> float:
+    """Where on the axis a value lies, from 0 to 1."""
+    low, high = axis_.get("range", (0.0, 1.0))
+    return float((coordinate(axis_, value) - low) / ((high - low) or 1.0))
+
+
+def pixels(layout: Layout, area: tuple[float, float], x: float, y: float) -> tuple[float, float]:
+    """Where a point lies in a drawing area, from the left top."""
+    width, height = area
+    return share(layout["xaxis"], x) * width, (1 - share(layout["yaxis"], y)) * height

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from reports.curves import Curve, Point, in_order
@@ -11,6 +12,7 @@ from reports.figures import points as marks
 from reports.figures.ends import MAX_LABELS, End, label_ends
 from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
+from reports.figures.points import Drawn
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
 from reports.ladder_text import ceiling_label
@@ -102,27 +104,18 @@ def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, o
 
 
 def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
-    counted = list(curve.counted)
-    others = [point for point in curve.points if not point.counts]
-    xs = [float(_load(point, targets)) for point in counted]
-    ys = [rounded(point.throughput_ops_s.median) for point in counted]
-    traces: list[Trace] = []
-    if any(point.throughput_ops_s.n > 1 for point in counted):
-        low = [rounded(point.throughput_ops_s.low) for point in counted]
-        high = [rounded(point.throughput_ops_s.high) for point in counted]
-        traces.append(marks.band(look, x=xs, low=low, high=high))
-    traces.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(look, point) for point in counted]))
-    traces += [marks.cross(look, x=x, y=y) for x, y, point in zip(xs, ys, counted, strict=True) if point.overridden]
-    hollow = [(p, p.throughput_ops_s.median, marks.hover_of(look, p)) for p in others]
+    drawn = []
+    for point in curve.points:
+        ops_s, x = point.throughput_ops_s, float(_load(point, targets))
+        drawn.append(Drawn(point, x, rounded(ops_s.median), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
+    hollow = [d for d in drawn if not d.point.counts]
     hollow += [
-        (p, repeat.throughput_ops_s, marks.left_out_hover(look, p, repeat))
-        for p in curve.points
-        for repeat in p.left_out
+        Drawn(d.point, d.x, y := rounded(repeat.throughput_ops_s), y, y, 1, repeat)
+        for d in drawn
+        for repeat in d.point.left_out
     ]
-    if hollow:
-        loads = [float(_load(point, targets)) for point, _, _ in hollow]
-        ys, texts = [rounded(ops_s) for _, ops_s, _ in hollow], [text for _, _, text in hollow]
-        traces.append(marks.hollow(look, x=loads, y=ys, hover=texts))
+    counted = [d for d in drawn if d.point.counts]
+    traces = marks.curve_traces(look, counted, hollow, partial(marks.hover_of, look))
     for point in () if curve.progress.going else curve.ceiling_points:
         x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
         assert curve.ceiling is not None  # It has points.

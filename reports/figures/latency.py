@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from benchsite import formatting
@@ -12,7 +13,7 @@ from reports.figures import points as marks
 from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
 from reports.figures.latency_labels import direct_labels, thin_rung_labels
 from reports.figures.latency_lines import TOO_FAR, lay_lines, lines_shown
-from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves, hover_of
+from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves
 from reports.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
 from reports.figures.overlay import Published, drawn_with_latency, published_points, published_said
 from reports.figures.table import Columns, Table, tabulated
@@ -200,20 +201,14 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     if two:
         # Dash then says the operation, and the marker alone the mode.
         look = replace(look, dash="dash" if side.dashed else "solid")
-    traces: list[Trace] = []
-    xs, ys = [d.x for d in counted], [d.y for d in counted]
-    if any(d.repeats > 1 for d in counted):
-        traces.append(marks.band(look, x=xs, low=[d.low_y for d in counted], high=[d.high_y for d in counted]))
-    line = marks.line(look, x=xs, y=ys, hover=[hover_of(side, d, choice) for d in counted])
-    line["showlegend"] = not side.dashed
-    traces.append(line)
-    traces += [marks.cross(look, x=d.x, y=d.y) for d in counted if d.point.overridden]
-    if side.hollow:
-        hover = [hover_of(side, d, choice) for d in side.hollow]
-        traces.append(marks.hollow(look, x=[d.x for d in side.hollow], y=[d.y for d in side.hollow], hover=hover))
+    hover = partial(marks.hover_of, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind)
+    traces = marks.curve_traces(look, counted, side.hollow, hover)
+    for trace in traces if side.dashed else ():
+        trace["showlegend"] = False
     if rungs:
         texts = [marks.rung_label(d.point) for d in counted]
         ringed = [bool(_marks_of(side, d.point)) for d in counted]
+        xs, ys = [d.x for d in counted], [d.y for d in counted]
         traces.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
     return traces
 

@@ -1,14 +1,16 @@
 """Where the names of latency curves stand: beside their ends, on nothing else."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from reports.figures import points as marks
-from reports.figures.labels import Box, Label, place
-from reports.figures.latency_points import Drawn, DrawnCurve
-from reports.figures.layout import Frame, Layout, Trace, annotation, cut, escaped, rounded
+from reports.figures.labels import Box, Label, coordinate, pixels, place, share
+from reports.figures.latency_points import DrawnCurve
+from reports.figures.layout import Frame, Layout, Trace, cut
+from reports.figures.points import Drawn
 
 MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
@@ -27,60 +29,43 @@ def direct_labels(
 
     `load_ops_s` is where a line stands.
     """
-    width, height = AREA_NARROW if frame.narrow else AREA_WIDE
+    width, height = area = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
     clear = [side for side in drawn if not side.look.faded and not side.dashed]
     if len(clear) > marks.MAX_WITH_RINGS:
         return []
-    named = [side for side in clear if _anchors(side, across, up)]
+    named = [(side, anchors) for side in clear if (anchors := _anchors(side, layout))]
     everything = [d for side in drawn for d in (*side.counted, *side.hollow)]
-    at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
+    at = {id(d): pixels(layout, area, d.x, d.y) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
     if load_ops_s:
-        x = _share(across, load_ops_s) * width
+        x = share(across, load_ops_s) * width
         obstacles.append(Box(x - 2, 0, x + 2, height))
     # A name may lie on what is there for context only.
     for side in drawn:
         obstacles += [] if side.look.faded else _along([at[id(d)] for d in side.counted])
-    texts = [_short_label(side, drawn, frame) for side in named]
-    anchors = [_anchors(side, across, up) for side in named]
-    labels = [Label(text, tuple(at[id(d)] for d in some)) for some, text in zip(anchors, texts, strict=True)]
+    labels = [Label(_short_label(side, drawn, frame), tuple(at[id(d)] for d in some)) for side, some in named]
     annotations = []
     spots = place(labels, obstacles, width, height, only_free=len(named) > marks.MAX_WITH_RUNG_LABELS)
-    for side, some, text, spot in zip(named, anchors, texts, spots, strict=True):
+    for (side, some), label, spot in zip(named, labels, spots, strict=True):
         if spot is None:
             continue
         anchor = some[spot.anchor]
         x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
-        annotations.append(
-            annotation(
-                escaped(text),
-                side.look.colour,
-                x=x,
-                y=y,
-                xanchor=spot.xanchor,
-                yanchor=spot.yanchor,
-                xshift=spot.xshift,
-                yshift=spot.yshift,
-                **({"name": str(side.curve.sweep_id)} if frame.linked else {}),
-            )
-        )
+        linked = {"name": str(side.curve.sweep_id)} if frame.linked else {}
+        annotations.append({**spot.annotation(label.text, side.look.colour, x=x, y=y), **linked})
     return annotations
 
 
 def thin_rung_labels(traces: Sequence[Trace], drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> None:
     """Removes the names of rungs that would lie on something: ends of curves and ringed points keep theirs first."""
-    width, height = AREA_NARROW if frame.narrow else AREA_WIDE
+    at = partial(pixels, layout, AREA_NARROW if frame.narrow else AREA_WIDE)
     texts = [trace for trace in traces if trace["mode"] == "markers+text"]
     names = [
         (0 < index < len(trace["x"]) - 1 and size == min(trace["marker"]["size"]), trace, index, size)
         for trace in texts
         for index, size in enumerate(trace["marker"]["size"])
     ]
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return _share(layout["xaxis"], x) * width, (1 - _share(layout["yaxis"], y)) * height
-
     obstacles: list[Box] = []
     for side in drawn:
         path = [at(d.x, d.y) for d in side.counted]
@@ -107,9 +92,10 @@ def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) ->
     return cut(side.look.label, MAX_DIRECT)
 
 
-def _anchors(side: DrawnCurve, across: Mapping[str, Any], up: Mapping[str, Any]) -> list[Drawn]:
+def _anchors(side: DrawnCurve, layout: Layout) -> list[Drawn]:
     """The points a label may stand at, from the last one backwards: those that are inside the axes."""
-    inside = [d for d in side.counted if 0 <= _share(across, d.x) <= 1 and 0 <= _share(up, d.y) <= 1]
+    across, up = layout["xaxis"], layout["yaxis"]
+    inside = [d for d in side.counted if 0 <= share(across, d.x) <= 1 and 0 <= share(up, d.y) <= 1]
     return inside[::-1][:MAX_ANCHORS]
 
 
@@ -122,14 +108,3 @@ def _along(path: Sequence[tuple[float, float]]) -> list[Box]:
             x, y = x0 + (x1 - x0) * step / steps, y0 + (y1 - y0) * step / steps
             boxes.append(Box(x - 3, y - 3, x + 3, y + 3))
     return boxes
-
-
-def coordinate(axis_: Mapping[str, Any], value: float) -> float:
-    """A value as annotations want it: its logarithm on a log axis."""
-    return rounded(math.log10(value)) if axis_.get("type") == "log" else value
-
-
-def _share(axis_: Mapping[str, Any], value: float) -> float:
-    """Where on the axis a value lies, from 0 to 1."""
-    low, high = axis_.get("range", (0.0, 1.0))
-    return float((coordinate(axis_, value) - low) / ((high - low) or 1.0))

@@ -6,7 +6,7 @@ from benchsite import formatting
 from reports.analysis.equal_load import How, latency_at, throughput_within
 from reports.curves import STATISTICS
 from reports.figures import points as marks
-from reports.figures.latency_labels import coordinate
+from reports.figures.labels import coordinate
 from reports.figures.latency_points import Choice, DrawnCurve
 from reports.figures.layout import Frame, Layout, Trace, annotation, escaped, rounded, straight
 

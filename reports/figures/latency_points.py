@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from benchsite import formatting
 from reports.analysis.equal_load import LoadPoint
 from reports.analysis.points import Spread
-from reports.curves import STATISTICS, Curve, LeftOut, Operation, Point, in_order
+from reports.curves import Curve, Operation, Point, in_order
 from reports.figures import points as marks
-from reports.figures.layout import escaped, rounded
+from reports.figures.layout import rounded
+from reports.figures.points import Drawn
 from reports.figures.theme import Look
 
 
@@ -31,19 +31,6 @@ class Choice:
     @property
     def operations(self) -> tuple[str, ...]:
         return (self.operation, self.second) if self.second and self.second != self.operation else (self.operation,)
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """One point in the figure's own units: operations per second and milliseconds."""
-
-    point: Point
-    x: float
-    y: float
-    low_y: float
-    high_y: float
-    repeats: int
-    left_out: LeftOut | None = None  # one repeat that is no part of the point
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +110,3 @@ def _latency(operation: Operation | None, statistic: str) -> Spread | None:
 def _has_place(ops_s: float, latency_us: float) -> bool:
     """Nothing and what is not a number have no place on an axis, least of all on a logarithmic one."""
     return math.isfinite(ops_s) and math.isfinite(latency_us) and ops_s > 0 and latency_us > 0
-
-
-def hover_of(side: DrawnCurve, drawn: Drawn, choice: Choice) -> str:
-    if drawn.left_out is None:
-        return marks.hover_of(
-            side.look,
-            drawn.point,
-            operation=side.operation,
-            statistic=choice.statistic,
-            kind=choice.kind,
-        )
-    text = f"{escaped(side.operation)} {STATISTICS[choice.statistic]} {formatting.latency(drawn.y * 1e3)}"
-    return marks.left_out_hover(side.look, drawn.point, drawn.left_out, text)

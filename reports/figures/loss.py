@@ -12,13 +12,12 @@ from reports.curves import Curve, in_order
 from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.figure import SIDE, CurvesFigure, named, sentences
-from reports.figures.labels import Box, Label, place
+from reports.figures.labels import Box, Label, pixels, place
 from reports.figures.layout import (
     Frame,
     Layout,
     PlotlyFigure,
     Trace,
-    annotation,
     axis,
     base_layout,
     cut,
@@ -254,14 +253,9 @@ def _labels(
     frame: Frame,
 ) -> list[dict[str, Any]]:
     """The name of each side beside its point, where it covers neither a point nor the frontier."""
-    width, height = AREA_NARROW if frame.narrow else AREA_WIDE
-    (left, right), top_ops_s = layout["xaxis"]["range"], layout["yaxis"]["range"][1]
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return (x - left) / (right - left) * width, (1 - y / top_ops_s) * height
-
-    dots = [at(trace["x"][0], trace["y"][0]) for trace in points]
-    corners = [at(x, y) for x, y in path]
+    area = AREA_NARROW if frame.narrow else AREA_WIDE
+    dots = [pixels(layout, area, trace["x"][0], trace["y"][0]) for trace in points]
+    corners = [pixels(layout, area, x, y) for x, y in path]
     obstacles = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in dots]
     obstacles += [
         Box(min(x, to_x), min(y, to_y) - 2, max(x, to_x), max(y, to_y) + 2)
@@ -270,19 +264,8 @@ def _labels(
     texts = [cut(look.label, 18 if frame.narrow else 30) for look in appearance]
     labels = [Label(text, (dot,)) for text, dot in zip(texts, dots, strict=True)]
     return [
-        annotation(
-            escaped(label.text),
-            look.colour,
-            x=trace["x"][0],
-            y=trace["y"][0],
-            xanchor=spot.xanchor,
-            yanchor=spot.yanchor,
-            xshift=spot.xshift,
-            yshift=spot.yshift,
-        )
-        for trace, look, label, spot in zip(
-            points, appearance, labels, place(labels, obstacles, width, height), strict=True
-        )
+        spot.annotation(label.text, look.colour, x=trace["x"][0], y=trace["y"][0])
+        for trace, look, label, spot in zip(points, appearance, labels, place(labels, obstacles, *area), strict=True)
         if spot and not look.faded
     ]
 

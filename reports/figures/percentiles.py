@@ -10,6 +10,7 @@ from reports.curves import Operation, Point
 from reports.figures.figure import Figure, sentences
 from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.figures.table import Table
+from reports.figures.theme import Look
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 PERCENTILE_COLUMNS = ("percentile (%)", "latency (µs)", "at most, where it is a bound (µs)")
@@ -36,19 +37,6 @@ class Distribution:
         every = [*((share, value, None) for share, value in self.steps), *self.bounds]
         every += [(1.0, self.max_us, None)] if self.max_us else []
         return [(share * 100, low, high) for share, low, high in sorted(every, key=lambda row: row[0])]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """One distribution and how it is drawn."""
-
-    distribution: Distribution
-    label: str
-    colour: str
-    dash: str = "solid"
-    symbol: str = "circle"
-    group: str = ""  # the database, where there are many
-    faded: bool = False
 
 
 def distribution_of(row: Operation) -> Distribution:
@@ -86,21 +74,14 @@ class PercentilesFigure(Figure):
     def draw(self, frame: Frame) -> PlotlyFigure:
         operations = sorted({distribution.operation for distribution in self.distributions})
         colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
-        return drawn_percentiles(
-            [
-                Drawing(
-                    distribution,
-                    distribution.operation
-                    if distribution.kind == "service"
-                    else f"{distribution.operation}, response time",
-                    colours[distribution.operation],
-                    "solid" if distribution.kind == "service" else "dash",
-                    "circle" if distribution.kind == "service" else "square",
-                )
-                for distribution in self.distributions
-            ],
-            frame,
-        )
+        drawn = []
+        for distribution in self.distributions:
+            name, colour = distribution.operation, colours[distribution.operation]
+            service = distribution.kind == "service"
+            dash, symbol = ("solid", "circle") if service else ("dash", "square")
+            label = name if service else f"{name}, response time"
+            drawn.append((distribution, Look(colour, dash, symbol, pattern="", label=label)))
+        return drawn_percentiles(drawn, frame)
 
     @property
     def caption(self) -> str:
@@ -127,11 +108,13 @@ class PercentilesFigure(Figure):
         return "" if self.distributions else "No latency of this run is stored."
 
 
-def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "latency (ms)") -> PlotlyFigure:
+def drawn_percentiles(
+    drawn: Sequence[tuple[Distribution, Look]], frame: Frame, title: str = "latency (ms)"
+) -> PlotlyFigure:
     """Latency (ms, logarithmic) over the percentile; distances on the axis are decades of the slower share."""
     layout = base_layout(frame)
     layout["showlegend"] = True
-    everything = [drawing.distribution for drawing in drawings]
+    everything = [distribution for distribution, _ in drawn]
     shares = [share for distribution in everything for share, _ in _steps(distribution)]
     shares += [share for distribution in everything for share, _, _ in distribution.bounds]
     tail = max(shares, default=0.9999)
@@ -146,8 +129,8 @@ def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "l
         range=[0, _place(tail) * 1.04],
     )
     layout["yaxis"] = axis(frame, escaped(title), type="log", tickformat="~g", dtick=_tick_step(everything))
-    data = [_trace(drawing) for drawing in drawings]
-    data += [_bars(drawing) for drawing in drawings if drawing.distribution.bounds]
+    data = [_trace(distribution, look) for distribution, look in drawn]
+    data += [_bars(distribution, look) for distribution, look in drawn if distribution.bounds]
     return {"data": data, "layout": layout}
 
 
@@ -178,28 +161,26 @@ def _steps(distribution: Distribution) -> list[tuple[float, float]]:
     return steps
 
 
-def _trace(drawing: Drawing) -> Trace:
-    distribution, colour = drawing.distribution, drawing.colour
+def _trace(distribution: Distribution, look: Look) -> Trace:
     steps = _steps(distribution)
     return scatter(
         [rounded(_place(share)) for share, _ in steps],
         [rounded(value / 1e3) for _, value in steps],
-        escaped(drawing.label),
+        escaped(look.label),
         hover=[f"{formatting.exact(share * 100)} %: {formatting.latency(value)}" for share, value in steps],
-        hovertemplate=f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
+        hovertemplate=f"%{{text}}<extra>{escaped(look.label)}</extra>",
         # No line leads through what is not known.
         mode="markers" if distribution.bounds else "lines+markers",
-        legendgroup=escaped(drawing.label),
-        line={"color": colour, "width": 1.25 if drawing.faded else 2, "dash": drawing.dash},
-        marker={"color": colour, "size": 3 if drawing.faded else 6, "symbol": drawing.symbol},
-        opacity=0.75 if drawing.faded else 1.0,
+        legendgroup=escaped(look.label),
+        line={"color": look.colour, "width": 1.25 if look.faded else 2, "dash": look.dash},
+        marker={"color": look.colour, "size": 3 if look.faded else 6, "symbol": look.symbol},
+        opacity=0.75 if look.faded else 1.0,
         showlegend=True,
     )
 
 
-def _bars(drawing: Drawing) -> Trace:
+def _bars(distribution: Distribution, look: Look) -> Trace:
     """A bar from bound to bound for each percentile that is only known so; without an upper one to the maximum."""
-    distribution, colour = drawing.distribution, drawing.colour
     xs: list[float | None] = []
     ys: list[float | None] = []
     texts: list[str] = []
@@ -214,12 +195,12 @@ def _bars(drawing: Drawing) -> Trace:
     return scatter(
         xs,
         ys,
-        escaped(f"{drawing.label}, bounds"),
+        escaped(f"{look.label}, bounds"),
         hover=texts,
-        hovertemplate=f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
+        hovertemplate=f"%{{text}}<extra>{escaped(look.label)}</extra>",
         mode="lines+markers",
-        legendgroup=escaped(drawing.label),
-        line={"color": colour, "width": 5},
-        marker={"color": colour, "size": 9, "symbol": "line-ew-open", "line": {"color": colour, "width": 2}},
+        legendgroup=escaped(look.label),
+        line={"color": look.colour, "width": 5},
+        marker={"color": look.colour, "size": 9, "symbol": "line-ew-open", "line": {"color": look.colour, "width": 2}},
         opacity=0.55,
     )

@@ -1,6 +1,7 @@
 """How points of curves are written and marked, the same in every figure that draws curves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchsite import formatting
@@ -27,14 +28,30 @@ STANDING_SAYS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One point in the units of its figure's axes."""
+
+    point: Point
+    x: float
+    y: float
+    low_y: float
+    high_y: float
+    repeats: int
+    left_out: LeftOut | None = None  # one repeat that is no part of the point
+
+
 def rung_label(point: Point) -> str:
     """What a point is called along its curve: its threads, or its target."""
     return formatting.short(point.target_ops_s) if point.target_ops_s else str(point.threads)
 
 
-def hover_of(look: Look, point: Point, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
+def hover_of(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
     """Everything about a point that a reader asks while pointing at it; three significant digits."""
-    spread = point.throughput_ops_s
+    point, spread = drawn.point, drawn.point.throughput_ops_s
+    if drawn.left_out:
+        more = f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(drawn.y * 1e3)}" if operation else ""
+        return _left_out_hover(look, point, drawn.left_out, more)
     lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
@@ -59,7 +76,7 @@ def hover_of(look: Look, point: Point, *, operation: str = "", statistic: str = 
     return "<br>".join(lines)
 
 
-def left_out_hover(look: Look, point: Point, repeat: LeftOut, more: str = "") -> str:
+def _left_out_hover(look: Look, point: Point, repeat: LeftOut, more: str) -> str:
     """What a reader asks of a repeat that is no part of its point: which it is, and why not."""
     load = f"target {formatting.throughput(point.target_ops_s)}" if point.target_ops_s else f"{point.threads} threads"
     lines = [
@@ -101,34 +118,31 @@ def beside(look: Look, meaning: str, x: Sequence[float], y: Sequence[float], **m
     return scatter(x, y, name, legendgroup=group, showlegend=False, **more)
 
 
-def hollow(look: Look, *, x: Sequence[float], y: Sequence[float], hover: Sequence[str]) -> Trace:
-    """Points that do not count: there, but hollow and not joined."""
-    open_mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)
-    return beside(look, NOT_COUNTED, x, y, hover=hover, marker=open_mark)
-
-
-def band(look: Look, *, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Trace:
-    """The least and most of the repeats, as one closed shape."""
-    return beside(
-        look,
-        "all repeats",
-        [*x, *reversed(x)],
-        [*high, *reversed(low)],
-        mode="lines",
-        fill="toself",
-        fillcolor=look.band,
-        line={"width": 0, "color": look.band},
-    )
-
-
 def ring(look: Look, symbol: str, meaning: str, *, x: float, y: float) -> Trace:
     """A ring around a point that has a meaning: the ceiling, the knee."""
     return beside(look, meaning, [x], [y], marker=marker(look.colour, symbol, RING_PX))
 
 
-def cross(look: Look, *, x: float, y: float) -> Trace:
-    """Crosses out a point that the checks reject and that counts by a written reason."""
-    return ring(look, CROSS, "rejected, counted", x=x, y=y)
+def curve_traces(
+    look: Look, counted: Sequence[Drawn], hollow: Sequence[Drawn], hover: Callable[[Drawn], str]
+) -> list[Trace]:
+    """A curve with the band of its repeats; points that do not count are there, but hollow and not joined.
+
+    Crossed out are points that the checks reject and that count by a written reason.
+    """
+    traces, xs = [], [d.x for d in counted]
+    if any(d.repeats > 1 for d in counted):
+        # The least and most of the repeats, as one closed shape.
+        ys = [*(d.high_y for d in counted), *(d.low_y for d in reversed(counted))]
+        style = {"fill": "toself", "fillcolor": look.band, "line": {"width": 0, "color": look.band}}
+        traces.append(beside(look, "all repeats", [*xs, *reversed(xs)], ys, mode="lines", **style))
+    traces.append(line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted]))
+    traces += [ring(look, CROSS, "rejected, counted", x=d.x, y=d.y) for d in counted if d.point.overridden]
+    if hollow:
+        mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)
+        xs, ys, texts = [d.x for d in hollow], [d.y for d in hollow], [hover(d) for d in hollow]
+        traces.append(beside(look, NOT_COUNTED, xs, ys, hover=texts, marker=mark))
+    return traces
 
 
 def rung_texts(

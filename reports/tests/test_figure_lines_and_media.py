@@ -9,8 +9,8 @@ from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
 from reports.figures.ceilings import CeilingsFigure, bars_of, best_of, best_sentence
 from reports.figures.export_size import scaled
+from reports.figures.labels import coordinate
 from reports.figures.latency import LatencyFigure
-from reports.figures.latency_labels import coordinate
 from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
 from reports.figures.overlay import NAMED, Published
