@@ -18,7 +18,7 @@ from benchsite.tests.live_site import shared_site as site
 from reports.figures.ladder import LadderFigure
 from reports.queries import curves
 from runs.annotations import AnnotationRefused, include
-from runs.catalog import data_target, load_catalog
+from runs.catalog import data_target, flavour_of, load_catalog
 from runs.data_confirmations import confirm
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run
 from runs.models.run import Phase, Reason, Status, Verdict
@@ -95,7 +95,7 @@ def external_database(team, port: int, system: str, client: str = "", **properti
         cluster=cluster,
         system=system,
         version="stated 1",
-        flavour="ycsb" if client else "benchsite",
+        flavour=flavour_of(client),
         client=client,
         binding_properties=properties,
     )
