@@ -49,7 +49,9 @@ class Batches:
     def from_indices(self, indices: Ints) -> Ints:
         """For each index the number of values in each batch whose bucket is there or above."""
         edges, place = np.unique(indices, return_inverse=True)
-        totals: Ints = np.add.reduceat(self._table, edges, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1].T[place]
+        # An index may lie beyond all values that were counted.
+        table = np.pad(self._table, ((0, 0), (0, max(int(edges[-1]) + 1 - self._table.shape[1], 0))))
+        totals: Ints = np.add.reduceat(table, edges, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1].T[place]
         return totals
 
     def __eq__(self, other: object) -> bool:

@@ -42,3 +42,8 @@ def test_needs_ten_batches():
     assert bounds_of([[100] * 1000] * 9) == [None]
     assert bounds_of([[100] * 1000] * 10) == [100]
     assert upper_bounds(Histogram(), Batches(30), (50.0, 99.0)) == [None, None]
+
+
+def test_percentile_beyond_all_values_of_the_batches():
+    values = np.arange(1, 3001).tolist()
+    assert upper_bounds(Histogram.of_values([10**6]), Batches.of_values([values] * 30), (99.0,)) == [None]
