@@ -22,7 +22,7 @@ def test_it_draws_figures_and_their_tables(site):
     assert page.locator("figure .main-svg").count() >= figures.count()
     first = figures.first
     first.locator("summary").click()
-    assert first.locator("table tbody tr").count() >= 1
+    first.locator("table tbody tr").first.wait_for()  # Its table is filled when it opens.
     with page.expect_download() as saved:
         first.get_by_text("Paper SVG").click()
     assert saved.value.suggested_filename.endswith("-paper.svg")
