@@ -57,11 +57,11 @@ def server(request) -> Iterator[Server]:
 
 def confirmed_database(server: Server, user) -> Database:
     """Driven by go-ycsb, as the user of Benchsite's own client and in its database."""
-    slug, own = server.wanted.system.slug, server.client_properties()
+    slug, own = server.wanted.system.slug, server.wanted.system.binding.properties
     driver, _ = SYSTEMS[slug]
     properties = {f"{driver}.password": server.password}
     if slug != "redis":
-        properties |= {f"{driver}.user": own[f"{slug}.user"], f"{driver}.db": own[f"{slug}.database"]}
+        properties |= {f"{driver}.user": own[f"{slug}.user"].default, f"{driver}.db": own[f"{slug}.database"].default}
     database = external_database(
         user.memberships.get().team, server.port, slug, f"{BINARY.name}/{driver}", **properties
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from django.core.cache import cache
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 from django.db.models import Model
 
 from benchsite.teams.models import Team
@@ -167,10 +167,9 @@ def store_values(name: str, values: Mapping[uuid.UUID, Any], keys: Mapping[uuid.
         StoredCurve(sweep_id=sweep, kind=name, key=keys[sweep], data=pack(values[sweep])) for sweep in sorted(values)
     ]
     try:
-        with transaction.atomic():
-            StoredCurve.objects.bulk_create(
-                rows, update_conflicts=True, unique_fields=["sweep", "kind"], update_fields=["key", "data"]
-            )
+        StoredCurve.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["sweep", "kind"], update_fields=["key", "data"]
+        )
     except DatabaseError as error:
         logger.warning("Curves were computed and not stored (%s).", error)
 

@@ -99,7 +99,7 @@ class Repeat:
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. At most thirteen queries, whatever their number.
+    """The curves of these sweeps, in their order. At most eleven queries, whatever their number.
 
     A curve whose runs have ended is stored under a digest of its rows.
     """
