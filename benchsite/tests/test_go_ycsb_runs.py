@@ -61,7 +61,8 @@ def confirmed_database(server: Server, user) -> Database:
     driver, _ = SYSTEMS[slug]
     properties = {f"{driver}.password": server.password}
     if slug != "redis":
-        properties |= {f"{driver}.user": own[f"{slug}.user"].default, f"{driver}.db": own[f"{slug}.database"].default}
+        names = {f"{driver}.user": f"{slug}.user", f"{driver}.db": f"{slug}.database"}
+        properties |= {ours: str(own[name].default) for ours, name in names.items()}
     database = external_database(
         user.memberships.get().team, server.port, slug, f"{BINARY.name}/{driver}", **properties
     )
