@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from benchsite.teams.models import Row, Team
-from runs.models import Matrix, Run, Sweep
+from runs.models import Matrix, Run
 from runs.models.run import Phase
 
 
@@ -294,19 +294,3 @@ class BadgeLink(models.Model):
 
     def __str__(self) -> str:
         return self.label
-
-
-class StoredCurve(models.Model):
-    """A sweep's curve as it was last computed, under a digest of its rows (`reports.queries.computed_cache`)."""
-
-    # Without a constraint: a sweep that is deleted while its curve is computed fails no page.
-    sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="+", db_constraint=False)
-    kind = models.CharField(max_length=8)  # "curve", or "outline" for lists
-    key = models.CharField(max_length=80)
-    data = models.BinaryField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["sweep", "kind"], name="one_stored_curve_per_kind")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.sweep_id}"

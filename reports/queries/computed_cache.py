@@ -1,6 +1,4 @@
-"""Computed values in Django's cache, curves in PostgreSQL too, under a digest of the rows they were made of.
-
-The same digests are ETags.
+"""Computed values in Django's cache, under a digest of the rows they were made of; the same digests are ETags.
 
 PostgreSQL tells of every version of a row which transaction wrote it (`xmin`) and where (`ctid`), so a digest over them
 changes with every change of any column, with every new row and with every row that is gone. Nothing is
@@ -16,11 +14,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.models import Model
 
 from benchsite.teams.models import Team
-from reports.models import StoredCurve
 from reports.packing import pack, unpack
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 
@@ -130,10 +127,6 @@ def cached_values(keys: Mapping[Any, str], kind: Any) -> dict[Any, Any]:
     except Exception:
         logger.warning("The cache cannot be read; pages are computed without it.")
         return {}
-    return _unpacked(keys, entries, kind)
-
-
-def _unpacked(keys: Mapping[Any, str], entries: Mapping[str, bytes], kind: Any) -> dict[Any, Any]:
     values = {}
     for name, key in keys.items():
         try:
@@ -151,27 +144,6 @@ def cache_values(entries: Mapping[str, Any]) -> None:
         cache.set_many({key: data for key, data in packed.items() if len(data) <= MAX_ENTRY_BYTES}, EXPIRES_S)
     except Exception:
         logger.warning("The cache cannot be written.")
-
-
-def stored_values(keys: Mapping[uuid.UUID, str], kind: Any) -> dict[uuid.UUID, Any]:
-    """Sweep -> what is stored of it under its key, of the type `kind`; one query, none for no key."""
-    if not keys:
-        return {}
-    rows = StoredCurve.objects.filter(sweep__in=list(keys), key__in=list(keys.values()))
-    return _unpacked(keys, {key: bytes(data) for key, data in rows.values_list("key", "data")}, kind)
-
-
-def store_values(name: str, values: Mapping[uuid.UUID, Any], keys: Mapping[uuid.UUID, str]) -> None:
-    """Store the values of these sweeps under their keys, in the place of what is stored under earlier ones."""
-    rows = [
-        StoredCurve(sweep_id=sweep, kind=name, key=keys[sweep], data=pack(values[sweep])) for sweep in sorted(values)
-    ]
-    try:
-        StoredCurve.objects.bulk_create(
-            rows, update_conflicts=True, unique_fields=["sweep", "kind"], update_fields=["key", "data"]
-        )
-    except DatabaseError as error:
-        logger.warning("Curves were computed and not stored (%s).", error)
 
 
 @once

@@ -25,14 +25,7 @@ from reports.analysis.ceiling import Ceiling
 from reports.analysis.knee import Knee
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
-from reports.queries.computed_cache import (
-    cache_values,
-    cached_values,
-    key_of,
-    store_values,
-    stored_values,
-    sweep_digests,
-)
+from reports.queries.computed_cache import cache_values, cached_values, key_of, sweep_digests
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Reason, Status
 from runs.spec import MachineSpec, RunSpec, SloSpec
@@ -99,9 +92,9 @@ class Repeat:
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. At most eleven queries, whatever their number.
+    """The curves of these sweeps, in their order. At most nine queries, whatever their number.
 
-    A curve whose runs have ended is stored under a digest of its rows.
+    A curve whose runs have ended is remembered under a digest of its rows.
     """
     return _remembered(sweeps, "curve", _worked_out)
 
@@ -119,17 +112,14 @@ def _remembered(
     keys = {
         sweep.pk: key_of(sweep.team_id, kind, sweep.pk, digests[sweep.pk]) for sweep in listed if sweep.pk in digests
     }
-    entries: dict[uuid.UUID, CachedCurve] = cached_values(keys, CachedCurve)
-    stored = stored_values({pk: key for pk, key in keys.items() if pk not in entries}, CachedCurve)
-    held = {pk: _with_results(*entry) for pk, entry in (entries | stored).items()}
+    held: dict[uuid.UUID, Curve] = {
+        sweep_id: _with_results(*entry) for sweep_id, entry in cached_values(keys, CachedCurve).items()
+    }
     fresh = [finished(curve) for curve in _made([sweep for sweep in listed if sweep.pk not in held])]
     # While runs are going every second makes another version of their rows.
     ended = [curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going]
-    values = {curve.sweep_id: (curve, curve.ceiling, curve.knee) for curve in ended}
-    if values:
-        store_values(kind, values, keys)
-    if stored or values:
-        cache_values({keys[pk]: entry for pk, entry in (stored | values).items()})
+    if ended:
+        cache_values({keys[curve.sweep_id]: (curve, curve.ceiling, curve.knee) for curve in ended})
     held |= {curve.sweep_id: curve for curve in fresh}
     return [held[sweep.pk] for sweep in listed]
 

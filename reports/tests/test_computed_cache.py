@@ -8,8 +8,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from conftest import signed_in
-from reports.models import StoredCurve
-from reports.queries import computed_cache, curves, outlines
+from reports.queries import computed_cache, curves
 from reports.queries.computed_cache import get_or_compute, key_of, sweep_digests
 from runs import annotations
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
@@ -88,45 +87,6 @@ def test_a_second_time_takes_one_query(sweep, django_assert_num_queries):
     with django_assert_num_queries(1):
         assert curves([sweep]) == first
     assert "ceiling" in curves([sweep])[0].__dict__  # worked out, and kept
-
-
-def test_a_stored_curve_takes_two_queries_and_is_the_same(sweep, django_assert_num_queries):
-    first = curves([sweep])
-    cache.clear()
-    with django_assert_num_queries(2):
-        stored = curves([sweep])
-    assert stored == first and (stored[0].ceiling, stored[0].knee) == (first[0].ceiling, first[0].knee)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_stored_curves_follow_every_change(change, sweep, user):
-    make_run(sweep, threads=32, status="failed" if change != "a run ends" else "running")
-    annotations.exclude(sweep.runs.filter(threads=4), user, "an update ran")
-    curves([sweep]), outlines([sweep])
-    CHANGES[change](sweep, user)
-    cache.clear()
-    held = curves([sweep]), outlines([sweep])
-    cache.clear()
-    StoredCurve.objects.all().delete()
-    assert held == (curves([sweep]), outlines([sweep]))
-    # One row of each kind, however often it was computed.
-    assert sorted(StoredCurve.objects.values_list("kind", flat=True)) == ["curve", "outline"]
-
-
-def test_stored_curve_goes_with_its_sweep(sweep):
-    curves([sweep])
-    sweep.runs.all().delete()
-    sweep.delete()
-    assert not StoredCurve.objects.exists()
-
-
-def test_unreadable_stored_curve_is_computed_again(sweep):
-    first = curves([sweep])
-    cache.clear()
-    StoredCurve.objects.update(data=b"damaged")
-    assert curves([sweep]) == first
-    cache.clear()
-    assert bytes(StoredCurve.objects.get().data) != b"damaged"
 
 
 def test_only_what_changed_is_read_again(team, sweep):
