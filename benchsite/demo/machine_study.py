@@ -18,7 +18,6 @@ from reports.frozen.drafts import Draft
 from reports.frozen.publication import publish_once, title_of
 from reports.models import Report
 from runs.catalog import load_catalog
-from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
 from runs.planning import PlanError, preview, stored_plan
@@ -68,7 +67,7 @@ All servers, the clients and the site shared one machine. Clusters of several no
 replication, but neither a network nor separate disks, and their nodes share the cores that a single server has alone. \
 The data sets fit in memory, and windows last seconds. Compare the shapes, not the numbers.
 """
-MIX_CAVEATS = """
+MIX_CAVEATS = f"""{CAVEATS}
 The mixes are those of Columbia's study of 2016 with 10,000 records and unthrottled threads instead of targets. Its \
 MongoDB is replaced by PostgreSQL.
 """
@@ -115,7 +114,7 @@ def plan_machine_study(
             max_measure_s=MIN_MEASURE_S,
             priority=PRIORITY,
             tags=[TAG, group],
-            notes=CAVEATS if notes is CAVEATS else CAVEATS + notes,
+            notes=notes,
         )
         for part, every, rungs, workloads, notes in parts
         if (entries := [entry for entry in every if entry.system in systems])
@@ -146,12 +145,6 @@ def unfinished_study(team: Team) -> list[Matrix]:
         return []
     matrices = list(Matrix.objects.filter(team=team, tags=newest.tags).order_by("created_at"))
     return matrices if any(report_of(matrix) is None for matrix in matrices) else []
-
-
-def cancel_study(matrices: Sequence[Matrix], user: User) -> None:
-    """Cancels what is left to run."""
-    for matrix in matrices:
-        request_cancel_matrix(matrix, user)
 
 
 def missing_runs(matrices: Sequence[Matrix]) -> int:

@@ -7,7 +7,6 @@ from django.db.models.functions import Now
 
 from benchsite.demo.machine_study import (
     ENTRIES,
-    cancel_study,
     missing_parts,
     missing_runs,
     plan_machine_study,
@@ -18,6 +17,7 @@ from benchsite.demo.machine_study import (
 from benchsite.demo.progress import Progress
 from reports.frozen.publication import PublishRefused
 from reports.models import Report
+from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Reason, Status
 from runs.planning import PlanError, preview, stored_plan, submit
@@ -91,7 +91,8 @@ def test_study_is_unfinished_until_it_has_its_report(team, user, study):
 
 def test_another_study_takes_the_place_of_a_cancelled_one(team, user, generators, study):
     assert unfinished_study(team) == study
-    cancel_study(study, user)
+    for matrix in study:
+        request_cancel_matrix(matrix, user)
     assert set(Run.objects.values_list("status", flat=True)) == {Status.CANCELLED}
     [second] = plan_machine_study(team, user, generators, ["redis"], minutes=30, repeats=1)
     assert unfinished_study(team) == study

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.db import models
 
 from benchsite.teams.encryption import CLIENT_PROPERTIES, CannotOpen, seal, unseal
-from runs.catalog import load_catalog, secret_properties
+from runs.catalog import GO_FLAVOUR, STOCK_FLAVOUR, load_catalog, secret_properties
 from runs.ycsb.redact import HIDDEN, is_secret, redact
 
 SEALED: Final = "sealed"  # the only key of what stands for an encrypted value
@@ -83,5 +83,5 @@ def _text(value: Any) -> Any:
 def _secret_names() -> frozenset[str]:
     """Of the clients of every system, of every flavour."""
     systems = load_catalog().systems.values()
-    flavours = [system.with_client(flavour) for system in systems for flavour in ("benchsite", "ycsb", "go-ycsb")]
+    flavours = [system.with_client(flavour) for system in systems for flavour in ("", STOCK_FLAVOUR, GO_FLAVOUR)]
     return frozenset(name for system in flavours for name in secret_properties(system))

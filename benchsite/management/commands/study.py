@@ -13,7 +13,6 @@ from django.urls import reverse
 
 from benchsite.demo.machine_study import (
     ENTRIES,
-    cancel_study,
     missing_parts,
     missing_runs,
     plan_machine_study,
@@ -72,7 +71,8 @@ class Command(BaseCommand):
         team, user = ensure_demo_team()
         matrices = unfinished_study(team)
         if options["anew"] and not options["plan"]:
-            cancel_study(matrices, user)
+            for matrix in matrices:
+                lifecycle.request_cancel_matrix(matrix, user)
             matrices = []
         is_resumed = bool(matrices) and not options["plan"]
         if is_resumed:
