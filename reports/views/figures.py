@@ -55,7 +55,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         return response
     theme = request.GET.get("theme", "light")
     if request.GET.get("as") == "svg":
-        frame = Frame(theme_named(theme), notes=figure.notes)
+        frame = Frame(theme_named(theme))  # The page around it states the notes once.
         svg = (
             svg_of_text(figure.empty, frame.theme.muted)
             if figure.empty
