@@ -1,8 +1,9 @@
-"""gunicorn's worker with threads, with the requests complete before a thread takes them.
+"""gunicorn's worker with threads, which wait neither for requests nor for clients that read their answers.
 
 A request waits in the poller of the worker until its head and its body are in the receive buffer of the kernel. So slow
 and silent clients occupy a file descriptor and no thread. Bodies too large for the buffer (uploads) are read by
-threads while they arrive, by at most half of the threads.
+threads while they arrive, by at most half of the threads. What the send buffer of the kernel does not take of an answer
+stays in memory, and the poller sends it.
 """
 
 import bisect
@@ -24,9 +25,17 @@ MAX_BUFFERED_BYTES: Final = 32 * 2**10  # head and body; Linux's smallest receiv
 REQUEST_TIMEOUT_S: Final = 30  # from the first look at a request to its last buffered byte
 LINGER_S: Final = 2  # for the client to read the last answer of a connection
 BODY_TIMEOUT_S: Final = 60  # of silence within a streamed body
+MAX_ANSWER_BYTES: Final = 8 * 2**20  # that wait for one client; a thread sends what is larger
+MAX_UNSENT_BYTES: Final = 64 * 2**20  # of all clients of a process; beyond that the oldest connection is closed
+ANSWER_TIMEOUT_S: Final = 120  # for the client to read an answer that waits
+_BLOCK_BYTES: Final = 2**18
 
-_LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,20})[ \t]*\r\n", re.IGNORECASE)
-_STREAMED: Final = re.compile(rb"\r\n(?:transfer-encoding|expect):", re.IGNORECASE)
+_DIGITS: Final = rb"content-length:[ \t]*+0*+(\d{0,9})[ \t]*+\r\n"
+_LENGTH: Final = re.compile(rb"\r\n" + _DIGITS, re.IGNORECASE)
+# Of a body that arrives while a thread reads it, as one does whose length is written in another way.
+_STREAMED: Final = re.compile(
+    rb"\r\n(?:transfer-encoding:|expect:|(?=content-length:)(?!" + _DIGITS + rb"))", re.IGNORECASE
+)
 _TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -48,8 +57,37 @@ def measure(data: bytes) -> Arrival:
     if _STREAMED.search(head):
         return Arrival(end + 4, streamed=True)
     length = _LENGTH.search(head)
-    needed = end + 4 + (int(length[1]) if length else 0)
+    needed = end + 4 + (int(length[1] or 0) if length else 0)
     return Arrival(end + 4, streamed=True) if needed > MAX_BUFFERED_BYTES else Arrival(needed)
+
+
+class Answer:
+    """A socket that takes an answer without waiting for the client: the kernel keeps a part, `unsent` the rest."""
+
+    def __init__(self, sock: Any) -> None:
+        self._sock, self.unsent = sock, bytearray()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+    def sendall(self, data: bytes) -> None:
+        self.unsent += data
+        _send(self._sock, self.unsent)
+        if len(self.unsent) > MAX_ANSWER_BYTES:
+            self._sock.sendall(self.unsent)
+            self.unsent.clear()
+
+    def sendfile(self, file: Any, offset: int, count: int) -> None:
+        file.seek(offset)
+        while count > 0 and (block := file.read(min(count, _BLOCK_BYTES))):
+            self.sendall(block)
+            count -= len(block)
+
+
+def _send(sock: Any, unsent: bytearray) -> None:
+    """Send what the kernel takes now. Raises OSError."""
+    with contextlib.suppress(BlockingIOError):
+        del unsent[: sock.send(unsent[:_BLOCK_BYTES], socket.MSG_DONTWAIT)]
 
 
 class BufferingWorker(ThreadWorker):  # type: ignore[misc]
@@ -90,6 +128,36 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         self.streaming.discard(conn)
         if self.queued_streams and len(self.streaming) < max(1, self.cfg.threads // 2):
             self._stream(self.queued_streams.popleft())
+        if not getattr(conn, "unsent", b"") or conn.sock.fileno() < 0:
+            self._end_answer(conn, fs)
+            return
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        self._poll(conn, deadline, partial(self._send_rest, conn, fs), selectors.EVENT_WRITE)
+        waiting = [each for each in self.pending_conns if getattr(each, "unsent", b"")]
+        while sum(len(each.unsent) for each in waiting) > MAX_UNSENT_BYTES:
+            self._drop(waiting.pop(0))
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        """In a thread: its answer goes as far as the kernel takes it, `finish_request` has the rest sent."""
+        sock, conn.sock = conn.sock, Answer(conn.sock)
+        try:
+            return super().handle_request(req, conn)
+        finally:
+            conn.unsent, conn.sock = conn.sock.unsent, sock
+
+    def _send_rest(self, conn: Any, fs: Any, client: Any) -> None:
+        try:
+            _send(client, conn.unsent)
+        except OSError:
+            self._drop(conn)
+            return
+        if not conn.unsent:
+            self.poller.unregister(client)
+            self.pending_conns.remove(conn)
+            self._end_answer(conn, fs)
+
+    def _end_answer(self, conn: Any, fs: Any) -> None:
+        """The kernel has all of it: wait for the next request, or for the client to read the last answer."""
         if fs.cancelled() or fs.exception() or fs.result():
             super().finish_request(conn, fs)
         else:
@@ -124,16 +192,22 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             return
         except OSError:
             pass
-        self.poller.unregister(client)
+        self._drop(conn)
+
+    def _drop(self, conn: Any) -> None:
+        """Close a connection that is in the poller."""
+        self.poller.unregister(conn.sock)
         self.pending_conns.remove(conn)
         self.nr_conns -= 1
         conn.close()
 
-    def _poll(self, conn: Any, timeout: float, callback: Callable[[Any], None]) -> None:
-        """Have the callback run when the socket is readable; `murder_pending` closes the connection at the timeout."""
+    def _poll(
+        self, conn: Any, timeout: float, callback: Callable[[Any], None], event: int = selectors.EVENT_READ
+    ) -> None:
+        """Have the callback run when the socket is ready; `murder_pending` closes the connection at the timeout."""
         conn.timeout = timeout
         bisect.insort(self.pending_conns, conn, key=lambda pending: pending.timeout)
-        self.poller.register(conn.sock, selectors.EVENT_READ, callback)
+        self.poller.register(conn.sock, event, callback)
 
     def _stream(self, conn: Any) -> None:
         self.streaming.add(conn)

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import connection
+from django.db import DataError, connection
 from django.db.models import QuerySet
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -66,7 +66,7 @@ def endpoint(method: str) -> Callable[[Handler], Callable[..., JsonResponse]]:
                 return _problem(refusal.status, refusal.detail, refusal.code)
             except artifacts.UploadDamaged as error:
                 return _problem(422, str(error))
-            except (KeyError, ValueError, TypeError) as error:
+            except (KeyError, ValueError, TypeError, AttributeError, DataError, RecursionError) as error:
                 return _problem(400, f"The request is malformed: {type(error).__name__}: {error}.")
             except DATABASE_ERRORS:
                 return _problem(503, "The site's database does not answer.")
@@ -88,7 +88,7 @@ def enrol(request: HttpRequest) -> JsonResponse:
     """The credential for an enrolment code, and the address of Redis; every code is accepted once."""
     try:
         credential = credentials.enrol(str(json.loads(request.body)["code"]))
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, RecursionError):
         return _problem(400, 'The request is malformed: send {"code": "bse_..."}.')
     except DATABASE_ERRORS:
         return _problem(503, "The site's database does not answer.")

@@ -269,7 +269,9 @@ def names_in_code() -> set[str]:
 
 
 def queries(theirs) -> Iterator[dict[str, list[str]]]:
-    """Every name with ids of another team: of the model of its name, or of what values name most often."""
+    """Every name with what names rows of another team: the id of the model of its name, or of what values name most
+    often; then the name that all of its rows and itself have.
+    """
     by_name = {label.partition(".")[2].lower(): str(key) for label, key in theirs.keys.items()}
     by_name |= {f"{name}s": key for name, key in by_name.items()} | {"matrices": by_name["matrix"]}
     by_name["database"] = by_name["databases"] = theirs.keys["runs.Database"]
@@ -278,6 +280,7 @@ def queries(theirs) -> Iterator[dict[str, list[str]]]:
         values = {name: [str(by_name.get(name, by_name[label]))] for name in names}
         second = str(theirs.second[f"runs.{label.capitalize()}"])
         yield values | {"b": [second], "entries": [f"{by_name['database']}|always"]}
+    yield {name: [MARK] for name in names}
 
 
 def test_no_query_shows_anything_of_another_team(theirs, visitor):

@@ -1,8 +1,11 @@
 """What a load generator can reach with everything that it holds: its own queue, its own client runs, nothing else."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,7 +21,6 @@ from benchsite import components
 from benchsite.generator_access import (
     own_redis_url,
     read_access,
-    redis_user,
     unacked_keys,
     without_user,
     write_access,
@@ -30,7 +32,7 @@ from benchsite.teams.models import User
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
 from workers import credentials, redis_users
-from workers.models import EnrolmentCode, GeneratorCredential
+from workers.models import EnrolmentCode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ENROL = "/generator-api/v1/enrol"
@@ -141,10 +143,9 @@ def test_compose_enrols_generators_of_its_host(tmp_path, monkeypatch, settings):
     credentials.revoke("lab-1", None)
 
 
-def test_own_queue_can_be_consumed(credential):
+def consume(url, user):
     """By Celery's own transport, with the options of a load generator."""
-    broker = broker_url(own_redis_url(settings.GENERATOR_REDIS_URL, credential))
-    app = Celery("generator", broker=broker, set_as_current=False)
+    app = Celery("generator", broker=broker_url(url), set_as_current=False)
     app.conf.update(broker_transport_options=unacked_keys("lab-1"), task_create_missing_queues=True)
     app.send_task("load.probe", args=["lab-1", 0, 1], queue="load.lab-1")
     messages = []
@@ -156,54 +157,68 @@ def test_own_queue_can_be_consumed(credential):
             messages[0][1].ack()
             channel.qos.restore_visible()
     assert messages[0][0][0] == ["lab-1", 0, 1]
-    assert denials(credential) == []
+    log = redis_users.connection().acl_log()
+    assert not [entry for entry in log if entry["username"] == user and entry["object"] != "client"]
 
 
-def denials(credential):
-    """What Redis refused to the credential's user, by its own log."""
-    user = redis_user("lab-1", GeneratorCredential.objects.get(generator="lab-1", revoked_at=None).secret_sha256)
-    return [
-        entry["object"]
-        for entry in redis_users.connection().acl_log()
-        if entry["username"] == user and entry["object"] != "client"
-    ]
+def test_own_queue_can_be_consumed(credential):
+    url = own_redis_url(settings.GENERATOR_REDIS_URL, credential)
+    consume(url, urlsplit(url).username)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("LRANGE", "load.lab-2", 0, -1),
-        ("BRPOP", "load.lab-2", 1),
-        ("LPUSH", "load.lab-2", "x"),
-        ("BRPOP", "load.lab-10", 1),
-        ("SADD", "_kombu.binding.load.lab-2", "x"),
-        ("HGET", "unacked", "x"),
-        ("HGET", "load.lab-2.unacked", "x"),
-        ("GET", "cache2:1:x"),
-        ("SET", "cache2:1:x", "x"),
-        ("XRANGE", "live:x", "-", "+"),
-        ("KEYS", "*"),
-        ("SCAN", "0"),
-        ("PUBLISH", "/0.celery.pidbox", "x"),
-        ("SUBSCRIBE", "/0.celery.pidbox"),
-        ("EVAL", "return 1", 0),
-        ("CONFIG", "GET", "*"),
-        ("ACL", "LIST"),
-        ("CLIENT", "LIST"),
-        ("MONITOR",),
-        ("FLUSHALL",),
-        ("SHUTDOWN",),
-        ("REPLICAOF", "127.0.0.1", "1"),
-        ("MODULE", "LIST"),
-        ("SCRIPT", "LOAD", "return 1"),
-        ("SCRIPT", "FLUSH"),
-        ("INFO",),
-    ],
-    ids=lambda command: " ".join(map(str, command[:2])),
-)
+REFUSED = [
+    ("LRANGE", "load.lab-2", 0, -1),
+    ("BRPOP", "load.lab-2", 1),
+    ("LPUSH", "load.lab-2", "x"),
+    ("BRPOP", "load.lab-10", 1),
+    ("SADD", "_kombu.binding.load.lab-2", "x"),
+    ("HGET", "unacked", "x"),
+    ("HGET", "load.lab-2.unacked", "x"),
+    ("GET", "cache2:1:x"),
+    ("SET", "cache2:1:x", "x"),
+    ("XRANGE", "live:x", "-", "+"),
+    ("KEYS", "*"),
+    ("SCAN", "0"),
+    ("PUBLISH", "/0.celery.pidbox", "x"),
+    ("SUBSCRIBE", "/0.celery.pidbox"),
+    ("EVAL", "return 1", 0),
+    ("CONFIG", "GET", "*"),
+    ("ACL", "LIST"),
+    ("CLIENT", "LIST"),
+    ("MONITOR",),
+    ("FLUSHALL",),
+    ("SHUTDOWN",),
+    ("REPLICAOF", "127.0.0.1", "1"),
+    ("MODULE", "LIST"),
+    ("SCRIPT", "LOAD", "return 1"),
+    ("SCRIPT", "FLUSH"),
+    ("INFO",),
+]
+
+
+@pytest.mark.parametrize("command", REFUSED, ids=lambda command: " ".join(map(str, command[:2])))
 def test_redis_refuses_everything_else(own_redis, command):
     with pytest.raises(NoPermissionError):
         own_redis.execute_command(*command)
+
+
+def test_documented_redis_user_has_the_same_limits(own_redis):
+    """For a Redis whose users an operator makes, as docs/deployment.md says."""
+    text = (Path(settings.BASE_DIR) / "docs" / "deployment.md").read_text()
+    line = re.search(r"ACL SETUSER lab-7 (?:.*\\\n)+.*", text)[0]
+    command = line.replace("\\\n", "").replace("lab-7", "lab-1")
+    redis_users.connection().execute_command(*shlex.split(command))
+    users = [own_redis.connection_pool.connection_kwargs["username"], "lab-1"]
+    theirs, documented = (redis_users.connection().acl_getuser(user) for user in users)
+    assert sorted(documented["commands"]) == sorted(theirs["commands"])
+    parts = urlsplit(settings.GENERATOR_REDIS_URL)
+    url = parts._replace(netloc=f"lab-1:PASSWORD@{parts.netloc.rpartition('@')[2]}").geturl()
+    consume(url, "lab-1")
+    with Redis.from_url(url) as redis:
+        for command in REFUSED:
+            with pytest.raises(NoPermissionError):
+                redis.execute_command(*command)
+    redis_users.connection().acl_deluser("lab-1")
 
 
 def test_revoked_credential_loses_redis(own_redis):

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.teams.models import User
-from runs.measures.upper_bounds import upper_bounds
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.recording.server_samples import server_use_of
 from runs.validity import CheckResult
@@ -175,10 +174,9 @@ def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
 
 def _exact(operation: MergedOperation) -> dict[str, Any]:
     """The percentiles of its histogram, with the upper bounds of what they may be in the long run."""
-    percentiles = tuple(COLUMNS.values())
-    highest = zip(percentiles, upper_bounds(operation.histogram, operation.batches, percentiles), strict=True)
+    highest = operation.upper_bounds_us.items()
     return {
-        **dict(zip(COLUMNS, operation.histogram.percentiles(percentiles), strict=True)),
+        **{column: operation.percentiles_us[percentile] for column, percentile in COLUMNS.items()},
         "upper_bounds": {f"p{percentile:g}": value for percentile, value in highest if value is not None},
     }
 

@@ -2,12 +2,12 @@
 
 from benchsite import formatting
 from benchsite.formatting import exact, grouped, percent
-from runs.measures.upper_bounds import CONFIDENCE, min_values
 from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, graded
 from runs.ycsb.command import PERCENTILES
+from runs.ycsb.upper_bounds import CONFIDENCE, min_values
 
 
 @check(

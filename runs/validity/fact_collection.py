@@ -6,10 +6,8 @@ from typing import Any, Final
 
 from runs.measures.coordinated_omission import corrected
 from runs.measures.host import HostSamples
-from runs.measures.upper_bounds import upper_bounds
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, RunFacts
 from runs.validity.over_time import over_time
-from runs.ycsb.command import PERCENTILES
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun, Phase
 from runs.ycsb.properties import dataset, proportions
 from runs.ycsb.series import Series
@@ -169,22 +167,20 @@ def _stated(workload: Mapping[str, str] | None, phase: Phase | None) -> dict[str
 
 
 def _merged_operation(operation: MergedOperation, expected_us: float | None) -> OperationFacts:
-    histogram = operation.histogram
-    values = histogram.percentiles(PERCENTILES)
     estimate = None
     if expected_us is not None and operation.kind == "service" and not operation.is_composite:
-        estimate = corrected(histogram, expected_us).percentile(99.0)
+        estimate = corrected(operation.histogram, expected_us).percentile(99.0)
     return OperationFacts(
         operation=operation.operation,
         kind=operation.kind,
         is_composite=operation.is_composite,
         ok=operation.ok,
         failed=operation.failed,
-        mean_us=histogram.mean,
-        min_us=histogram.min,
-        max_us=histogram.max,
-        percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
-        upper_bounds_us=dict(zip(PERCENTILES, upper_bounds(histogram, operation.batches, PERCENTILES), strict=True)),
+        mean_us=operation.mean_us,
+        min_us=operation.min_us,
+        max_us=operation.max_us,
+        percentiles_us=operation.percentiles_us,
+        upper_bounds_us=operation.upper_bounds_us,
         response_estimated_us=estimate,
     )
 

@@ -1,7 +1,7 @@
 """A run's window in parts of equal length, and what one measurement counts in each, all clients together.
 
 Latencies in a row are alike. How much their share beyond a percentile varies between the parts shows how much less they
-say about it than as many independent ones (`runs.measures.upper_bounds`).
+say about it than as many independent ones (`runs.ycsb.upper_bounds`).
 """
 
 from collections.abc import Sequence

@@ -27,8 +27,9 @@ class Counted:
     batches: Batches  # of all clients in the window
 
     def histogram(self) -> Histogram:
-        """All clients' in the window."""
-        return Histogram.merged(self.window.values())
+        """All clients' in the window; nothing may be added to it."""
+        histograms = list(self.window.values())
+        return histograms[0] if len(histograms) == 1 else Histogram.merged(histograms)
 
 
 def assemble(

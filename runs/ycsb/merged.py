@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.batches import Batches
+from runs.ycsb.command import PERCENTILES
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.summary import Summary
+from runs.ycsb.upper_bounds import upper_bounds
 
 Phase = Literal["load", "measure"]
 
@@ -58,7 +61,7 @@ class Window:
         return self.to_s - self.from_s
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MergedOperation:
     """One operation of all clients in the window. The latencies of failed operations never join the others."""
 
@@ -83,17 +86,27 @@ class MergedOperation:
     def count(self) -> int:
         return self.ok + self.failed
 
-    @property
+    @cached_property
     def mean_us(self) -> float | None:
         return self.histogram.mean
 
-    @property
+    @cached_property
     def min_us(self) -> int | None:
         return self.histogram.min
 
-    @property
+    @cached_property
     def max_us(self) -> int | None:
         return self.histogram.max
+
+    @cached_property
+    def percentiles_us(self) -> dict[float, int | None]:
+        """The percentiles that are stored, None without any values."""
+        return dict(zip(PERCENTILES, self.histogram.percentiles(PERCENTILES), strict=True))
+
+    @cached_property
+    def upper_bounds_us(self) -> dict[float, int | None]:
+        """The upper bound of each percentile, None where there is none."""
+        return dict(zip(PERCENTILES, upper_bounds(self.histogram, self.batches, PERCENTILES), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from runs.measures.upper_bounds import min_values, upper_bounds
 from runs.ycsb.batches import Batches
 from runs.ycsb.histogram import Histogram
+from runs.ycsb.upper_bounds import min_values, upper_bounds
 
 
 def bounds_of(parts, percentiles=(99.0,)):
