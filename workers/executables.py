@@ -219,6 +219,20 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
     return Path(java), home / lib.name
 
 
+def choose_built_server(program: Path, account: Account | None, *, shelf: Path) -> Path:
+    """A server that `make servers` built, copied to `shelf` where only this process reaches it."""
+    if account is None or reachable(program.parent, account):
+        return program
+    # A newer build has another folder, as a server of the older one may run.
+    home = shelf / f"{program.name}-{program.stat().st_mtime_ns}"
+    if not home.exists():
+        draft = shelf / f"{home.name}.{os.getpid()}"
+        make_folders(draft)
+        shutil.copy2(program, draft)
+        _move(draft, home)
+    return home / program.name
+
+
 def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
     """A copy of the whole installation (binaries, libraries, shared files) below `shelf`."""
     install, package = one.folder.parent, one.folder.parent.parent

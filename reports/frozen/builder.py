@@ -28,6 +28,7 @@ from reports.frozen.report_sources import Material, gather
 from reports.pages.charts import shown_operations
 from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
+from runs.catalog import load_catalog
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_file import export_plan
 from runs.kits.plan_text import read_plan
@@ -111,7 +112,7 @@ def build(team: Team, draft: Draft, title: str) -> Built:
     material = gather(team, draft)
     every = tuple(items_of(material))
     names = chosen_names(draft, material, every)
-    problems = list(material.problems)
+    problems = [*material.problems, *_licence_warnings(material)]
     if missing := [name for name in draft.items if name not in {item.name for item in every}]:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
     headline = proposed(material.curves, material.against, material.labels)
@@ -128,6 +129,16 @@ def build(team: Team, draft: Draft, title: str) -> Built:
         rows={part["name"]: [str(row[0]) for row in part["table"]["rows"]] for part in frozen if _has_sides(part)},
         columns={part["name"]: part["table"]["columns"] for part in frozen if _has_sides(part)},
     )
+
+
+def _licence_warnings(material: Material) -> Iterator[str]:
+    """Of the measured systems whose licences restrict the publication of benchmarks, or are not in the catalog."""
+    for slug, name in sorted({(curve.system, curve.system_name) for curve in material.curves}):
+        system = load_catalog().systems.get(slug)
+        if system is None:
+            yield f"The catalog does not describe {name}: check that its licence permits to publish benchmarks."
+        elif system.publication:
+            yield system.publication
 
 
 def _has_sides(table: FrozenTable) -> bool:

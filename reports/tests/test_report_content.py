@@ -49,6 +49,21 @@ def test_it_is_shown_when_every_run_of_the_team_is_deleted(team, user, client):
     assert page.status_code == 200 and b"Kept" in page.content and b"Everything ran on one machine" in page.content
 
 
+@pytest.mark.parametrize(
+    ("system", "warning"),
+    [
+        ("redis", None),
+        ("couchbase", "Licence agreements of Couchbase Server restrict"),
+        ("other", "The catalog does not describe Redis: check that its licence permits"),
+    ],
+)
+def test_warns_where_a_licence_restricts_publishing(team, system, warning):
+    matrix = measured_matrix(team, modes=["everysec"])
+    Sweep.objects.filter(matrix=matrix).update(system=system)
+    problems = build(team, about(matrix), "T").problems
+    assert any(text.startswith(warning) for text in problems) if warning else "licence" not in str(problems).lower()
+
+
 def test_it_has_every_figure_in_four_drawings_with_its_numbers(team):
     matrix = measured_matrix(team)
     content = build(team, about(matrix, items=every_item(team, matrix)), "T").content

@@ -215,6 +215,9 @@ class System:
     admin_class: str = ""  # the program in its own binding that does so; empty where Benchsite speaks to it itself
     in_memory: bool = False  # whether all its data must fit the memory of its nodes
     notes: str = field(repr=False, default="")
+    publication: str = field(
+        repr=False, default=""
+    )  # what its licences say about publishing benchmarks, if they restrict it
     pitfalls: tuple[str, ...] = field(
         repr=False, default=()
     )  # what has misled measurements before, a sentence or two each

@@ -44,7 +44,11 @@ RECORDS = {
         "persist-2": ("disk", 1, "disk", 0.0),
         "persist-majority": ("disk", "quorum", "disk", 0.0),
     },
-    "ferretdb": {"sqlite": ("disk", 0, "none", 0.0), "postgresql": ("disk", 0, "none", 0.0)},
+    "ferretdb": {
+        "sqlite-normal": ("os_buffer", 0, "none", None),
+        "sqlite": ("disk", 0, "none", 0.0),
+        "postgresql": ("disk", 0, "none", 0.0),
+    },
     "hbase": {
         "client-buffering": ("none", 0, "none", None),
         "skip-wal": ("memory", 0, "none", None),
@@ -183,12 +187,12 @@ def test_it_describes_one_on_external_clusters_only(client_in, team, provisioner
 
 @pytest.mark.django_db
 def test_it_is_refused_by_the_matrix_builder_with_one_sentence(client_in, team):
-    database = make_database(team=team, cluster=make_cluster(team=team), system="ferretdb", name="Documents")
+    database = make_database(team=team, cluster=make_cluster(team=team), system="rocksdb", name="Documents")
     form = {
-        "entries": [f"{database.pk}:sqlite"], "purpose": "demo", "processes_per_generator": "1", "ladder": "threads",
+        "entries": [f"{database.pk}:sync"], "purpose": "demo", "processes_per_generator": "1", "ladder": "threads",
         "rungs": "2, 4", "repeats": "1", "order": "interleaved", "seed": "1", "warmup_s": "0", "measure_s": "10",
         "load_policy": "load", "load_threads": "8", "reset_rung": "keep", "priority": "0",
     }  # fmt: skip
     page = client_in.post(reverse("matrix-preview"), form).content.decode()
-    assert page.count("Benchsite has no binding of its own for FerretDB. Choose a stock binding") == 1
+    assert page.count("RocksDB is a library inside the client and has no server") == 1
     assert "aerospike binding" not in page

@@ -64,7 +64,10 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
             "persist-majority": None,
         },
     ),
-    "ferretdb": ({"mongodb.url": "mongodb://10.0.0.1:7001/ycsb"}, {"sqlite": {}, "postgresql": {}}),
+    "ferretdb": (
+        {"mongodb.url": "mongodb://10.0.0.1:7001/ycsb"},
+        {"sqlite-normal": {}, "sqlite": {}, "postgresql": {}},
+    ),
     "hbase": (
         ZOOKEEPER,
         {

@@ -1,6 +1,7 @@
 """Databases with stock clients: chosen on their form, kept in plan files, and refused where they cannot work."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchsite.teams.models import Team
+from runs.catalog import load_catalog
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_file import export_plan
 from runs.kits.plan_text import read_plan
@@ -73,11 +75,6 @@ def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
     ("modes", "fields", "words"),
     [
         (["w1", "w1-no-journal"], {}, "cannot see which is in force there: plan a matrix for each mode"),
-        (
-            ["sqlite"],
-            {"system": "ferretdb", "flavour": "benchsite", "client": ""},
-            "no binding of its own for FerretDB",
-        ),
         (["w1"], {"flavour": "go-ycsb", "client": f"{GO}/mongodb"}, "describes no driver of go-ycsb for MongoDB"),
         (["w1"], {"digests": [{MONGODB: "1"}, {}]}, f"has no {MONGODB} binding: unpack the same YCSB distribution"),
         (
@@ -87,10 +84,15 @@ def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
         ),
         (["no-sync"], {"system": "rocksdb", "client": "ycsb-0.17.0/rocksdb"}, "has no server"),
     ],
-    ids=["conflict", "own", "go-ycsb", "missing", "different", "embedded"],
+    ids=["conflict", "go-ycsb", "missing", "different", "embedded"],
 )
 def test_preview_refuses_what_cannot_run(team: Team, modes: list[str], fields: dict[str, Any], words: str):
     assert words in problems(planned(team, modes, **fields))
+
+
+def test_system_without_own_binding_needs_a_stock_one():
+    system = replace(load_catalog().system("mongodb"), own_client=False)
+    assert "no binding of its own for MongoDB. Choose a stock" in system.client_problem("benchsite", "", external=True)
 
 
 def planned_go(team: Team, mode: str = "off", client: str = f"{GO}/redis", **fields: Any) -> Matrix:

@@ -20,6 +20,7 @@ from runs.catalog import ProcessRecipe, RenderedServer, System, client_propertie
 from runs.property_schema import PropertyError
 from workers.executables import (
     ExecutableNotFound,
+    choose_built_server,
     choose_java_server,
     choose_postgresql,
     choose_program,
@@ -85,6 +86,8 @@ def server_program(system: System, site: Site, version: str = "") -> tuple[Path,
         return choose_java_server(system.slug, site.servers, site.account, shelf=site.shelf)
     if recipe.program == "redis-server":
         return choose_redis(site.account, shelf=site.shelf).path, None
+    if (built := site.servers / system.slug / recipe.program).is_file():
+        return choose_built_server(built, site.account, shelf=site.shelf), None
     return choose_program(recipe.program, site.account, recipe.install), None
 
 

@@ -1,5 +1,6 @@
 """Builds the bindings: `python workers/systems/build.py [--into var/ycsb] [--all] [binding ...]`.
-Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`.
+Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`, and builds
+those that are Go programs where they are named.
 
 Standard library only. Maven works in a copy of the sources, so that builds leave nothing in the tree and the paths of
 this checkout never reach a jar; what it made is laid out beside the earlier build and renamed into its place.
@@ -51,6 +52,7 @@ BASE = "base"
 JAVA = "java"  # the folder of a system's binding
 DESCRIPTION = "binding.properties"
 SERVER_POM = "server.xml"
+GO_SERVER = "server"  # the folder of a server's Go module
 ERROR_LINES = 12
 # Maven runs for seconds: a JVM that compiles less and collects simply is done sooner.
 MAVEN_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -279,6 +281,24 @@ def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
     return verify(into / name)
 
 
+def build_go_server(into: Path, name: str) -> None:
+    """The server as `into`/NAME/NAME. Go's own cache makes a second build short."""
+    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    if go is None:
+        raise BuildError(
+            f"The server of {name} is a Go program, and there is no go on the PATH: install Go 1.22 or newer."
+        )
+    print(f"Building the server of {name} ...", flush=True)
+    (into / name).mkdir(parents=True, exist_ok=True)
+    argv = [go, "build", "-trimpath", "-o", str(into / name / name), "."]
+    environment = {**os.environ, "CGO_ENABLED": "0"}
+    done = subprocess.run(
+        argv, cwd=SOURCES / name / GO_SERVER, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise BuildError("\n".join(done.stderr.splitlines()[-ERROR_LINES:]))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Builds YCSB's bindings and fetches servers with Maven.")
     parser.add_argument("--servers", action="store_true", help="fetch the jars of servers instead")
@@ -289,7 +309,11 @@ def main() -> int:
     into = (arguments.into or ROOT / "var" / ("servers" if arguments.servers else "ycsb")).resolve()
     try:
         if arguments.servers:
-            fetch_servers(into, arguments.name)
+            go_servers = [name for name in arguments.name if (SOURCES / name / GO_SERVER).is_dir()]
+            for name in go_servers:
+                build_go_server(into, name)
+            if len(go_servers) < len(arguments.name) or not arguments.name:
+                fetch_servers(into, [name for name in arguments.name if name not in go_servers])
         else:
             build(into, arguments.name, everything=arguments.all)
     except BuildError as error:

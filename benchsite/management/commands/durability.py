@@ -96,7 +96,7 @@ class Command(BaseCommand):
     def _measure(
         self, system: System, mode: Mode, site: Site, disk: Disk, faults: dict[Fault, int]
     ) -> Iterator[tuple[MeasuredLoss, list[Trial]]]:
-        manifest = verify(settings.YCSB_DIR / system.slug)
+        manifest = verify(settings.YCSB_DIR / system.binding.name)
         with prepared_bench(system, mode, manifest, site, disk=disk) as bench:
             for fault, number in faults.items():
                 trials = []

@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 
 from benchsite.formatting import duration
-from runs.catalog import System
+from runs.catalog import System, load_catalog
 from workers.manifests import ManifestError, java_executable, verify
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
@@ -180,7 +180,9 @@ class JavaAdministration:
     def _start(self) -> AdminProgram:
         """Raises AdministrationError where the binding is not installed."""
         try:
-            jars = ":".join(map(str, verify(settings.YCSB_DIR / self.system.slug).jars))
+            jars = ":".join(
+                map(str, verify(settings.YCSB_DIR / load_catalog().system(self.system.slug).binding.name).jars)
+            )
             argv = [java_executable(), HEAP, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars]
             return AdminProgram([*argv, self.system.admin_class], self.address, self.properties)
         except (ManifestError, OSError) as error:

@@ -24,24 +24,24 @@ import org.bson.Document;
 import site.ycsb.DBException;
 
 /**
- * The administration of a MongoDB deployment, or of a server that speaks its protocol.
+ * The administration of a MongoDB deployment. Another server that speaks its protocol is a stand-in.
  *
  * <p>The markers of data sets are documents of the collection benchsite_markers of the database, under the name of their
  * collection. Markers and deletions are written with the write concern majority, or the server's own where it knows none.
  * A sharded cluster gets the collection with a hashed shard key and two chunks on each shard.
  */
-public final class Admin extends AdminProgram {
+public class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
     private static final String MARKER = "marker";
     private static final int KEYS_PER_COMMAND = 1000;
     private static final int DUPLICATE_KEY = 11_000;
 
     private final Settings settings;
-    private MongoClient client;
+    protected MongoClient client;
     private MongoDatabase database;
     private MongoDatabase admin;
 
-    private Admin(Address address) {
+    protected Admin(Address address) {
         Properties properties = new Properties();
         properties.putAll(address.properties);
         try {
@@ -108,7 +108,7 @@ public final class Admin extends AdminProgram {
         return found;
     }
 
-    private String setting(String name) {
+    protected String setting(String name) {
         switch (name) {
             case "storage.journal.enabled":
                 // From 6.1 on there is no such option, and always a journal.
@@ -157,7 +157,7 @@ public final class Admin extends AdminProgram {
         Map<String, String> topology = new LinkedHashMap<>();
         topology.put("version", serverVersion());
         Document build = admin.runCommand(new Document("buildInfo", 1));
-        if (build.containsKey("ferretdbVersion") || !build.containsKey("gitVersion")) {
+        if (isFerret() || !build.containsKey("gitVersion")) {
             topology.put("stand_in", "wire stand-in");
         }
         if (!members().isEmpty()) {
@@ -169,6 +169,10 @@ public final class Admin extends AdminProgram {
             topology.put("shards", String.valueOf(shards));
         }
         return topology;
+    }
+
+    protected boolean isFerret() {
+        return admin.runCommand(new Document("buildInfo", 1)).containsKey("ferretdbVersion");
     }
 
     /** 0 of a deployment that is not sharded. */
