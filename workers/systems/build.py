@@ -1,6 +1,6 @@
 """Builds the bindings: `python workers/systems/build.py [--into var/ycsb] [--all] [binding ...]`.
-Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`, and builds
-those that are Go programs where they are named.
+Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`; named
+ones may be Go programs, which are built.
 
 Standard library only. Maven works in a copy of the sources, so that builds leave nothing in the tree and the paths of
 this checkout never reach a jar; what it made is laid out beside the earlier build and renamed into its place.
