@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from benchsite.paths import make_folders
-from runs.catalog import Mode, System, load_catalog
+from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
 from workers.durability.ledger_client import LedgerClientError
 from workers.durability.storage import StorageError, require_volatile_storage
@@ -90,7 +90,7 @@ class Command(BaseCommand):
             if system is None or (mode and mode not in system.modes):
                 raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(startable)}.")
             modes = [system.mode(mode)] if mode else system.modes.values()
-            pairs += [(system, mode) for mode in modes if not mode.replicas_needed]
+            pairs += [(system, mode) for mode in modes if not start_problem(system, mode, 1)]
         return pairs
 
     def _measure(
