@@ -52,6 +52,13 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
     assert "ceilings are not compared" in headline
 
 
+def test_the_leader_at_the_common_rung_may_have_the_lower_maximum():
+    leads, higher = side("off", (2, 4000.0), (4, 5000.0)), side("always", (4, 3800.0), (8, 7000.0))
+    for one, other, reached in ((leads, higher, "the baseline"), (higher, leads, "this side")):
+        ratio = throughput_ratio(one, other, None)
+        assert ratio.at == "4 threads" and f"at another load {reached} reached 7.00k" in ratio.why
+
+
 def test_without_a_common_rung_there_is_no_ratio():
     ratio = throughput_ratio(side("off", (8, 5000.0)), side("always", (2, 4000.0)), None)
     assert ratio.comparison is None and ratio.why.endswith("and they have no load in common")
