@@ -45,8 +45,12 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
     """The statement, and its document."""
     model = type(rows[0])
     # What the first row leaves to the database, all of them do.
+    first = vars(rows[0])
     left = frozenset(
-        concrete_field.attname for concrete_field in model._meta.concrete_fields if _is_left(concrete_field, rows[0])
+        field.attname
+        for field in model._meta.concrete_fields
+        if hasattr(value := first[field.attname], "resolve_expression")
+        or (value is None and isinstance(field, AutoField))
     )
     statement, columns, values, filled = _statement(model, left)
     for row in rows:
@@ -58,13 +62,6 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
             for document in documents:
                 document[column] = write(document[column])
     return statement, json.dumps(documents, default=_plain)
-
-
-def _is_left(field: "Field[Any, Any]", row: Model) -> bool:
-    value = getattr(row, field.attname)
-    if value is None:
-        return isinstance(field, AutoField)
-    return hasattr(value, "resolve_expression")
 
 
 @lru_cache(maxsize=128)

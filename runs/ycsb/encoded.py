@@ -225,8 +225,8 @@ def _beyond(payloads: Sequence[Payload], borders: Ints, positions: Ints) -> Hist
 def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> tuple[Ints, Ints]:
     """Where the numbers of several bytes begin and end: with a byte without the high bit, or the ninth in a row."""
     high = np.flatnonzero(data >= 0x80)
-    starts = high[np.diff(high, prepend=-2) > 1]
-    ends = high[np.diff(high, append=data.size + 1) > 1] + 1
+    apart, edge = np.diff(high) > 1, high[:1] >= 0
+    starts, ends = high[np.concatenate((edge, apart))], high[np.concatenate((apart, edge))] + 1
     lasts = borders[1:][np.diff(borders) > 0] - 1
     broken = data[lasts] >= 0x80
     if broken.any() or int((ends - starts).max(initial=0)) >= _MAX_LEB_BYTES - 1:

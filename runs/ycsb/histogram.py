@@ -83,6 +83,13 @@ def rank_of(percentile: float, count: int) -> int:
     return max(math.ceil(below * count / 100.0), 1)
 
 
+def changes(values: npt.NDArray[Any]) -> Ints:
+    """The first place, and those at which a value differs from the one before it."""
+    differs = np.ones(values.size, dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=differs[1:])
+    return differs.nonzero()[0]
+
+
 class Histogram:
     """Counts by HdrHistogram index. It grows with what is added to it; two of different sizes add and compare."""
 

@@ -23,7 +23,7 @@ from runs.ycsb.errors import HistogramError
 from runs.ycsb.grid import Grid, grid_of
 from runs.ycsb.hdr import BATCH, BATCH_BYTES, IntervalLog
 from runs.ycsb.hdrtext import LogText
-from runs.ycsb.histogram import Histogram, Ints
+from runs.ycsb.histogram import Histogram, Ints, changes
 from runs.ycsb.intervals import Timeline, sums_by_interval
 from runs.ycsb.logscan import LogSource, ScannedLog, scan
 from runs.ycsb.merge import Counted, assemble
@@ -239,7 +239,7 @@ def _units_in_memory(part: _Part, log: IntervalLog, blocks: Sequence[int]) -> li
 
 def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Counts]:
     """Neighbours of the same group added up: the first row and the number of rows of each, and their counts."""
-    begins = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    begins = changes(group)
     number = np.diff(np.append(begins, rows.size))
     if begins.size == rows.size:
         return rows, number, counts

@@ -11,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from runs.ycsb.batches import widened
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, Placed
-from runs.ycsb.histogram import Ints, highest_values, median_values
+from runs.ycsb.histogram import Ints, changes, highest_values, median_values
 
 LEVELS: Final = (1, 10, 60, 600)  # seconds; each divides the next
 PERCENTILES: Final = {"p50_us": 50.0, "p95_us": 95.0, "p99_us": 99.0}
@@ -136,7 +137,7 @@ class Pyramid:
     def _put(self, level: int, from_s: int, counted: "_Counted") -> None:
         if not counted.index.size:
             return
-        begins = np.flatnonzero(np.diff(counted.row, prepend=-1))
+        begins = changes(counted.row)
         at = np.searchsorted(self.seconds[level], from_s + level * counted.row[begins])
         for column, values in _latencies(begins, counted.index, counted.count).items():
             self._columns[level][column][at] = values
@@ -258,9 +259,7 @@ class _Block:
         self.waiting, self.parts, self.held = [], [], 0
 
     def _grow(self, most: int) -> None:
-        missing = (most // _GROWTH + 1) * _GROWTH - self.values.shape[1]
-        if missing > 0:
-            self.values = np.pad(self.values, ((0, 0), (0, missing)))
+        self.values = widened(self.values, (most // _GROWTH + 1) * _GROWTH)
 
 
 def _latencies(begins: Ints, index: Ints, count: Amounts) -> dict[str, npt.NDArray[Any]]:

@@ -70,8 +70,9 @@ class IntervalWriter:
     def _pairs(self, kind: int, client: int, intervals: int, head: bytes, index: npt.NDArray[Any], count: Ints) -> None:
         width = next(width for width in (1, 2, 4, 8) if int(count.max(initial=0)) < 1 << (8 * width - 1))
         # Differences of neighbouring indices are small numbers, which compress several times better.
-        steps = np.diff(index.astype("<u2"), prepend=np.uint16(0))
-        body = head + steps.astype("<u2").tobytes() + count.astype(f"<i{width}").tobytes()
+        steps = index.astype("<u2")
+        steps[1:] = steps[1:] - steps[:-1]
+        body = head + steps.tobytes() + count.astype(f"<i{width}").tobytes()
         self._frame(kind, client, intervals, index.size, width, body)
 
     def _frame(self, kind: int, client: int, intervals: int, counts: int, width: int, body: bytes) -> None:

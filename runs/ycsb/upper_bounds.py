@@ -61,13 +61,13 @@ def variance_inflation(batches: Batches, indices: Ints) -> Floats:
     totals, *beyond_each = batches.from_indices(np.concatenate([[0], indices])).astype(float)
     beyond = np.array(beyond_each)
     size, share = len(batches), beyond.sum(axis=1) / totals.sum()
-    deviations = beyond - np.outer(share, totals)
+    deviations = beyond - share[:, None] * totals
     squares = (deviations**2).sum(axis=1)
     varies = squares > 0
     squares = np.where(varies, squares, 1.0)
     # Deviations around a mean are correlated by -1/size where the batches are independent.
     correlation = (deviations[:, 1:] * deviations[:, :-1]).sum(axis=1) / squares + 1 / size
-    correlation = np.clip(correlation, 0.0, _MAX_CORRELATION)
+    correlation = np.minimum(np.maximum(correlation, 0.0), _MAX_CORRELATION)
     independent = np.where(varies, totals.sum() * share * (1 - share), 1.0)
     ratio = squares * size / (size - 1) / independent * (1 + correlation) / (1 - correlation)
     inflation: Floats = np.where(varies, np.maximum(ratio, 1.0), 1.0) * _student(size)

@@ -97,10 +97,21 @@ def test_report_tells_whether_the_run_goes_on(lab, client_run, claim):
     assert not post(lab, report, claim=claim).json()["goes_on"]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"claim": 7}', b'{"claim": "x"}'])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"claim": 7}', b'{"claim": "x"}', b"[" * 100_000])
 def test_malformed_request_is_refused(lab, client_run, body):
     answer = lab.post(f"{BASE}/clients/{client_run.pk}/report", body, content_type="application/json")
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "field",
+    [{"facts": None}, {"facts": {"java": "\0"}}, {"command": 7}, {"clock_offset_s": 10**400}, {"lines": 7}],
+    ids=lambda field: next(iter(field)),
+)
+def test_values_that_cannot_be_stored_are_refused(lab, client_run, claim, field):
+    answer = post(lab, f"clients/{client_run.pk}/report", claim=claim, state="ready", **field)
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("The request is malformed")
 
 
 def test_file_is_stored_once_and_redacted(lab, client_run, claim):

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, highest_values, indices_of
+from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, changes, highest_values, indices_of
 from runs.ycsb.names import parse_name
 from runs.ycsb.readers.rows import OddLine, parse_rows
 from runs.ycsb.window import MIN_S
@@ -166,7 +166,7 @@ class _Counts:
     def _reduce(self, keys: Ints, counts: Ints) -> None:
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        firsts = changes(keys)
         self.keys, self._counts = keys[firsts], np.add.reduceat(counts[order], firsts)
 
     def log(self, name: str, numbers: Ints, start_time_s: float, start_s: Floats, length_s: Floats) -> IntervalLog:
