@@ -90,8 +90,34 @@ class EmbeddedServers:
     def reserve(self) -> None:
         """Prepares the folders and takes the lock, without starting anything yet. Raises AlreadyRunning."""
         if self._lock is None:
-            self._prepare_folders()
-            self._take_lock()
+            places = self.places
+            make_folders(places.base)
+            if places.base.parent == OUTSIDE:
+                check_own(places.base)
+            if places.account is not None and not reachable(places.base, places.account):
+                raise EmbeddedError(
+                    f"The account {places.account.name}, as which root runs the servers, cannot reach {places.base}: "
+                    "let it pass (chmod o+x on the folders above), or set BENCHSITE_VAR to a folder that it reaches."
+                )
+            make_log_folder(self.logs)
+            make_folders(self.registry)
+            for folder in (places.sockets, places.redis):
+                own_folder(folder, places.account)
+            # One life at a time per `var/`. The lock goes with this process, however it ends.
+            path = self.places.base / "embedded.lock"
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(lock, 32, 0).decode().strip()
+                os.close(lock)
+                raise AlreadyRunning(
+                    f"The servers in {self.places.base} are already run by process {holder or 'unknown'}: "
+                    "stop that one first (make down), or give this one another folder with BENCHSITE_VAR."
+                ) from None
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+            self._lock = lock
 
     def stop(self) -> None:
         """Stops both in order and gives the lock back."""
@@ -120,38 +146,6 @@ class EmbeddedServers:
         self.stop()
 
     # --- folders
-
-    def _prepare_folders(self) -> None:
-        places = self.places
-        make_folders(places.base)
-        if places.base.parent == OUTSIDE:
-            check_own(places.base)
-        if places.account is not None and not reachable(places.base, places.account):
-            raise EmbeddedError(
-                f"The account {places.account.name}, as which root runs the servers, cannot reach {places.base}: "
-                "let it pass (chmod o+x on the folders above), or set BENCHSITE_VAR to a folder that it reaches."
-            )
-        make_log_folder(self.logs)
-        make_folders(self.registry)
-        for folder in (places.sockets, places.redis):
-            own_folder(folder, places.account)
-
-    def _take_lock(self) -> None:
-        """One life at a time per `var/`. The lock goes with this process, however it ends."""
-        path = self.places.base / "embedded.lock"
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(lock, 32, 0).decode().strip()
-            os.close(lock)
-            raise AlreadyRunning(
-                f"The servers in {self.places.base} are already run by process {holder or 'unknown'}: "
-                "stop that one first (make down), or give this one another folder with BENCHSITE_VAR."
-            ) from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        self._lock = lock
 
     # --- Redis
 

@@ -38,23 +38,21 @@ PASSED_ON: Final = "benchsite_"
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
     """For whoever has the operator's token; without a token set, for this machine, and never in production."""
-    if not _may_read(request):
+    if token := settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "")
+        may_read = compare_digest(given.encode(), f"Bearer {token}".encode())
+    elif settings.PRODUCTION or any(name in request.headers for name in FORWARDED):
+        may_read = False
+    else:
+        # A proxy on this machine would ask from here for everybody, but by the site's public name.
+        host = request.get_host().rsplit(":", 1)[0]
+        may_read = is_loopback(str(request.META.get("REMOTE_ADDR", ""))) and is_loopback(host)
+    if not may_read:
         raise Http404
     registry = CollectorRegistry()
     registry.register(SiteCollector())
     text = generate_latest(registry) + generate_latest(requests())
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
-
-
-def _may_read(request: HttpRequest) -> bool:
-    if token := settings.METRICS_TOKEN:
-        given = request.headers.get("Authorization", "")
-        return compare_digest(given.encode(), f"Bearer {token}".encode())
-    if settings.PRODUCTION or any(name in request.headers for name in FORWARDED):
-        return False
-    # A proxy on this machine would ask from here for everybody, but by the site's public name.
-    host = request.get_host().rsplit(":", 1)[0]
-    return is_loopback(str(request.META.get("REMOTE_ADDR", ""))) and is_loopback(host)
 
 
 class SiteCollector(Collector):
@@ -75,9 +73,24 @@ class SiteCollector(Collector):
 def _of_the_database() -> Iterator[Metric]:
     yield from _runs()
     yield from _generators()
-    yield from _conductors()
-    yield from _uploads()
-    yield from _deliveries()
+    [(alive, capacity)] = _rows(
+        "SELECT count(*), coalesce(sum(capacity), 0) FROM runs_conductor WHERE last_seen_at > now() - %s",
+        [Conductor.SILENT_AFTER],
+    )
+    yield _gauge("conductors_alive", "Conductors that give signs of life.", alive)
+    yield _gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
+    [(count, oldest)] = _rows(
+        "SELECT count(*), extract(epoch FROM now() - min(created_at)) FROM runs_upload"
+        " WHERE state IN ('received', 'reading', 'completed', 'saving')"
+    )
+    yield _gauge("uploads_waiting", "Uploads that wait to be read or saved.", count)
+    yield _gauge("uploads_oldest_wait_seconds", "How long the oldest of them has waited.", max(oldest or 0, 0))
+    [(count, oldest)] = _rows(
+        "SELECT count(*), extract(epoch FROM now() - min(next_at)) FROM teams_delivery"
+        " WHERE state = 'waiting' AND next_at <= now()"
+    )
+    yield _gauge("deliveries_due", "Webhooks and e-mails that should be on their way.", count)
+    yield _gauge("deliveries_oldest_due_seconds", "How long the oldest of them has been due.", max(oldest or 0, 0))
     [(size,)] = _rows("SELECT pg_database_size(current_database())")
     yield _gauge("database_bytes", "Size of the database on disk.", size)
 
@@ -142,33 +155,6 @@ def _generators() -> Iterator[Metric]:
     yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
     yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
     yield ages
-
-
-def _conductors() -> Iterator[Metric]:
-    [(alive, capacity)] = _rows(
-        "SELECT count(*), coalesce(sum(capacity), 0) FROM runs_conductor WHERE last_seen_at > now() - %s",
-        [Conductor.SILENT_AFTER],
-    )
-    yield _gauge("conductors_alive", "Conductors that give signs of life.", alive)
-    yield _gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
-
-
-def _uploads() -> Iterator[Metric]:
-    [(count, oldest)] = _rows(
-        "SELECT count(*), extract(epoch FROM now() - min(created_at)) FROM runs_upload"
-        " WHERE state IN ('received', 'reading', 'completed', 'saving')"
-    )
-    yield _gauge("uploads_waiting", "Uploads that wait to be read or saved.", count)
-    yield _gauge("uploads_oldest_wait_seconds", "How long the oldest of them has waited.", max(oldest or 0, 0))
-
-
-def _deliveries() -> Iterator[Metric]:
-    [(count, oldest)] = _rows(
-        "SELECT count(*), extract(epoch FROM now() - min(next_at)) FROM teams_delivery"
-        " WHERE state = 'waiting' AND next_at <= now()"
-    )
-    yield _gauge("deliveries_due", "Webhooks and e-mails that should be on their way.", count)
-    yield _gauge("deliveries_oldest_due_seconds", "How long the oldest of them has been due.", max(oldest or 0, 0))
 
 
 def _rows(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import ResolverMatch
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -57,15 +56,6 @@ def requests() -> CollectorRegistry:
     return everybodys
 
 
-def page_of(match: ResolverMatch | None, method: str) -> str:
-    """What a request is counted under. Several endpoints of the API have one address, and so one name between them."""
-    if match is None:
-        return "none"
-    if match.namespaces[:1] == [API]:
-        return f"{method} /" + PLACEHOLDER.sub(r"{\1}", match.route)
-    return match.view_name or match.func.__name__
-
-
 class CountRequests:
     """Pages are told apart by the name or pattern of their address, so no id, token or team ever becomes a label."""
 
@@ -76,7 +66,13 @@ class CountRequests:
         began = time.perf_counter()
         response = self.get_response(request)
         method = request.method if request.method in METHODS else "other"
-        page = page_of(request.resolver_match, method)
+        match = request.resolver_match
+        if match is None:
+            page = "none"
+        elif match.namespaces[:1] == [API]:
+            page = f"{method} /" + PLACEHOLDER.sub(r"{\1}", match.route)
+        else:
+            page = match.view_name or match.func.__name__
         COUNT.labels(method, page, f"{response.status_code // 100}xx").inc()
         SECONDS.labels(page).observe(time.perf_counter() - began)
         return response

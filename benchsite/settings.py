@@ -100,7 +100,7 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 if PRODUCTION and not IS_GENERATOR:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
-# By it the site signs what it publishes (reports/frozen/signatures.py). Empty: the text in this file, made when needed.
+# By it the site signs what it publishes (reports/frozen/exports.py). Empty: the text in this file, made when needed.
 SIGNING_KEY = env_str("BENCHSITE_SIGNING_KEY", "")
 SIGNING_KEY_FILE = VAR_DIR / "signing-key"
 # Former keys: the site still states that they are its own.
@@ -223,7 +223,7 @@ SOCIALACCOUNT_PROVIDERS = {
         else [],
     }
 }
-PASSWORD_HASHERS = ["benchsite.teams.password_hashing.BoundedHasher"]
+PASSWORD_HASHERS = ["benchsite.teams.middleware.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

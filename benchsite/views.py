@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite import documents, team_transfer
-from benchsite import glossary as terms
+from benchsite import documents as terms
 from benchsite.rest.limits import used_uploads
 from benchsite.teams.limits import shown as formatted
 from benchsite.teams.models import Membership, Role, Team
@@ -109,19 +109,6 @@ def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> di
     return {"matrix": matrix, **{name: parts[name] for name in ("headline", "figures", "permalink")}}
 
 
-def recent_changes(team: Team) -> dict[str, object]:
-    """Of the last days: histories with a change of level, and how many runs failed or were rejected. Four queries."""
-    since = timezone.now() - RECENT
-    runs = Run.objects.filter(team=team, finished_at__gte=since).aggregate(
-        failed=Count("pk", filter=Q(status=Status.FAILED)),
-        rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
-    )
-    grown = History.objects.filter(team=team, phase=Phase.MEASURE, last_at__gte=since)
-    keys = list(grown.order_by("-last_at").values_list("pk", flat=True)[:MAX_HISTORIES])
-    lines = history_lines(team, History.objects.filter(pk__in=keys).order_by("-last_at"))
-    return {**runs, "histories": [line for line in lines if line.last_change]}
-
-
 def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
     """The sweeps that last got a point."""
     newest: dict[UUID, None] = {}
@@ -154,7 +141,18 @@ def home(request: HttpRequest) -> HttpResponse:
 def news(request: HttpRequest) -> HttpResponse:
     """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
     team = team_of(request)
-    context = {"result": latest_result(team, latest_matrices(team)), "changes": recent_changes(team)}
+    since = timezone.now() - RECENT
+    runs = Run.objects.filter(team=team, finished_at__gte=since).aggregate(
+        failed=Count("pk", filter=Q(status=Status.FAILED)),
+        rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
+    )
+    grown = History.objects.filter(team=team, phase=Phase.MEASURE, last_at__gte=since)
+    keys = list(grown.order_by("-last_at").values_list("pk", flat=True)[:MAX_HISTORIES])
+    lines = history_lines(team, History.objects.filter(pk__in=keys).order_by("-last_at"))
+    context = {
+        "result": latest_result(team, latest_matrices(team)),
+        "changes": {**runs, "histories": [line for line in lines if line.last_change]},
+    }
     part = "benchsite/news_part.html" if request.htmx else "benchsite/news.html"  # type: ignore[attr-defined]
     return render(request, part, context)
 

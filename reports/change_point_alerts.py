@@ -50,7 +50,13 @@ def _look_at(row: History) -> bool:
     before: HistoryLook | None = getattr(row, "look", None)
     known: dict[str, list[str]] = {}
     alerts: list[Alert] = []
-    for metric in _metrics(row):
+    # The throughput, and the p99 of each operation: response time under a target where it was measured.
+    tails = [metric for metric in metrics_of(row) if metric.statistic == STATISTIC]
+    kinds = ("response", "service") if row.target_ops_s else ("service", "response")
+    names = list(dict.fromkeys(tail.operation for tail in tails))[:MAX_OPERATIONS]
+    tails.sort(key=lambda tail: kinds.index(tail.kind))
+    metrics = [THROUGHPUT_METRIC, *(next(tail for tail in tails if tail.operation == name) for name in names)]
+    for metric in metrics:
         course = lately(row, metric)
         announced = before.known.get(str(metric), []) if before else None
         new, known[str(metric)] = _news(course, announced)
@@ -60,15 +66,6 @@ def _look_at(row: History) -> bool:
         values = {"runs": row.runs, "last_at": row.last_at, "known": known}
         HistoryLook.objects.update_or_create(history=row, defaults=values)
     return made
-
-
-def _metrics(row: History) -> list[Metric]:
-    """The throughput, and the p99 of each operation: response time under a target where it was measured."""
-    tails = [metric for metric in metrics_of(row) if metric.statistic == STATISTIC]
-    kinds = ("response", "service") if row.target_ops_s else ("service", "response")
-    names = list(dict.fromkeys(tail.operation for tail in tails))[:MAX_OPERATIONS]
-    tails.sort(key=lambda tail: kinds.index(tail.kind))
-    return [THROUGHPUT_METRIC, *(next(tail for tail in tails if tail.operation == name) for name in names)]
 
 
 def _news(course: Course, announced: Sequence[str] | None) -> tuple[list[HistoryChange], list[str]]:

@@ -205,16 +205,6 @@ class Point:
         n = len(self.throughput_ops_s.values)
         return self.repeats if len(set(self.repeats)) == len(self.repeats) == n else tuple(range(1, n + 1))
 
-    def as_rejected_rung(self) -> Rung:
-        """The rung of a rejected point: its target failed, or nothing is known of it.
-
-        It failed by the checks of the load, or by its own numbers where no check says that they are not to be trusted.
-        """
-        rung, checks = self.as_rung(), frozenset(self.rejected_by)
-        trusted = not checks & UNTRUSTED and self.clients_merged >= self.clients_expected
-        failed = bool(checks & OVERLOADED) or (trusted and judged_rung(rung).outcome != "sustained")
-        return replace(rung, rejected="failed" if failed else "unknown")
-
     @property
     def people_left_out(self) -> bool:
         """Whether people left repeats out that would count otherwise."""
@@ -384,7 +374,15 @@ class Curve:
     @property
     def _rejected_targets(self) -> list[Rung]:
         rejected = [point for point in self.points if point.standing is Standing.REJECTED and point.target_ops_s]
-        return [point.as_rejected_rung() for point in rejected]
+        as_rejected_rungs: list[Rung] = []
+        for point in rejected:
+            # The rung of a rejected point: its target failed, or nothing is known of it. It failed by the checks of the
+            # load, or by its own numbers where no check says that they are not to be trusted.
+            rung, checks = point.as_rung(), frozenset(point.rejected_by)
+            trusted = not checks & UNTRUSTED and point.clients_merged >= point.clients_expected
+            failed = bool(checks & OVERLOADED) or (trusted and judged_rung(rung).outcome != "sustained")
+            as_rejected_rungs.append(replace(rung, rejected="failed" if failed else "unknown"))
+        return as_rejected_rungs
 
     @cached_property
     def ceiling_with_left_out(self) -> Ceiling | None:

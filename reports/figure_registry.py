@@ -6,15 +6,15 @@ from typing import Final
 
 from reports.curves import Curve
 from reports.figures.ceilings import CeilingsFigure
-from reports.figures.distributions import CEILING, RUNG, SweepsPercentilesFigure
 from reports.figures.durability import DurabilityFigure
 from reports.figures.figure import CurvesFigure
 from reports.figures.latency import LatencyFigure
 from reports.figures.loss import LossFigure
+from reports.figures.overlay import overlays
+from reports.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
 from reports.figures.price import PriceFigure
 from reports.figures.scalability import ScalabilityFigure
 from reports.figures.stability import StabilityFigure
-from reports.published_overlay import overlays
 from reports.queries.over_time import ridges
 from reports.selection import Selection
 
@@ -35,9 +35,11 @@ def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> 
 
     `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
     """
+    # An operation as YCSB names it; empty for what can be none.
+    name = options.get("with", "").upper()[:MAX_OPERATION]
     choice = replace(
         selection.choice(selection.operation or "READ", curves),
-        second=operation_named(options.get("with", "")),
+        second=name if all(c.isalnum() or c in "-_" for c in name) else "",
         zoom=options.get("zoom") == "1",
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
@@ -83,9 +85,3 @@ def figure_of(name: str, curves: Sequence[Curve], selection: Selection, options:
 
 # Those that are drawn from what is stored second by second too, and not from curves alone.
 OF_SERIES: Final = frozenset({"stability"})
-
-
-def operation_named(text: str) -> str:
-    """An operation as YCSB names it; empty for what can be none."""
-    name = text.upper()[:MAX_OPERATION]
-    return name if all(c.isalnum() or c in "-_" for c in name) else ""

@@ -6,7 +6,7 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import StringConverter
 
-from reports.views import frozen, public, report_import
+from reports.views import frozen, reports
 
 
 class ReportToken(StringConverter):
@@ -62,6 +62,6 @@ urlpatterns: list[URLPattern] = [
     *_signed("/kit.zip", frozen.again, "frozen-kit", form="zip"),
     *_signed("/plan.toml", frozen.again, "frozen-plan", form="toml"),
     path(".well-known/benchsite-signing-key", frozen.signing_key, name="signing-key"),
-    path("reports/import/", report_import.import_page, name="report-import"),
-    path("public/<slug:slug>/", public.index, name="public-reports"),
+    path("reports/import/", reports.import_page, name="report-import"),
+    path("public/<slug:slug>/", frozen.index, name="public-reports"),
 ]

@@ -181,6 +181,7 @@ def read(parameters: Parameters) -> Selection:
     limit_ms = _number(parameters, "within", "ms", MAX_MS, problems)
     facets = {column: _texts(parameters, name, problems) for name, column in FACETS.items()}
     facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
+    texts = _texts(parameters, "side", problems)
     return Selection(
         matrix=_matrix(_last(parameters, "matrix"), problems),
         sweeps=_sweeps(parameters, problems),
@@ -200,7 +201,7 @@ def read(parameters: Parameters) -> Selection:
         max_loss_s=_number(parameters, "loss", "seconds", MAX_LOSS_S, problems, least=0.0),
         anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
         published=_texts(parameters, "published", problems),
-        sides=_sides(parameters, problems),
+        sides=(ALL,) if ALL in texts else tuple(str(key) for text in texts if (key := uuid_of(text))),
         problems=tuple(problems),
     )
 
@@ -242,11 +243,6 @@ def _sweeps(parameters: Parameters, problems: list[str]) -> tuple[uuid.UUID, ...
     if len(keys) > MAX_VALUES:
         problems.append(f"The address names {len(keys)} sweeps; the first {MAX_VALUES} are shown. Choose fewer.")
     return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
-
-
-def _sides(parameters: Parameters, problems: list[str]) -> tuple[str, ...]:
-    texts = _texts(parameters, "side", problems)
-    return (ALL,) if ALL in texts else tuple(str(key) for text in texts if (key := uuid_of(text)))
 
 
 def _texts(parameters: Parameters, name: str, problems: list[str]) -> tuple[str, ...]:

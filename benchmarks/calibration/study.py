@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite.teams.models import Team, User
-from reports.curves import Curve, Point
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
+from reports.curves import Curve
+from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.ycsb.properties import CORE_WORKLOADS
 
@@ -46,7 +46,10 @@ def plan_calibration(
 
     `fields` replace those of the ladder.
     """
-    cluster = _cluster(team, generators[0].machine, address)
+    cluster, _ = Cluster.objects.get_or_create(team=team, name=NAME, defaults={"provisioner": Provisioner.EXTERNAL})
+    Node.objects.update_or_create(
+        cluster=cluster, position=0, defaults={"machine": generators[0].machine, "address": address}
+    )
     database, _ = Database.objects.get_or_create(team=team, name=NAME, defaults={"cluster": cluster, "system": "redis"})
     settled: dict[str, Any] = {
         "rungs": list(RUNGS), "repeats": REPEATS, "warmup_s": WARMUP_S, "min_measure_s": MEASURE_S,
@@ -61,13 +64,6 @@ def plan_calibration(
     matrix.load_generators.set(generators)
     MatrixEntry.objects.create(matrix=matrix, database=database, mode="off")
     return matrix
-
-
-def _cluster(team: Team, machine: Machine, address: str) -> Cluster:
-    """The external cluster of the server, whose port differs from one calibration to the next."""
-    cluster, _ = Cluster.objects.get_or_create(team=team, name=NAME, defaults={"provisioner": Provisioner.EXTERNAL})
-    Node.objects.update_or_create(cluster=cluster, position=0, defaults={"machine": machine, "address": address})
-    return cluster
 
 
 def plan_searches(
@@ -95,10 +91,6 @@ def errors(curve: Curve) -> Iterator[Error]:
     for point in curve.counted:
         known = known_throughput(point.threads)
         yield Error(f"throughput, {point.threads} threads", known, point.throughput_ops_s.median, "ops/s")
-        if latency_us := read_p50_us(point):
+        operation = point.operation("READ")
+        if latency_us := (operation.median_us("p50") if operation else None):
             yield Error(f"READ p50, {point.threads} threads", 1e3 * point.threads / known, latency_us / 1e3, "ms")
-
-
-def read_p50_us(point: Point) -> float | None:
-    operation = point.operation("READ")
-    return operation.median_us("p50") if operation else None

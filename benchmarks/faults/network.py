@@ -18,7 +18,7 @@ from benchmarks.faults.fault import IDLE, MEASURING, fault
 from benchmarks.faults.forwarder import FORWARDER
 from benchmarks.faults.site import FaultSite
 from benchsite.demo.study import StudyEntry
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node
 from runs.models.plan import Provisioner
 from runs.models.run import Reason
@@ -72,30 +72,28 @@ def lab(site: FaultSite) -> Iterator[None]:
         site.entries, site.generators = [StudyEntry("redis", DATABASE, ["everysec"])], [GENERATOR]
         try:
             site.renew()  # The load generator needs the site's tables.
-            _start_server_under_test(site)
+            address = str(next(DATA.hosts()))
+            program = choose_redis(None, shelf=site.folder / "programs").path
+            options = {"bind": address, "port": REDIS_PORT, "protected-mode": "no", "save": "", "appendonly": "yes"}
+            words = [word for name, value in options.items() for word in (f"--{name}", value)]
+            folder = site.folder / "lab-redis"
+            shutil.rmtree(folder, ignore_errors=True)  # Benchsite refuses a target that holds data without its marker.
+            folder.mkdir()
+            site.start_helper("server", *in_namespace(SITE), str(program), *words, "--dir", str(folder))
+            team, _ = ensure_demo_team()
+            cluster, made = Cluster.objects.get_or_create(
+                team=team, name="Lab", defaults={"provisioner": Provisioner.EXTERNAL}
+            )
+            if made:
+                machine, _ = Machine.objects.get_or_create(host_key="lab server", defaults={"name": "lab server"})
+                Node.objects.create(cluster=cluster, machine=machine, address=f"{address}:{REDIS_PORT}")
+            Database.objects.get_or_create(team=team, name=DATABASE, defaults={"cluster": cluster, "system": "redis"})
             _start_generator(site)
             yield
         finally:
             site.down()
             site.stop_helpers()
             site.reset()
-
-
-def _start_server_under_test(site: FaultSite) -> None:
-    address = str(next(DATA.hosts()))
-    program = choose_redis(None, shelf=site.folder / "programs").path
-    options = {"bind": address, "port": REDIS_PORT, "protected-mode": "no", "save": "", "appendonly": "yes"}
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    folder = site.folder / "lab-redis"
-    shutil.rmtree(folder, ignore_errors=True)  # Benchsite refuses a target that holds data without its marker.
-    folder.mkdir()
-    site.start_helper("server", *in_namespace(SITE), str(program), *words, "--dir", str(folder))
-    team, _ = ensure_demo_team()
-    cluster, made = Cluster.objects.get_or_create(team=team, name="Lab", defaults={"provisioner": Provisioner.EXTERNAL})
-    if made:
-        machine, _ = Machine.objects.get_or_create(host_key="lab server", defaults={"name": "lab server"})
-        Node.objects.create(cluster=cluster, machine=machine, address=f"{address}:{REDIS_PORT}")
-    Database.objects.get_or_create(team=team, name=DATABASE, defaults={"cluster": cluster, "system": "redis"})
 
 
 def _start_generator(site: FaultSite) -> None:

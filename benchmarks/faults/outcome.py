@@ -1,8 +1,12 @@
 """What one try cost, counted in the rows, processes and folders that are left once everything has ended."""
 
-from collections.abc import Iterable
+import statistics
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 from django.db.models import Count
 
@@ -58,7 +62,13 @@ def lost_results(fault: Fault, matrix: Matrix) -> list[str]:
         if not succeeded and not excused and chain[-1].status in Status.terminal():
             lost.append(f"{chain[-1].name}: {chain[-1].status}, {chain[-1].reason}: {chain[-1].reason_detail}")
     for client in ClientRun.objects.filter(run__matrix=matrix, started_at__isnull=False).select_related("run"):
-        missing = _expected_artifacts(client) - set(client.artifacts.values_list("kind", flat=True))
+        if client.state == ClientRun.State.FINISHED:
+            expected_artifacts: set[str] = {"hdr", "stderr", "summary"}
+        else:
+            assert client.started_at is not None
+            logged = client.stopped_at is None or client.stopped_at - client.started_at > MIN_LOGGED
+            expected_artifacts = {"hdr", "stderr"} if logged else {"stderr"}
+        missing = expected_artifacts - set(client.artifacts.values_list("kind", flat=True))
         if missing:
             lost.append(f"{client}: output not stored ({', '.join(sorted(missing))})")
     return lost
@@ -74,15 +84,6 @@ def _is_measured(run: Run) -> bool:
     )
 
 
-def _expected_artifacts(client: ClientRun) -> set[str]:
-    """The kinds of files that the client has written."""
-    if client.state == ClientRun.State.FINISHED:
-        return {"hdr", "stderr", "summary"}
-    assert client.started_at is not None
-    logged = client.stopped_at is None or client.stopped_at - client.started_at > MIN_LOGGED
-    return {"hdr", "stderr"} if logged else {"stderr"}
-
-
 def doubled_work(matrix: Matrix) -> list[str]:
     """Second measurement sets, repeated events, runs carried out twice, and more than one retry."""
     doubled = []
@@ -92,28 +93,24 @@ def doubled_work(matrix: Matrix) -> list[str]:
     counted = Run.objects.filter(matrix=matrix).annotate(sets=Count("measurement_sets", distinct=True))
     doubled += [f"{run.name}: {run.sets} measurement sets" for run in counted if run.sets > 1]
     for run in Run.objects.filter(matrix=matrix):
-        doubled += [f"{run.name}: {text}" for text in repeated_events(list(run.events.order_by("id")))]
+        # Changes of status that do not follow from the one before, starts after the first, stages that came twice.
+        repeated: list[str] = []
+        status, starts = "", 0
+        stages: set[str] = set()
+        for event in list(run.events.order_by("id")):
+            if event.kind == "status":
+                if event.old != status or event.new == status:
+                    repeated.append(f"event {event.old} to {event.new} after {status or 'nothing'}")
+                status, stages = event.new, set()
+                starts += event.new == Status.RUNNING
+            elif event.kind == "stage":
+                if event.new in stages:
+                    repeated.append(f"stage {event.new} twice")
+                stages.add(event.new)
+        if starts > 1:
+            repeated.append(f"carried out {starts} times")
+        doubled += [f"{run.name}: {text}" for text in repeated]
     return doubled
-
-
-def repeated_events(events: list[RunEvent]) -> list[str]:
-    """Changes of status that do not follow from the one before, starts after the first, stages that came twice."""
-    repeated: list[str] = []
-    status, starts = "", 0
-    stages: set[str] = set()
-    for event in events:
-        if event.kind == "status":
-            if event.old != status or event.new == status:
-                repeated.append(f"event {event.old} to {event.new} after {status or 'nothing'}")
-            status, stages = event.new, set()
-            starts += event.new == Status.RUNNING
-        elif event.kind == "stage":
-            if event.new in stages:
-                repeated.append(f"stage {event.new} twice")
-            stages.add(event.new)
-    if starts > 1:
-        repeated.append(f"carried out {starts} times")
-    return repeated
 
 
 def unfinished_work(matrix: Matrix) -> list[str]:
@@ -138,3 +135,45 @@ def user_message(matrix: Matrix) -> str:
         return f"{failed.get_reason_display()}: {first_line}"
     note = RunEvent.objects.filter(run__matrix=matrix, kind="note").exclude(text="").first()
     return note.text if note else "every run succeeded"
+
+
+MAX_MESSAGE_LENGTH = 240
+
+
+def row(fault: Fault, commit: str, outcomes: Sequence[Outcome]) -> str:
+    """One line of the table: sums over the tries, seconds as median and maximum, the most frequent message."""
+    free = [outcome.free_after_s for outcome in outcomes]
+    message = Counter(outcome.message for outcome in outcomes).most_common(1)[0][0]
+    text = " ".join(message.replace("|", "/").split())
+    cells = [
+        fault.name,
+        commit,
+        len(outcomes),
+        sum(len(outcome.lost) for outcome in outcomes),
+        sum(len(outcome.doubled) for outcome in outcomes),
+        sum(len(outcome.stuck) for outcome in outcomes),
+        sum(len(outcome.left_over) for outcome in outcomes),
+        f"{statistics.median(free):.1f}, {max(free):.1f}",
+        text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[: MAX_MESSAGE_LENGTH - 1]}…",
+    ]
+    return f"| {' | '.join(str(cell) for cell in cells)} |\n"
+
+
+def append(path: Path, line: str) -> None:
+    with path.open("a") as file:
+        file.write(line)
+
+
+def current_commit(folder: Path) -> str:
+    """The commit of the checkout, with "+" where files differ from it; "unknown" outside a checkout."""
+    git = ["git", "-C", str(folder)]
+    head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    if head.returncode:
+        return "unknown"
+    changed = subprocess.run(
+        [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -22,7 +22,7 @@ from benchsite.demo.study import StudyEntry, plan_study
 from benchsite.embedded import EmbeddedServers, log_tail
 from benchsite.paths import places
 from benchsite.supervisor import GENERATORS, running_site, stop_running_site
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from runs.lifecycle import request_cancel_matrix
 from runs.models import Deployment, LoadGenerator, Matrix, Run
 from runs.models.run import Status
@@ -113,7 +113,11 @@ class FaultSite:
         """The site started anew, with nothing in its queue."""
         self.down()
         self.up()
-        self.cancel_everything()
+        _, user = ensure_demo_team()
+        unfinished = Run.objects.exclude(status__in=Status.terminal())
+        for matrix in Matrix.objects.filter(pk__in=unfinished.values("matrix_id")):
+            request_cancel_matrix(matrix, user)
+        self.until(lambda: not unfinished.exists(), END_TIMEOUT_S, "the runs of an earlier try to end")
 
     def runs(self) -> bool:
         """Whether the site's supervisor lives."""
@@ -235,14 +239,6 @@ class FaultSite:
         submit(matrix, user)
         self.matrix = matrix
         return matrix
-
-    def cancel_everything(self) -> None:
-        """Nothing of an earlier try stays in the queue."""
-        _, user = ensure_demo_team()
-        unfinished = Run.objects.exclude(status__in=Status.terminal())
-        for matrix in Matrix.objects.filter(pk__in=unfinished.values("matrix_id")):
-            request_cancel_matrix(matrix, user)
-        self.until(lambda: not unfinished.exists(), END_TIMEOUT_S, "the runs of an earlier try to end")
 
     def until(self, condition: Callable[[], bool], timeout_s: float, state: str) -> None:
         """Wait for a condition on rows. Raises SiteTimeout."""

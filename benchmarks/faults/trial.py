@@ -1,20 +1,68 @@
 """One try of one fault, from the submission of a matrix until nothing of it is left."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from types import TracebackType
 from uuid import UUID
 
+import psycopg
 from django.conf import settings
 from django.db import connection
 
 from benchmarks.faults.fault import Fault, Moment
 from benchmarks.faults.outcome import Outcome, doubled_work, lost_results, unfinished_work, user_message
 from benchmarks.faults.site import FaultSite, SiteTimeout
-from benchmarks.faults.stages import StageWatch
-from runs.models import Deployment, Matrix
+from runs.models import Deployment, Matrix, Run
+from runs.models.run import Status
 from workers.models import Lease
+
+CHANNEL = "benchsite_faults"
+CHECK_INTERVAL_S = 5.0
+TRIGGER = f"""
+CREATE OR REPLACE FUNCTION benchsite_faults_stage() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('{CHANNEL}',
+        json_build_object('matrix', NEW.matrix_id, 'phase', NEW.phase, 'stage', NEW.stage)::text);
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER benchsite_faults_stage AFTER UPDATE OF stage ON runs_run
+    FOR EACH ROW WHEN (NEW.stage IS DISTINCT FROM OLD.stage) EXECUTE FUNCTION benchsite_faults_stage();
+"""
+
+
+# A trigger in the site's database notifies of stages as they begin, so that short ones are not missed.
+class StageWatch:
+    """Begins to listen when it is made; `wait` also sees what happened since then."""
+
+    def __init__(self, dsn: str) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(TRIGGER)
+        self._connection = psycopg.connect(dsn, autocommit=True)
+        self._connection.execute(f"LISTEN {CHANNEL}")
+
+    def __enter__(self) -> "StageWatch":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def wait(self, matrix: Matrix, moment: Moment, timeout_s: float) -> bool:
+        """Returns at the moment; False where it did not come in time, or every run has ended without it."""
+        end = time.monotonic() + timeout_s
+        unfinished = Run.objects.filter(matrix=matrix).exclude(status__in=Status.terminal())
+        while time.monotonic() < end and unfinished.exists():
+            for notification in self._connection.notifies(timeout=CHECK_INTERVAL_S):
+                change = json.loads(notification.payload)
+                if change == {"matrix": str(matrix.pk), "phase": moment.phase, "stage": moment.stage}:
+                    time.sleep(moment.delay_s)
+                    return True
+        return False
+
 
 MOMENT_TIMEOUT_S = 120
 END_TIMEOUT_S = 300  # from the end of the fault
@@ -56,7 +104,13 @@ class Trial:
         else:
             matrix = self._cause_at(self.fault.moment)
         self._wait_for_end(matrix)
-        self._count(matrix)
+        outcome = self.outcome
+        outcome.stuck += unfinished_work(matrix)
+        outcome.lost += lost_results(self.fault, matrix)
+        outcome.doubled += doubled_work(matrix)
+        if not self.site_ended:
+            outcome.left_over += [*self.site.orphans(), *map(str, self.site.left_folders())]
+        outcome.message = user_message(matrix)
         self.outcome.duration_s = time.monotonic() - began
         return self.outcome
 
@@ -108,15 +162,6 @@ class Trial:
         )
         self.outcome.stuck += [f"{part} does not run" for part in self.site.missing_parts()]
         self.outcome.stuck += [f"{deployment} is not given up" for deployment in standing]
-
-    def _count(self, matrix: Matrix) -> None:
-        outcome = self.outcome
-        outcome.stuck += unfinished_work(matrix)
-        outcome.lost += lost_results(self.fault, matrix)
-        outcome.doubled += doubled_work(matrix)
-        if not self.site_ended:
-            outcome.left_over += [*self.site.orphans(), *map(str, self.site.left_folders())]
-        outcome.message = user_message(matrix)
 
 
 def run_tries(site: FaultSite, fault: Fault, tries: int, say: Callable[[str], None]) -> list[Outcome]:

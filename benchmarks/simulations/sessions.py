@@ -66,13 +66,17 @@ def rates(case: Case, commits: int = PAIRS, seed: int = SEED) -> Rates:
     random = np.random.default_rng([seed, CASES.index(case) if case in CASES else len(CASES)])
     wrong = improved = repeated = detected = passed = 0
     for _ in range(commits):
-        spread = _spread(random, case)
+        between = random.normal(0.0, case.between, (case.known, 1))
+        sessions = np.exp(between + random.normal(0.0, WITHIN, (case.known, RUNS))).tolist()
+        spread = session_spread([{str(i): session for i, session in enumerate(sessions)}])
         verdicts = [_measured(test, case, spread) for test in _tests(random, case, case.tests)]
         wrong += any(verdict in FAILED for verdict, _ in verdicts)
         improved += any(verdict is Verdict.IMPROVEMENT for verdict, _ in verdicts)
         repeated += sum(flagged for _, flagged in verdicts)
         changed = next(_tests(random, case, 1))
-        changed[:, :2] += _loss(0.10)
+        lost = float(np.log(1 - 0.10))
+        loss = np.array([lost] + [-lost] * (len(METRICS) - 1)).reshape(-1, 1, 1)
+        changed[:, :2] += loss
         verdict, _ = _measured(changed, case, spread)
         detected += verdict in FAILED
         passed += verdict is Verdict.PASS
@@ -91,19 +95,6 @@ def _tests(random: np.random.Generator, case: Case, count: int) -> Iterator[Floa
         yield (between + within) * scale
 
 
-def _spread(random: np.random.Generator, case: Case) -> SessionSpread | None:
-    """By the throughput of another test, as the site has it."""
-    between = random.normal(0.0, case.between, (case.known, 1))
-    sessions = np.exp(between + random.normal(0.0, WITHIN, (case.known, RUNS))).tolist()
-    return session_spread([{str(i): session for i, session in enumerate(sessions)}])
-
-
-def _loss(share: float) -> Floats:
-    """Of the new commit's sessions: less throughput, and latencies as much longer."""
-    lost = float(np.log(1 - share))
-    return np.array([lost] + [-lost] * (len(METRICS) - 1)).reshape(-1, 1, 1)
-
-
 def _measured(test: Floats, case: Case, spread: SessionSpread | None) -> tuple[Verdict, bool]:
     """The verdict after the first job, or after a second one where the first is flagged; and whether it was."""
     values = 1000 * np.exp(test)
@@ -114,13 +105,11 @@ def _measured(test: Floats, case: Case, spread: SessionSpread | None) -> tuple[V
 def _judged(values: Floats, sessions: int, case: Case, spread: SessionSpread | None) -> Judgement:
     metrics = []
     for (name, statistic), of in zip(METRICS, values, strict=True):
-        new, base, history = (_sessions(part) for part in (of[2 - sessions : 2], of[2:3], of[3:]))
+        new, base, history = (
+            tuple(tuple(session) for session in part.tolist()) for part in (of[2 - sessions : 2], of[2:3], of[3:])
+        )
         metrics.append(Metric(name, statistic, statistic == "throughput", new, base, history=history))
     return judge(metrics, EnvironmentAnswer(), spread=spread, extend=True, tests=case.tests)
-
-
-def _sessions(values: Floats) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(session) for session in values.tolist())
 
 
 def row(rates: Rates) -> str:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.speed.live import BenchmarkFailed
-from benchmarks.speed.report import Report
+from benchmarks.speed.report import BenchmarkFailed, Report
 from runs.catalog import load_catalog
 from runs.ycsb.properties import render_properties
 from workers.manifests import Manifest, java_executable, verify
@@ -70,7 +69,12 @@ def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str
         file.write(render_properties({**server.client_properties(), **classes}))
         file.flush()
         for threads in THREADS:
-            pairs = _pairs(_run(manifest, Path(file.name), threads, arms), arms)
+            argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", ":".join(map(str, manifest.jars))]
+            argv += ["benchsite.DriverComparison", str(Path(file.name)), str(threads), str(ROUNDS), str(ROUND_S), *arms]
+            ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+            if ended.returncode:
+                raise BenchmarkFailed(f"The comparison of {manifest.binding} ended: {ended.stderr[-2000:]}")
+            pairs = _pairs(ended.stdout, arms)
             rates = [tuple(operations / seconds for operations, seconds, _ in pair) for pair in pairs]
             cpu = [tuple(1e5 * used / operations for operations, _, used in pair) for pair in pairs]
             rate_ratios.append(statistics.median(second / first for first, second in rates))
@@ -97,15 +101,6 @@ def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str
         statistic="worst median",
         raw=raw,
     )  # fmt: skip
-
-
-def _run(manifest: Manifest, properties: Path, threads: int, arms: tuple[str, str]) -> str:
-    argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", ":".join(map(str, manifest.jars))]
-    argv += ["benchsite.DriverComparison", str(properties), str(threads), str(ROUNDS), str(ROUND_S), *arms]
-    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise BenchmarkFailed(f"The comparison of {manifest.binding} ended: {ended.stderr[-2000:]}")
-    return ended.stdout
 
 
 Round = tuple[float, float, float]  # operations, seconds, processor seconds

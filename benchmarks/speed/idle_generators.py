@@ -16,8 +16,7 @@ from django.conf import settings
 from django.db import connection
 from redis import Redis
 
-from benchmarks.speed.live import BenchmarkFailed
-from benchmarks.speed.report import Report
+from benchmarks.speed.report import BenchmarkFailed, Report
 from benchsite.generator_access import own_redis_url, unacked_keys
 from benchsite.supervisor import Site
 from workers import credentials, registration

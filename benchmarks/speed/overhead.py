@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.speed.live import BenchmarkFailed, submit_small, until, until_succeeded
-from benchmarks.speed.report import Report
+from benchmarks.speed.report import BenchmarkFailed, Report, submit_small, until, until_succeeded
 from benchsite.supervisor import WATCH_S, Site
 from reports.analysis.ratios import CONFIDENCE, mean_interval
 from runs import artifacts, lifecycle
@@ -75,7 +74,12 @@ def measure(site: Site) -> Report:
         _dispatch(site, load)
         until_succeeded(site, load, poll_s=WATCH_S)
         _dispatch(site, first)
-        command = _stock_command(site, first)  # While it runs: secrets are forgotten with its end.
+        started = ClientRun.objects.filter(run=first, command__len__gt=0)
+        until(site, started.exists, 60, f"the client of {first} to start")
+        client = started.get()
+        command = Command(
+            stock_argv(client.command), client.order["properties"]
+        )  # While it runs: secrets are forgotten with its end.
         until_succeeded(site, first, poll_s=WATCH_S)
         left = iter(repeats)
         pairs, estimate = collect_pairs(lambda driven_first: _pair(site, next(left), command, driven_first))
@@ -162,13 +166,6 @@ def _dispatch(site: Site, run: Run) -> None:
         return run.pk in scheduling.tick()
 
     until(site, dispatched, 30, f"{run} to be dispatched")
-
-
-def _stock_command(site: Site, run: Run) -> Command:
-    started = ClientRun.objects.filter(run=run, command__len__gt=0)
-    until(site, started.exists, 60, f"the client of {run} to start")
-    client = started.get()
-    return Command(stock_argv(client.command), client.order["properties"])
 
 
 def stock_argv(argv: list[str]) -> tuple[str, ...]:

@@ -3,8 +3,7 @@
 import statistics
 from datetime import datetime
 
-from benchmarks.speed.live import submit_small, until, until_succeeded
-from benchmarks.speed.report import Report
+from benchmarks.speed.report import Report, submit_small, until, until_succeeded
 from benchsite.supervisor import Site
 from runs.models import Deployment, Run
 

@@ -61,26 +61,6 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def make_equipment() -> list[tuple[Team, Cluster, list[LoadGenerator]]]:
-    """Clusters of one machine each, with load generators of their own, shared out over the teams."""
-    user = User.objects.create(username="bench")
-    teams = [Team.objects.create(name=f"Team {number}", slug=f"team-{number}") for number in range(TEAMS)]
-    Membership.objects.bulk_create(Membership(user=user, team=team, role=Role.ADMIN) for team in teams[:1])
-    Conductor.objects.create(pk=uuid.uuid4(), name="bench", host_key="bench", capacity=2 * CLUSTERS)
-    equipment = []
-    for number in range(CLUSTERS):
-        names = [f"bench-{number}-{part}" for part in range(GENERATORS_PER_CLUSTER + 1)]
-        machines = Machine.objects.bulk_create(Machine(name=name, host_key=name) for name in names)
-        cluster = Cluster.objects.create(team=teams[number % TEAMS], name=f"cluster {number}", provisioner="external")
-        Node.objects.create(cluster=cluster, machine=machines[0])
-        Database.objects.create(team=cluster.team, cluster=cluster, name=cluster.name, system="redis")
-        generators = LoadGenerator.objects.bulk_create(
-            LoadGenerator(name=machine.name, machine=machine) for machine in machines[1:]
-        )
-        equipment.append((cluster.team, cluster, generators))
-    return equipment
-
-
 def fill(equipment: list[tuple[Team, Cluster, list[LoadGenerator]]], runs: int) -> None:
     """Queue so many runs, in matrices each on one cluster."""
     size = max(10, runs // 1000)
@@ -162,23 +142,6 @@ def lose_data() -> None:
     Deployment.objects.update(fingerprint="")
 
 
-def judge_loads() -> None:
-    """The loads that were made again are dispatched, and judged: their clusters are free, their data not yet there."""
-    free(0)
-    for run_id in scheduling.tick():
-        claimed = lifecycle.claim_first(Run.objects.filter(pk=run_id), "bench")
-        assert claimed is not None  # Nobody else claims runs here.
-        lifecycle.note(*claimed, stage=Stage.JUDGING)
-    scheduling.release(Lease.objects.values_list("run_id", flat=True))
-
-
-def finish_loads() -> None:
-    Deployment.objects.update(fingerprint=FINGERPRINT)
-    for run in Run.objects.filter(stage=Stage.JUDGING):
-        assert run.claim is not None  # It runs.
-        lifecycle.finish(run.pk, run.claim, Status.SUCCEEDED)
-
-
 def check(condition: bool, message: str) -> None:
     if not condition:
         raise SystemExit(message)
@@ -193,12 +156,21 @@ def measure(runs: int) -> list[list[object]]:
     rows += [[runs, "100 clusters filled", *fill_all, 5.0, "clock"]]
     lost = timed(scheduling.tick, lose_data, rounds=1)
     rows += [[runs, "100 clusters, data lost", *lost, 5.0, "clock"]]
-    judge_loads()
+    # The loads that were made again are dispatched, and judged: their clusters are free, their data not yet there.
+    free(0)
+    for run_id in scheduling.tick():
+        claimed = lifecycle.claim_first(Run.objects.filter(pk=run_id), "bench")
+        assert claimed is not None  # Nobody else claims runs here.
+        lifecycle.note(*claimed, stage=Stage.JUDGING)
+    scheduling.release(Lease.objects.values_list("run_id", flat=True))
     judged = Run.objects.filter(stage=Stage.JUDGING).count()
     check(judged == CLUSTERS, f"Of {CLUSTERS} clusters {judged} load again.")
     beside = timed(scheduling.tick, lambda: free(0), rounds=1)
     rows += [[runs, "100 clusters, loads being judged", *beside, 5.0, "clock"]]
-    finish_loads()
+    Deployment.objects.update(fingerprint=FINGERPRINT)
+    for run in Run.objects.filter(stage=Stage.JUDGING):
+        assert run.claim is not None  # It runs.
+        lifecycle.finish(run.pk, run.claim, Status.SUCCEEDED)
     client = Client()
     client.force_login(User.objects.get(username="bench"))
     matrix = Matrix.objects.filter(team__slug="team-0", runs__status=Status.QUEUED).latest("created_at")
@@ -229,7 +201,23 @@ def main(sizes: list[int]) -> None:
         settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
         call_command("migrate", verbosity=0)
         call_command("flush", verbosity=0, interactive=False)
-        equipment = make_equipment()
+        user = User.objects.create(username="bench")
+        teams = [Team.objects.create(name=f"Team {number}", slug=f"team-{number}") for number in range(TEAMS)]
+        Membership.objects.bulk_create(Membership(user=user, team=team, role=Role.ADMIN) for team in teams[:1])
+        Conductor.objects.create(pk=uuid.uuid4(), name="bench", host_key="bench", capacity=2 * CLUSTERS)
+        equipment = []
+        for number in range(CLUSTERS):
+            names = [f"bench-{number}-{part}" for part in range(GENERATORS_PER_CLUSTER + 1)]
+            machines = Machine.objects.bulk_create(Machine(name=name, host_key=name) for name in names)
+            cluster = Cluster.objects.create(
+                team=teams[number % TEAMS], name=f"cluster {number}", provisioner="external"
+            )
+            Node.objects.create(cluster=cluster, machine=machines[0])
+            Database.objects.create(team=cluster.team, cluster=cluster, name=cluster.name, system="redis")
+            generators = LoadGenerator.objects.bulk_create(
+                LoadGenerator(name=machine.name, machine=machine) for machine in machines[1:]
+            )
+            equipment.append((cluster.team, cluster, generators))
         rows: list[list[object]] = []
         for runs in sizes:
             queued = Run.objects.filter(status=Status.QUEUED).count()

@@ -16,8 +16,7 @@ from typing import Final
 from django.conf import settings
 
 from benchmarks.speed import outputs
-from benchmarks.speed.live import BenchmarkFailed
-from benchmarks.speed.report import Report
+from benchmarks.speed.report import BenchmarkFailed, Report
 
 HOURS: Final = 12.0
 SAMPLE: Final = 3_200  # intervals that the slow loop decodes

@@ -42,7 +42,7 @@ def _report(kind: str, search: Search) -> Report:
     rows: list[list[str | int | float]] = []
     for cv in VARIATIONS:
         results = [search(random.Random(seed), cv) for seed in range(1, SEARCHES + 1)]
-        near = [_is_near(error, trials) for error, trials in results]
+        near = [abs(error) <= WITHIN and trials <= MAX_TRIALS for error, trials in results]
         groups = [sum(near[i : i + SEEDS]) >= WANTED * SEEDS for i in range(0, SEARCHES, SEEDS)]
         mean_error, mean_trials = (statistics.fmean(values) for values in zip(*results, strict=True))
         rows.append(
@@ -65,10 +65,6 @@ def _report(kind: str, search: Search) -> Report:
         statistic=f"lowest share of {SEARCHES:,} within 5 %",
         notes=f"19 or more of {SEEDS}: the share of groups of {SEEDS} seeds in which so many are near.",
     )  # fmt: skip
-
-
-def _is_near(error: float, trials: int) -> bool:
-    return abs(error) <= WITHIN and trials <= MAX_TRIALS
 
 
 def search_targets(noise: random.Random, cv: float) -> tuple[float, int]:

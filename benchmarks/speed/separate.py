@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from benchmarks.speed.live import BenchmarkFailed
+from benchmarks.speed.report import BenchmarkFailed
 
 SITE_VARIABLES = ("DATABASE_URL", "REDIS_URL", "BENCHSITE_ARTIFACTS", "BENCHSITE_DEBUG")
 

@@ -40,33 +40,25 @@ class Typical:
 def typical(number: int) -> Typical:
     """The upload of that number: the same bytes each time, and other bytes than those of every other number."""
     dice = np.random.default_rng(number)
-    files = [("client-1.txt", _text(number))]
-    for operation, encoded in _histograms().items():
-        chosen = dice.integers(0, DIFFERENT, SECONDS)
-        files.append((f"client-1-{operation}.hdr", _log(operation, number, [encoded[n] for n in chosen.tolist()])))
-    return Typical(tuple(files))
-
-
-def _log(operation: str, number: int, histograms: list[bytes]) -> bytes:
-    log = io.BytesIO()
-    log.write(
-        f"#[Logging for: {operation}]\n#[Histogram log format version 1.3]\n"
-        f"#[StartTime: {STARTED_S + number}.127 (seconds since epoch), some day]\n"
-        '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"\n'.encode()
-    )
-    for second, histogram in enumerate(histograms):
-        log.write(b"%d.003,1.000,0.009,%s\n" % (second, histogram))
-    return log.getvalue()
-
-
-def _text(number: int) -> bytes:
     lines = [
         f"Command line: -db site.ycsb.db.RedisClient -P workloads/workloada -threads 8 -p n={number} -t\n",
         "YCSB Client 0.17.0\n\nLoading workload...\nStarting test.\n",
         *outputs.status_lines(SECONDS),
         *outputs.summary_lines(SECONDS),
     ]
-    return "".join(lines).encode()
+    files = [("client-1.txt", "".join(lines).encode())]
+    for operation, encoded in _histograms().items():
+        chosen = dice.integers(0, DIFFERENT, SECONDS)
+        log = io.BytesIO()
+        log.write(
+            f"#[Logging for: {operation}]\n#[Histogram log format version 1.3]\n"
+            f"#[StartTime: {STARTED_S + number}.127 (seconds since epoch), some day]\n"
+            '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"\n'.encode()
+        )
+        for second, histogram in enumerate([encoded[n] for n in chosen.tolist()]):
+            log.write(b"%d.003,1.000,0.009,%s\n" % (second, histogram))
+        files.append((f"client-1-{operation}.hdr", log.getvalue()))
+    return Typical(tuple(files))
 
 
 @lru_cache(maxsize=1)

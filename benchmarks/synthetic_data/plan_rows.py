@@ -16,7 +16,6 @@ from benchmarks.synthetic_data.equipment import equipment
 from benchmarks.synthetic_data.long_series import packed_levels
 from benchmarks.synthetic_data.numbers import OPERATIONS, Law, latencies_us, law_of, mean_us, measured
 from benchmarks.synthetic_data.plans import TARGET_SHARES, PlannedMatrix, PlannedSweep, plans
-from benchmarks.synthetic_data.specs import MEASURE_S, WARMUP_S, spec_of
 from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import (
     ClientRun,
@@ -29,8 +28,79 @@ from runs.models import (
     Sweep,
     Upload,
 )
-from runs.models.run import Reason, Stage, Status, Verdict
-from runs.spec import RunSpec
+from runs.models.run import Phase, Reason, Stage, Status, Verdict
+from runs.spec import SPEC_VERSION, RunSpec
+from runs.ycsb.properties import dataset
+
+WARMUP_S = 60
+MEASURE_S = 180
+
+
+def spec_of(matrix: PlannedMatrix, sweep: PlannedSweep) -> RunSpec:
+    """The spec of every run of a sweep, but for the load, which is its rung's."""
+    owner, database, mode = matrix.equipment, sweep.database, sweep.mode
+    system = owner.systems[database.system]
+    data = dataset(sweep.workload.properties)
+    cluster = owner.clusters[str(database.cluster_id)]
+    spec: RunSpec = {
+        "version": SPEC_VERSION,
+        "phase": Phase.MEASURE.value,
+        "purpose": matrix.purpose,
+        "system": system.slug,
+        "system_name": system.name,
+        "catalog_digest": "generated",
+        "database": {
+            "id": str(database.pk),
+            "name": database.name,
+            "version": database.version,
+            "replication_factor": database.replication_factor,
+            "settings": {},
+            "binding_properties": {},
+        },
+        "mode": {
+            "slug": mode.slug,
+            "name": mode.name,
+            "record": dict(mode.durability.as_dict()),
+            "server_settings": dict(mode.server_settings),
+            "client_properties": dict(mode.client_properties),
+        },
+        "workload": {
+            "id": str(sweep.workload.pk),
+            "name": sweep.workload.name,
+            "short_name": sweep.workload.short_name,
+            "properties": sweep.workload.properties,
+        },
+        "dataset": {"records": data.records, "record_bytes": data.record_bytes, "fingerprint": data.fingerprint},
+        "load": {"threads": 0, "target_ops_s": None, "processes": 1},
+        "window": {
+            "warmup_s": WARMUP_S,
+            "min_measure_s": MEASURE_S,
+            "max_measure_s": MEASURE_S,
+            "min_operations": 0,
+        },
+        "client": {
+            "flavour": database.flavour,
+            "binding": database.client or system.binding.name,
+            "digest": "generated",
+            "ycsb_version": "0.17.0",
+        },
+        "cluster": cluster,
+        "generators": list(owner.generators),
+        "load_policy": Matrix.LoadPolicy.LOAD.value,
+        "resets": {},
+        "priming": None,
+    }
+    if matrix.uploaded:
+        stated_cluster = {**cluster, "id": "", "machines": []}
+        spec |= {"cluster": stated_cluster, "generators": []}  # type: ignore[typeddict-item]
+        spec["stated"] = {
+            "by": owner.user.get_username(),
+            "files": ["client-1.txt"],
+            "hardware": "",
+            "client_on_database_host": False,
+        }
+    return spec
+
 
 AT_ONCE: Final = 20_000  # runs
 TARGET_THREADS: Final = 256
@@ -90,10 +160,6 @@ class _Curve:
     behind: str
     law: Law
     evidence: str
-
-    def json_of(self, threads: int, target_ops_s: int | None) -> str:
-        load = json.dumps({**self.spec["load"], "threads": threads, "target_ops_s": target_ops_s})
-        return f"{self.before}{load}{self.behind}"
 
 
 class _Filling:
@@ -156,10 +222,11 @@ class _Filling:
         throughput = measured(curve.law, threads, target, rng) if succeeded else None
         curve.spec["load"].update({"threads": threads, "target_ops_s": target})
         key = self._key(created)
+        load = json.dumps({**curve.spec["load"], "threads": threads, "target_ops_s": target})
         self.copier.add(
             Run, id=key, team_id=matrix.equipment.team.pk, sweep_id=curve.sweep_id, matrix_id=curve.matrix_id,
             upload_id=curve.upload_id, cluster_id=None if matrix.uploaded else plan.database.cluster_id,
-            source="uploaded" if matrix.uploaded else "scheduled", spec=curve.json_of(threads, target),
+            source="uploaded" if matrix.uploaded else "scheduled", spec=f"{curve.before}{load}{curve.behind}",
             name=f"{curve.name} {threads}t{f' @{target}' if target else ''} r{repeat}", system=plan.database.system,
             mode=plan.mode.slug, workload_name=plan.workload.name, purpose=matrix.purpose, threads=threads,
             target_ops_s=target, repeat=repeat, config_key=config_key(curve.spec), commit=matrix.commit,

@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.faults.outcome import Outcome, doubled_work, lost_results, unfinished_work, user_message
+from benchmarks.faults.outcome import Outcome, append, doubled_work, lost_results, row, unfinished_work, user_message
 from benchmarks.faults.registry import FAULTS
-from benchmarks.faults.table import append, row
 from runs.models import Artifact, ClientRun, Run, RunEvent, Series
 from runs.models.run import Reason, Status
 from runs.tests.factories import make_client_run, make_machine, make_measurement_set, make_run, make_sweep

@@ -4,17 +4,90 @@ A short search measures the ceiling of each mode, then rungs of offered load bel
 It shows shapes, never numbers to publish: its purpose is `demo`, and every figure of it says so.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
 
 from django.utils import timezone
 
+from benchsite.formatting import throughput
 from benchsite.teams.models import Team, User
 from runs.lifecycle import request_cancel_matrix
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
+from runs.models import Cluster, Database, Ending, LoadGenerator, Matrix, MatrixEntry, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
-from runs.planning import submit
+from runs.models.run import Status
+from runs.planning import preview, stored_plan, submit
 from runs.ycsb.properties import CORE_WORKLOADS
+
+POLL_S = 1.0
+BAR_WIDTH = 30
+
+
+class Progress:
+    """Follows matrices until all their runs have ended; what had ended before is counted and not reported."""
+
+    def __init__(self, matrices: Sequence[Matrix], out: TextIO = sys.stdout, *, is_resumed: bool = False) -> None:
+        self.matrices, self.out = matrices, out
+        self.started = time.monotonic()
+        self.planned_s = sum(preview(stored_plan(matrix)).seconds for matrix in matrices)  # of a search: at most
+        ended = (
+            Run.objects.filter(matrix__in=matrices, status__in=Status.terminal()) if is_resumed else Run.objects.none()
+        )
+        before = ended.values_list("pk", "expected_s")
+        self.reported = {str(pk) for pk, _ in before}
+        self.done_before_s = sum(seconds for _, seconds in before)
+
+    def follow(self, check: Callable[[], None]) -> None:
+        """Return when nothing is left to run. `check` raises when a part of the site has died."""
+        while self._look():
+            check()
+            time.sleep(POLL_S)
+        if self.out.isatty():
+            self.out.write("\n")
+
+    def _look(self) -> bool:
+        # While an end is not looked at, a search may order another run. Asked first: both change in one transaction.
+        may_grow = Ending.objects.filter(matrix__in=self.matrices).exists()
+        runs = list(
+            Run.objects.filter(matrix__in=self.matrices).order_by("matrix__created_at", "position", "pk").defer("spec")
+        )
+        ended = [run for run in runs if run.status in Status.terminal()]
+        may_grow |= any(run.late_output_at for run in ended if run.status == Status.FAILED)
+        for run in ended:
+            if str(run.pk) not in self.reported:
+                self.reported.add(str(run.pk))
+                # One line for each ended run; a failed one says why and what to do.
+                if run.status == Status.SUCCEEDED:
+                    text = f"  {run.name:<28} {throughput(run.throughput_ops_s):>12}   {run.verdict}"
+                else:
+                    text = f"  {run.name:<28} {run.status}: {run.get_reason_display()}. {run.reason_detail}"
+                self.out.write(("\r\033[K" if self.out.isatty() else "") + text + "\n")
+                self.out.flush()
+        self._draw(runs, len(ended))
+        return may_grow or len(ended) < len(runs)
+
+    def _draw(self, runs: list[Run], ended: int) -> None:
+        if not self.out.isatty():
+            return
+        elapsed = time.monotonic() - self.started
+        whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
+        done = sum(run.expected_s for run in runs if run.status in Status.terminal())
+        # The plan's own estimate, corrected by how the runs so far have kept to it.
+        pace = elapsed / (done - self.done_before_s) if done > self.done_before_s else 1.0
+        left = max(0.0, (whole - done) * (pace if ended > 1 else 1.0))
+        filled = round(BAR_WIDTH * done / whole)
+        now = next((run.name for run in runs if run.status == Status.RUNNING), "")
+        end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+        bar = "#" * filled + "-" * (BAR_WIDTH - filled)
+        self.out.write(f"\r\033[K[{bar}] {ended}/{len(runs)}  {minutes(elapsed)} elapsed, ends about {end}  {now}")
+        self.out.flush()
+
+
+def minutes(seconds: float) -> str:
+    """m:ss"""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
 
 RECORDS = 10_000
 THREADS = 16  # serve every load
@@ -59,7 +132,11 @@ def plan_study(
     No `workloads`: workload A; `fields` are those of the matrix.
     """
     machine = generators[0].machine
-    cluster = _cluster(team, machine)
+    cluster, made = Cluster.objects.get_or_create(
+        team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
+    )
+    if made:
+        Node.objects.create(cluster=cluster, machine=machine)
     defaults: dict[str, Any] = {
         "name": f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
         "warmup_s": WARMUP_S,
@@ -107,15 +184,6 @@ def submit_quick_study(
     )
     submit(matrix, user)
     return matrix
-
-
-def _cluster(team: Team, machine: Machine) -> Cluster:
-    cluster, made = Cluster.objects.get_or_create(
-        team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
-    )
-    if made:
-        Node.objects.create(cluster=cluster, machine=machine)
-    return cluster
 
 
 def workload_of(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:

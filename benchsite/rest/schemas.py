@@ -1,11 +1,55 @@
-"""What all endpoints have in common: the base of what they take, and refusals as the API's description says them."""
+"""What endpoints share: rows of the team that asks, what requests take, and refusals as the API describes them."""
 
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
 
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from benchsite.rest.problems import KINDS
+from benchsite.rest.authentication import team_in
+from benchsite.rest.problems import KINDS, Problem
+
+
+def plain(text: str) -> str:
+    """Text that the database can hold."""
+    if "\0" in text:
+        raise ValueError("text without NUL characters, please")
+    return text
+
+
+def _moment(moment: datetime) -> datetime:
+    """In UTC; a moment without a zone is taken for UTC."""
+    if not 1 < moment.year < 9999:
+        raise ValueError("a year between 2 and 9998, please")
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(plain)]
+Text = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(plain)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(plain)]
+Moment = Annotated[
+    datetime, AfterValidator(_moment), Field(description="RFC 3339, such as 2026-03-01T12:00:00Z; without a zone: UTC.")
+]
+
+
+# What answers say of other rows, made from the rows themselves.
+Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username() if user else None)]
+NamesOfRows = Annotated[list[str], BeforeValidator(lambda rows: [row.name for row in rows])]
+
+
+M = TypeVar("M", bound=Model)
+
+
+def owned(rows: QuerySet[M], request: HttpRequest, pk: UUID) -> M:
+    """The team's row of this key. Raises Problem("not-found")."""
+    row = rows.filter(team=team_in(request), pk=pk).first()
+    if row is None:
+        kind = rows.model._meta.verbose_name
+        raise Problem("not-found", f"Your team has no {kind} {pk}.")
+    return row
 
 
 class RequestSchema(Schema):

@@ -10,11 +10,9 @@ from ninja import Query, Router, Schema, Status
 from pydantic import AfterValidator, Field, StringConstraints
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Name, Username, plain
+from benchsite.rest.schemas import Name, RequestSchema, Username, owned, plain, refusals
 from benchsite.teams import deliveries
 from benchsite.teams import webhooks as verbs
 from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook

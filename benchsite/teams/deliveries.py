@@ -23,7 +23,7 @@ from benchsite.teams import webhooks
 from benchsite.teams.encryption import CannotOpen
 from benchsite.teams.http_client import PostFailed, post
 from benchsite.teams.models import Delivery, Notice, Webhook
-from benchsite.teams.notice_email import absolute, mail_works, message_of
+from benchsite.teams.notices import absolute, mail_works, message_of
 
 log = logging.getLogger(__name__)
 # Under way at a time: to webhooks, and beside them by e-mail, so that neither keeps the other waiting.

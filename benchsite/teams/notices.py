@@ -9,10 +9,53 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F
+from django.template.loader import render_to_string
+from django.urls import reverse
 
 from benchsite.teams.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
+
+PREFERENCES: Final = "notifications"
+
+
+def mail_works() -> bool:
+    """Whether this site has a mail server."""
+    return bool(settings.MAIL_SERVER.is_there)
+
+
+def absolute(path: str) -> str:
+    """The whole address of one of the site's pages."""
+    return f"{settings.SITE_URL}{path}"
+
+
+def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
+    """The message to one address. What people named cannot become a header, nor HTML."""
+    preferences = absolute(f"{reverse(PREFERENCES)}?team={notice.team_id}")
+    url = absolute(notice.path) if notice.path else ""
+    lines = [
+        notice.text,
+        url,
+        f"-- \nYou asked for e-mail of this kind in {notice.team.name}. To end it: {preferences}",
+    ]
+    message = EmailMultiAlternatives(
+        subject=one_line(f"[{notice.team.name}] {notice.subject}"),
+        body="\n\n".join(line for line in lines if line),
+        from_email=settings.DEFAULT_FROM_EMAIL,
+        to=[one_line(address)],
+        headers={
+            "List-Unsubscribe": f"<{preferences}>",
+            "Auto-Submitted": "auto-generated",
+            # The same notice sent twice, because a worker died in between, is one message to those who compare.
+            "Message-ID": f"<{notice.pk}@benchsite>",
+        },
+    )
+    html = render_to_string("teams/notice_mail.html", {"notice": notice, "url": url, "preferences": preferences})
+    message.attach_alternative(html, "text/html")
+    return message
+
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +89,19 @@ def note(
     with transaction.atomic():
         notice = _insert(kind, team, subject=subject, text=text, path=path, data=data, key=key)
         if notice is not None:
-            _address(notice)
+            webhooks = notice.team.webhooks.filter(is_active=True, kinds__contains=[notice.kind])
+            members = Preference.objects.filter(
+                membership__team=notice.team,
+                kind=notice.kind,
+                membership__user__is_active=True,
+                membership__user__confirmed_email=F("membership__user__email"),
+            ).exclude(membership__user__email="")
+            Delivery.objects.bulk_create(
+                [
+                    *(Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)),
+                    *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
+                ]
+            )
     return notice
 
 
@@ -94,23 +149,6 @@ def _insert(
         text=text.replace("\0", "")[:MAX_TEXT_LENGTH],
         path=path,
         data=dict(data or {}),
-    )
-
-
-def _address(notice: Notice) -> None:
-    """A delivery for each webhook and each member who asked, at an address that is known to be theirs."""
-    webhooks = notice.team.webhooks.filter(is_active=True, kinds__contains=[notice.kind])
-    members = Preference.objects.filter(
-        membership__team=notice.team,
-        kind=notice.kind,
-        membership__user__is_active=True,
-        membership__user__confirmed_email=F("membership__user__email"),
-    ).exclude(membership__user__email="")
-    Delivery.objects.bulk_create(
-        [
-            *(Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)),
-            *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
-        ]
     )
 
 

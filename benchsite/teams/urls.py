@@ -2,16 +2,16 @@
 
 from django.urls import include, path
 
-from benchsite.teams.views import account, invitations, notifications, sign_in, team, tokens
+from benchsite.teams.views import notifications, sign_in, team, tokens
 
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-in/once/<str:token>", sign_in.sign_in_once, name="sign-in-once"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
-    path("invited/<str:token>", invitations.invited, name="invited"),
+    path("invited/<str:token>", team.invited, name="invited"),
     path("sso/", include("benchsite.teams.sso_urls")),
-    path("account/", account.account, name="account"),
-    path("account/sessions/<uuid:pk>/end/", account.session_end, name="session-end"),
+    path("account/", sign_in.account, name="account"),
+    path("account/sessions/<uuid:pk>/end/", sign_in.session_end, name="session-end"),
     path("team/", sign_in.choose_team, name="choose-team"),
     path("team/new/", team.team_add, name="team-add"),
     path("team/members/", team.members, name="members"),

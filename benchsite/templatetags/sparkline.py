@@ -12,22 +12,18 @@ WIDTH, HEIGHT, EDGE = 160, 32, 2
 MAX_POINTS = 90
 
 
-def points_of(values: Sequence[float]) -> str:
-    """The newest values as SVG coordinates, on a scale from 0 to their highest."""
-    shown = list(values)[-MAX_POINTS:]
-    highest = max(shown, default=0.0) or 1.0
-    step = WIDTH / max(len(shown) - 1, 1)
-    return " ".join(
-        f"{i * step:.1f},{HEIGHT - EDGE - value / highest * (HEIGHT - 2 * EDGE):.1f}" for i, value in enumerate(shown)
-    )
-
-
 @register.simple_tag
 def sparkline(values: Sequence[float], label: str = "") -> SafeString:
     """{% sparkline live.rate_ops_s "Throughput of the last 90 seconds" %}"""
     if len(values) < 2:
         return format_html('<span class="muted small">{}</span>', "no line yet")
-    points = points_of(values)
+    # The newest values as SVG coordinates, on a scale from 0 to their highest.
+    shown = list(values)[-MAX_POINTS:]
+    highest = max(shown, default=0.0) or 1.0
+    step = WIDTH / max(len(shown) - 1, 1)
+    points = " ".join(
+        f"{i * step:.1f},{HEIGHT - EDGE - value / highest * (HEIGHT - 2 * EDGE):.1f}" for i, value in enumerate(shown)
+    )
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
         '<polygon points="0,{} {} {},{}"/>'

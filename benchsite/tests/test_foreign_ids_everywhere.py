@@ -23,12 +23,12 @@ from django.utils import timezone
 
 from benchsite.teams import membership, tokens
 from benchsite.teams.models import Delivery, Notice, Preference, Role, Webhook
-from reports import watch_links
 from reports.badges import make_badge
 from reports.baselines import set_baseline
 from reports.models import ChangePoint, CommitLook, History, HistoryLook, HistoryNote, Report, ReportPicture, WatchLink
 from reports.selection import NAMES, Selection
 from reports.tests.frozen import published
+from reports.views import watch_links
 from runs.models import (
     Artifact,
     DataConfirmation,
@@ -125,7 +125,7 @@ def everything_of_a_team() -> SimpleNamespace:
         membership.withdraw(invitation, admin)
     membership.invite(team, admin, role=Role.VIEWER)
     links["watch/<token>"] = watch_links.make(team, admin, title=MARK, selection=Selection())
-    watch_links.end(WatchLink.objects.get(), admin)
+    watch_links.end_link(WatchLink.objects.get(), admin)
     report = published(team, access=Report.Access.PRIVATE, title=MARK)
     links["r/<token>"] = report.links.get().token
     links["confirm/<token>"] = f"{admin.pk}:1:x"

@@ -14,7 +14,7 @@ from benchsite.demo.machine_study import (
     report_of,
     unfinished_study,
 )
-from benchsite.demo.progress import Progress
+from benchsite.demo.study import Progress
 from reports.frozen.publication import PublishRefused
 from reports.models import Report
 from runs.lifecycle import request_cancel_matrix

@@ -6,8 +6,7 @@ import json
 import pytest
 from django.db.models.functions import Now
 
-from benchsite.demo.progress import Progress
-from benchsite.demo.study import ALL_ENTRIES, ENTRIES, submit_quick_study
+from benchsite.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
 from benchsite.demo.summary import summary, write_summary
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Status

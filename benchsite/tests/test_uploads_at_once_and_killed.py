@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.speed.typical import typical
-from benchmarks.speed.uploader import body_of, send_all
+from benchmarks.speed.uploads import body_of, send_all
 from benchsite import components
 from benchsite.teams import tokens
 from benchsite.tests.databases import database_url

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from reports.analysis.ceiling import Ceiling, Rung, ceiling
 from reports.analysis.knee import MIN_RUNGS, NEAR_PEAK, Knee, electable_of, ladder_of, latency, power_knee
-from reports.analysis.usl import Usl, fit_usl
+from reports.analysis.scalability import Usl, fit_usl
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,7 +60,10 @@ def opinions(rungs: Sequence[Rung], repeats: Sequence[Repeats] = (), stated: Cei
     top = max(range(len(ladder)), key=lambda i: ladder[i].throughput_ops_s)
     stated = stated or ceiling(ladder)
     electable = electable_of(ladder, stated)
-    rising = _rising([ladder[i] for i in electable])
+    rising: list[Rung] = []
+    for rung in [ladder[i] for i in electable]:
+        if not rising or rung.throughput_ops_s > rising[-1].throughput_ops_s:
+            rising.append(rung)
     xs, ys = [rung.throughput_ops_s for rung in rising], [latency(rung) for rung in rising]
     chord, bend = chord_knee(xs, ys), kneedle(xs, ys)
     at = next(i for i, rung in enumerate(ladder) if rung.load == knee.load)
@@ -77,15 +80,6 @@ def opinions(rungs: Sequence[Rung], repeats: Sequence[Repeats] = (), stated: Cei
         resampled_share=share,
         refine=refining(ladder, at, reached=knee.reached or at == 0),
     )
-
-
-def _rising(ladder: Sequence[Rung]) -> list[Rung]:
-    """The rungs that brought more than every one before."""
-    kept: list[Rung] = []
-    for rung in ladder:
-        if not kept or rung.throughput_ops_s > kept[-1].throughput_ops_s:
-            kept.append(rung)
-    return kept
 
 
 def _confidence(knee: Knee, ladder: Sequence[Rung], at: int, chord_at: int | None, share: float | None) -> str:

@@ -62,7 +62,15 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
         df = (len(a) + len(b) - 2) * (n - 1)
         run = sum(float((side**2).sum()) for side in residuals) / df
         if run > MIN_SD**2:
-            if why := _unequal(residuals, n):
+            variances = [
+                max(squares / ((n - 1) * (1 - 1 / len(side))), MIN_SD**2)
+                for side in residuals
+                if len(side) > 1
+                for squares in (side**2).sum(axis=1).tolist()
+            ]
+            p = bartlett_p(variances, [n - 1] * len(variances))
+            if p < UNEQUAL:
+                why = f"the variances of the cells differ (Bartlett's p {significant(p, 2)})"
                 analysis += f", residuals not pooled: {why}"
             else:
                 between = Noise(variance((a.mean(axis=0) - b.mean(axis=0)).tolist()), n - 1)
@@ -77,15 +85,3 @@ def _logs(cells: Sequence[Mapping[int, float]], common: Sequence[int]) -> Floats
     whole = [[cell[block] for block in common] for cell in cells if all(cell.get(block, 0) > 0 for block in common)]
     logs: Floats = np.log(np.asarray(whole, float).reshape(len(whole), len(common)))
     return logs
-
-
-def _unequal(residuals: Sequence[Floats], n: int) -> str:
-    """Why the residuals are not pooled, as the rest of a sentence; empty where they may be."""
-    variances = [
-        max(squares / ((n - 1) * (1 - 1 / len(side))), MIN_SD**2)
-        for side in residuals
-        if len(side) > 1
-        for squares in (side**2).sum(axis=1).tolist()
-    ]
-    p = bartlett_p(variances, [n - 1] * len(variances))
-    return f"the variances of the cells differ (Bartlett's p {significant(p, 2)})" if p < UNEQUAL else ""

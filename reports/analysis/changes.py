@@ -112,7 +112,11 @@ def course_of(
     scaled = np.log(raw) if rule.logarithms else raw
     starts = [0, *sorted({index for index in kept if 0 < index < raw.size})]
     strong, weak = _search(scaled, starts, rule)
-    gone = _matched(strong, dismissed)
+    gone = set()
+    for index in dismissed:
+        near = min(strong, key=lambda split: abs(split.index - index), default=None)
+        if near and abs(near.index - index) <= NEARBY:
+            gone.add(near.index)
     ends = sorted({*starts, *(split.index for split in strong if split.index not in gone)})
     changes = [
         *(_change(scaled, ends, index, rule, kept=index in starts) for index in ends[1:]),
@@ -169,16 +173,6 @@ def _is_held(part: Floats, split: Split, rule: Rule) -> bool:
 
 def _shifted(split: Split, by: int) -> Split:
     return Split(split.index + by, split.before, split.after, split.p)
-
-
-def _matched(strong: Sequence[Split], dismissed: Collection[int]) -> set[int]:
-    """The found changes that were called false alarms."""
-    gone = set()
-    for index in dismissed:
-        near = min(strong, key=lambda split: abs(split.index - index), default=None)
-        if near and abs(near.index - index) <= NEARBY:
-            gone.add(near.index)
-    return gone
 
 
 def _change(scaled: Floats, ends: Sequence[int], index: int, rule: Rule, *, kept: bool) -> Change:

@@ -47,21 +47,14 @@ def lttb(values: npt.ArrayLike, points: int) -> npt.NDArray[np.int64]:
         following = np.arange(end, max(after, end + 1))
         known = following[np.isfinite(y[following])]
         middle = (float(known.mean()), float(y[known].mean())) if known.size else (float(end), 0.0)
-        area = _areas((float(kept[-1]), float(y[kept[-1]])), part, y[part], middle)
+        before = (float(kept[-1]), float(y[kept[-1]]))
+        y_before = before[1] if np.isfinite(before[1]) else middle[1]
+        area: npt.NDArray[np.float64] = np.abs(
+            (before[0] - middle[0]) * (y[part] - y_before) - (before[0] - part) * (middle[1] - y_before)
+        )
         if np.isfinite(area).any():
             kept.append(int(part[np.nanargmax(area)]))
     return np.asarray([*kept, y.size - 1])
-
-
-def _areas(
-    before: tuple[float, float], x: npt.NDArray[np.int64], y: npt.NDArray[np.float64], after: tuple[float, float]
-) -> npt.NDArray[np.float64]:
-    """Twice the areas of the triangles of each point with the two given ones."""
-    y_before = before[1] if np.isfinite(before[1]) else after[1]
-    areas: npt.NDArray[np.float64] = np.abs(
-        (before[0] - after[0]) * (y - y_before) - (before[0] - x) * (after[1] - y_before)
-    )
-    return areas
 
 
 def thinned(values: npt.NDArray[Any], most: int = MAX_POINTS) -> npt.NDArray[np.int64]:

@@ -161,21 +161,8 @@ def change_points(
     z = np.asarray(values, dtype=float)
     indices = first_pass(z, max_p * WEAK_FACTOR, window=window, least=least)
     first = [compared(z, *ends) for ends in _with_ends(indices, z.size)]
-    strong = _second_pass(z, list(first), max_p, min_magnitude, logarithms)
-    kept = {split.index for split in strong}
-    return ChangePoints(tuple(strong), tuple(split for split in first if split.index not in kept))
-
-
-def _with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:
-    """Each index with the one before it and the one after it."""
-    ends = [0, *indices, size]
-    return list(zip(ends, ends[1:], ends[2:], strict=False))
-
-
-def _second_pass(
-    values: Floats, splits: list[Split], max_p: float, min_magnitude: float, logarithms: bool
-) -> list[Split]:
-    """Takes the weakest away, and weighs its neighbours anew, until all that are left are strong enough."""
+    # Takes the weakest away, and weighs its neighbours anew, until all that are left are strong enough.
+    splits = list(first)
 
     def magnitude(split: Split) -> float:
         return split.log_magnitude if logarithms else split.magnitude
@@ -188,8 +175,16 @@ def _second_pass(
                 break
         at = splits.index(weakest)
         del splits[at]
-        parts = _with_ends([split.index for split in splits], values.size)
+        parts = _with_ends([split.index for split in splits], z.size)
         for near in (at - 1, at):
             if 0 <= near < len(splits):
-                splits[near] = compared(values, *parts[near])
-    return splits
+                splits[near] = compared(z, *parts[near])
+    strong = splits
+    kept = {split.index for split in strong}
+    return ChangePoints(tuple(strong), tuple(split for split in first if split.index not in kept))
+
+
+def _with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:
+    """Each index with the one before it and the one after it."""
+    ends = [0, *indices, size]
+    return list(zip(ends, ends[1:], ends[2:], strict=False))

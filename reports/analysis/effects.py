@@ -72,21 +72,22 @@ def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float | None:
     """
     if ranks_sentence(len(a), len(b)) or not finite(a, b):
         return None
-    doubled = _doubled_midranks([*a, *b])
+    # Twice the rank of each value, so that the ranks of ties are whole.
+    array = np.asarray([*a, *b], float)
+    below = (array[:, None] > array[None, :]).sum(axis=1)
+    same = (array[:, None] == array[None, :]).sum(axis=1)
+    doubled = [int(rank) for rank in 2 * below + same + 1]
     own, mean = sum(doubled[: len(a)]), len(a) * (len(a) + len(b) + 1)  # of doubled ranks
     if len(doubled) > MAX_EXACT:
-        return _normal_p(doubled, len(a), abs(own - mean))
+        n_a = len(a)
+        n = len(doubled)
+        spread = float(np.var(doubled)) * n_a * (n - n_a) / (n - 1)
+        if spread <= 0:
+            return 1.0
+        return math.erfc(max(abs(own - mean) - 1, 0) / math.sqrt(2 * spread))
     ways = _ways(tuple(sorted(doubled)), len(a))
     away = abs(np.arange(ways.size) - mean) >= abs(own - mean)
     return float(ways[away].sum() / ways.sum())
-
-
-def _doubled_midranks(values: Sequence[float]) -> list[int]:
-    """Twice the rank of each value, so that the ranks of ties are whole."""
-    array = np.asarray(values, float)
-    below = (array[:, None] > array[None, :]).sum(axis=1)
-    same = (array[:, None] == array[None, :]).sum(axis=1)
-    return [int(rank) for rank in 2 * below + same + 1]
 
 
 @lru_cache(maxsize=64)
@@ -99,12 +100,3 @@ def _ways(ranks: tuple[int, ...], chosen: int) -> NDArray[np.float64]:
             table[taken, rank:] += table[taken - 1, : table.shape[1] - rank]
     ways: NDArray[np.float64] = table[chosen].copy()
     return ways
-
-
-def _normal_p(doubled: Sequence[int], n_a: int, away: float) -> float:
-    """With the variance of the ranks as they are, ties among them, and the usual correction of a half."""
-    n = len(doubled)
-    spread = float(np.var(doubled)) * n_a * (n - n_a) / (n - 1)
-    if spread <= 0:
-        return 1.0
-    return math.erfc(max(away - 1, 0) / math.sqrt(2 * spread))

@@ -85,8 +85,26 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
         yield _Differs("purpose", f"One side is a {_worse(a, b).purpose} run, the other was measured to be compared.")
     yield from _workload(a, b)
     yield from _ladder(a, b)
-    yield from _latency_kinds(a, b)
-    yield from _databases(a, b)
+    # A service time and a response time are different things, so that one kind has to be known of both.
+    kinds = [{operation.kind for point in side.points for operation in point.operations} for side in (a, b)]
+    if all(kinds) and not kinds[0] & kinds[1]:
+        yield _Differs("latency_kind", "One side measured service times only, the other response times only.")
+    one_system = a.system == b.system
+    versions = (a.setup.version, b.setup.version)
+    newer = one_system and all(versions) and versions[0] != versions[1]
+    if not one_system or a.database_name != b.database_name:
+        axes = ("database", "version") if newer else ("database",)
+        yield _Differs("database", f"The databases differ: {a.database_name} and {b.database_name}.", axes)
+    if newer:
+        yield _Differs("version", f"The versions differ: {versions[0]} and {versions[1]}.", ("version", "database"))
+    if one_system and not (a.uploaded or b.uploaded):
+        settings = [{**side.setup.server_settings, **side.setup.binding_properties} for side in (a, b)]
+        if differing := _differing(*settings):
+            yield _Differs("settings", f"The settings differ: {differing}.", ("database",))
+    if a.mode != b.mode:
+        # Modes of different systems have names of their own; whether they promise the same is V20's to say.
+        axes = ("mode",) if one_system else ("mode", "database")
+        yield _Differs("mode", f"The durability modes differ: {a.mode} and {b.mode}.", axes)
     yield from _sizes(a, b)
     if a.setup.clients != b.setup.clients:
         sentence = f"The number of clients differs: {a.setup.clients} and {b.setup.clients}."
@@ -146,32 +164,6 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
 
 def _listed(values: Collection[int]) -> str:
     return ", ".join(str(value) for value in sorted(values))
-
-
-def _latency_kinds(a: Curve, b: Curve) -> Iterator[_Differs]:
-    """A service time and a response time are different things, so that one kind has to be known of both."""
-    kinds = [{operation.kind for point in side.points for operation in point.operations} for side in (a, b)]
-    if all(kinds) and not kinds[0] & kinds[1]:
-        yield _Differs("latency_kind", "One side measured service times only, the other response times only.")
-
-
-def _databases(a: Curve, b: Curve) -> Iterator[_Differs]:
-    one_system = a.system == b.system
-    versions = (a.setup.version, b.setup.version)
-    newer = one_system and all(versions) and versions[0] != versions[1]
-    if not one_system or a.database_name != b.database_name:
-        axes = ("database", "version") if newer else ("database",)
-        yield _Differs("database", f"The databases differ: {a.database_name} and {b.database_name}.", axes)
-    if newer:
-        yield _Differs("version", f"The versions differ: {versions[0]} and {versions[1]}.", ("version", "database"))
-    if one_system and not (a.uploaded or b.uploaded):
-        settings = [{**side.setup.server_settings, **side.setup.binding_properties} for side in (a, b)]
-        if differing := _differing(*settings):
-            yield _Differs("settings", f"The settings differ: {differing}.", ("database",))
-    if a.mode != b.mode:
-        # Modes of different systems have names of their own; whether they promise the same is V20's to say.
-        axes = ("mode",) if one_system else ("mode", "database")
-        yield _Differs("mode", f"The durability modes differ: {a.mode} and {b.mode}.", axes)
 
 
 def _sizes(a: Curve, b: Curve) -> Iterator[_Differs]:

@@ -127,11 +127,13 @@ class MachinePair:
 
 def groups(a: RunSide, b: RunSide) -> list[Group]:
     """Everything that was submitted, in the order in which it usually matters; groups without any line are left out."""
+    x, y = a.spec["load"], b.spec["load"]
+    targets = [f"{load['target_ops_s']:,} ops/s" if load["target_ops_s"] else "as fast as it goes" for load in (x, y)]
     all_groups = [
         Group("Database", _database(a, b)),
         Group("Durability mode", _mode(a, b)),
         Group("Workload and data set", _workload(a, b)),
-        Group("Load", _load(a, b)),
+        Group("Load", ((_line("threads", x["threads"], y["threads"]), _line("target", *targets)))),
         Group("Clients", _clients(a, b)),
         Group("Window and preparation", _window(a, b)),
     ]
@@ -259,12 +261,6 @@ def _workload(a: RunSide, b: RunSide) -> tuple[Line, ...]:
 def _optional(value: float | None, text_of: Callable[[float], str]) -> str | None:
     """A number as text; None where it is not known."""
     return None if value is None else text_of(value)
-
-
-def _load(a: RunSide, b: RunSide) -> tuple[Line, ...]:
-    x, y = a.spec["load"], b.spec["load"]
-    targets = [f"{load['target_ops_s']:,} ops/s" if load["target_ops_s"] else "as fast as it goes" for load in (x, y)]
-    return (_line("threads", x["threads"], y["threads"]), _line("target", *targets))
 
 
 def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:

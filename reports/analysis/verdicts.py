@@ -167,9 +167,9 @@ def judge(
     lacking = [judgement.comparison.needs_more for judgement in open_ones]
     needs = max((more for more in lacking if more is not None), default=None) if None not in lacking else None
     first = _headline(verdict, judged, environment)
-    return Judgement(
-        verdict, judged, (first, *(judgement.reason for judgement in _telling_first(judged))), needs, flagged
-    )
+    order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
+    telling_first = sorted(judged, key=lambda judgement: order.index(judgement.state))
+    return Judgement(verdict, judged, (first, *(judgement.reason for judgement in telling_first)), needs, flagged)
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -215,11 +215,6 @@ def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
     if State.IMPROVED in states:
         return Verdict.IMPROVEMENT
     return Verdict.PASS if states == {State.HELD} else Verdict.INCONCLUSIVE
-
-
-def _telling_first(judged: Sequence[MetricVerdict]) -> list[MetricVerdict]:
-    order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
-    return sorted(judged, key=lambda judgement: order.index(judgement.state))
 
 
 def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:

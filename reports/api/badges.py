@@ -11,8 +11,7 @@ from pydantic import StringConstraints
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from reports.api.routers import badges
-from reports.badges import KEPT_S, line_at, link_of, verdict_at
-from reports.figures.badges import COLOURS, badge, sparkline, verdict_badge
+from reports.badges import COLOURS, KEPT_S, badge, line_at, link_of, sparkline, verdict_at, verdict_badge
 from reports.frozen.links import LinkRevoked, LinkUnknown, open_link
 from reports.models import BadgeLink, Report, ReportRevision
 

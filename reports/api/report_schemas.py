@@ -8,8 +8,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
 from benchsite.rest.pages import PageAnswer
-from benchsite.rest.schemas import RequestSchema
-from benchsite.rest.values import Moment, Text, Word
+from benchsite.rest.schemas import Moment, RequestSchema, Text, Word
 from reports.frozen.drafts import MAX_FOOTNOTES, MAX_HEADLINE, MAX_ITEMS, MAX_KEPT, MAX_QUERY_LENGTH
 
 Access = Literal["private", "unlisted", "public"]

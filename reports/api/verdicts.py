@@ -1,29 +1,78 @@
 """Verdicts of runs against a baseline, and comparisons of any two groups of runs."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
 
+from django.db import connection
 from django.http import HttpRequest
 from ninja import Query, Schema
 from pydantic import Field, TypeAdapter
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import refusals
-from benchsite.rest.values import Word
+from benchsite.rest.schemas import Word, owned, refusals
 from benchsite.teams.models import Scope
 from reports.analysis.verdicts import Verdict, combined
 from reports.api.routers import verdicts
 from reports.queries.baselines import RUNS, runs_named
-from reports.verdicts.baseline_selection import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
-from reports.verdicts.comparison import Incomparable, TooManyTests, compared
-from reports.verdicts.regression_alerts import tell
-from reports.verdicts.run_wait import MAX_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
+from reports.upload_alerts import tell
+from reports.verdicts.baseline_selection import (
+    Ambiguous,
+    BaselineUnknown,
+    Incomparable,
+    NothingNamed,
+    TooManyTests,
+    compared,
+    verdict_of_run,
+)
 from reports.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
 from runs.api.upload_extensions import extend
 from runs.models import Run
+from runs.models.run import Status
+
+MAX_S: Final = 30
+PLACES: Final = 4
+RETRY_AFTER_S: Final = 10
+EVERY_S: Final = 0.5
+# They hold over all processes, and go when a connection goes.
+_LOCKS: Final = 0x62_65_6E_63  # "benc": the class of these locks
+
+
+class TooManyWaiting(Exception):
+    """Every place is taken: ask again later."""
+
+
+@contextmanager
+def place() -> Iterator[None]:
+    """One of the few places of those who wait. Raises TooManyWaiting."""
+    with connection.cursor() as cursor:
+        taken = next((number for number in range(PLACES) if _try(cursor, number)), None)
+        if taken is None:
+            raise TooManyWaiting
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, taken])
+
+
+def _try(cursor, number: int) -> bool:  # type: ignore[no-untyped-def]
+    cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS, number])
+    return bool(cursor.fetchone()[0])
+
+
+def wait_for_end(run: Run, seconds: float) -> None:
+    """Until the run has ended, or so long; its row is read anew. Raises TooManyWaiting where it would have to wait."""
+    if run.status in Status.terminal() or seconds <= 0:
+        return
+    until = time.monotonic() + min(seconds, MAX_S)
+    with place():
+        while run.status not in Status.terminal() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(EVERY_S, left))
+            run.refresh_from_db(fields=["status", "finished_at", "verdict", "throughput_ops_s", "reason", "evidence"])
+
 
 DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
 MAX_JUDGED: Final = 20  # runs of one upload
@@ -104,7 +153,12 @@ def get_verdict(request: HttpRequest, run_id: UUID, query: Query[VerdictQuery]) 
         wait_for_end(run, query.wait)
         document = verdict_of_run(run, baseline=query.baseline, branch=query.branch, thresholds=query.shares())
     except BaselineUnknown as unknown:
-        raise _no_baseline(str(unknown)) from unknown
+        no_baseline = Problem(
+            "not-found",
+            f"Your team has no baseline “{unknown!s}”. Set it with PUT /api/v1/baselines/{{name}}.",
+            errors=[{"pointer": "query.baseline", "detail": "no baseline of this name", "code": "baseline"}],
+        )
+        raise no_baseline from unknown
     except TooManyWaiting:
         raise Problem(
             "overloaded",
@@ -142,11 +196,3 @@ def compare(request: HttpRequest, query: Query[CompareQuery]) -> CompareAnswer:
                 for difference in refused.differs
             ],
         ) from refused
-
-
-def _no_baseline(name: str) -> Problem:
-    return Problem(
-        "not-found",
-        f"Your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}.",
-        errors=[{"pointer": "query.baseline", "detail": "no baseline of this name", "code": "baseline"}],
-    )

@@ -76,7 +76,11 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     # On a logarithmic axis the shortest bar has a length too.
     begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3) if log else 0.0
     starts = [max((math.log10(bar.end) if bar.end > 0 else begin) if log else bar.end, begin) for bar in bars]
-    value["range"] = [begin, _room(bars, starts, begin, frame)]
+    # Where the axis ends, so that the label behind each bar has room.
+    area = AREA_NARROW_PX if frame.narrow else AREA_PX
+    shares = [min(CHARACTER_PX * (len("  ".join(_label(bar, frame))) + 1) / area, MAX_LABEL_SHARE) for bar in bars]
+    lengths = [(start - begin) / (1 - share) for start, share in zip(starts, shares, strict=True)]
+    value["range"] = [begin, begin + (max(lengths, default=0.0) or 1.0)]
     if log:
         value |= {"type": "log", "dtick": 1}
         del value["rangemode"], value["nticks"]
@@ -102,14 +106,6 @@ def _name(bar: Bar, frame: Frame) -> str:
 
 def _label(bar: Bar, frame: Frame) -> tuple[str, ...]:
     return (bar.value_label,) if frame.narrow or not bar.note else (bar.value_label, bar.note)
-
-
-def _room(bars: Sequence[Bar], starts: Sequence[float], begin: float, frame: Frame) -> float:
-    """Where the axis ends, so that the label behind each bar has room."""
-    area = AREA_NARROW_PX if frame.narrow else AREA_PX
-    shares = [min(CHARACTER_PX * (len("  ".join(_label(bar, frame))) + 1) / area, MAX_LABEL_SHARE) for bar in bars]
-    lengths = [(start - begin) / (1 - share) for start, share in zip(starts, shares, strict=True)]
-    return begin + (max(lengths, default=0.0) or 1.0)
 
 
 def _trace(bar: Bar, row: int, frame: Frame) -> Trace:

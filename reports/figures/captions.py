@@ -74,6 +74,8 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
     points = [point for curve in curves for point in curve.points]
     if not points:
         return stand_in_sentence(curves)
+    # How many points have no throughput: no ceiling or knee is made of them.
+    none = sum(point.throughput_ops_s.median <= 0 for point in points)
     parts = [
         _repeats(points),
         _window(points),
@@ -84,7 +86,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _modes(points),
         _left_out(points),
         stand_in_sentence(curves).rstrip("."),
-        _nothing_done(points),
+        f"no throughput at {_points(none)}" if none else "",
         _worst(points),
     ]
     return " · ".join(part for part in parts if part) + "."
@@ -205,12 +207,6 @@ def stand_in_sentence(curves: Sequence[Curve]) -> str:
         return ""
     kinds = " or ".join(f"a {kind}" for kind in sorted(set(stand_ins)))
     return f"{_runs(len(stand_ins))} against {kinds} not drawn: such a server is not the product."
-
-
-def _nothing_done(points: Sequence[Point]) -> str:
-    """How many points have no throughput: no ceiling or knee is made of them."""
-    none = sum(point.throughput_ops_s.median <= 0 for point in points)
-    return f"no throughput at {_points(none)}" if none else ""
 
 
 def _worst(points: Sequence[Point]) -> str:

@@ -56,7 +56,12 @@ class CeilingsFigure(CurvesFigure):
         title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
         drawn = bars_of(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
-        log = towering(self.curves, self.published)
+        own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
+        printed = max(
+            (result.throughput_ops_s or 0.0 for result in self.published if is_drawn(result.throughput_ops_s)),
+            default=0.0,
+        )
+        log = 0 < own * TOWERING < printed
         return bars_figure(
             drawn, frame, f"{title.replace(' (ops/s)', ' in ops/s')} (logarithmic)" if log else title, log=log
         )
@@ -123,15 +128,6 @@ def _row(curve: Curve, is_best: bool | None) -> tuple[Any, ...]:
     return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best
 
 
-def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
-    """Whether what others printed would squeeze the own bars to slivers."""
-    own = max((curve.ceiling_ops_s for curve in curves), default=0.0)
-    printed = max(
-        (result.throughput_ops_s or 0.0 for result in published if is_drawn(result.throughput_ops_s)), default=0.0
-    )
-    return 0 < own * TOWERING < printed
-
-
 def bars_of(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
     """The highest first. `among`, where it is more than `curves`, is what they are ranked and coloured among."""
     appearance = looks(among or curves, theme, highlight=highlight)
@@ -188,24 +184,17 @@ class Ranking:
             return ""
         lower = ratio_label(self.share(curve))
         if self.best[curve.sweep_id]:
-            return BEST if self._only_best else AMONG_BEST
+            return BEST if list(self.best.values()).count(False) == len(self.best) - 1 else AMONG_BEST
         if not lower:
             return ""
-        bound = self._bound(curve)
+        # Before the factor: a ladder that was too short makes it a bound.
+        sides = [side.sweep_id in self.unbounded for side in (curve, self.highest) if side]
+        bound = {(True, False): "≤ ", (False, True): "≥ "}.get((sides[0], sides[-1]), "")
         if not bound and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):
             fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
             single = " (n = 1)" if fewest < 2 else ""
             return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
         return f"{bound}{lower}"
-
-    @property
-    def _only_best(self) -> bool:
-        return list(self.best.values()).count(False) == len(self.best) - 1
-
-    def _bound(self, curve: Curve) -> str:
-        """Before the factor: a ladder that was too short makes it a bound."""
-        sides = [side.sweep_id in self.unbounded for side in (curve, self.highest) if side]
-        return {(True, False): "≤ ", (False, True): "≥ "}.get((sides[0], sides[-1]), "")
 
 
 def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:

@@ -11,7 +11,6 @@ from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, durability_key, in_order, promise_of
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.ends import MAX_LABELS, End, label_ends
 from reports.figures.figure import CurvesFigure, named, sentences
 from reports.figures.layout import (
     Frame,
@@ -25,6 +24,7 @@ from reports.figures.layout import (
     rounded,
     shortened,
 )
+from reports.figures.points import MAX_LABELS, End, label_ends
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import SYMBOLS, Look, looks
 from reports.ladder_text import ceiling_text, ladder_says, status_sentences

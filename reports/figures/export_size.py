@@ -42,15 +42,13 @@ def scaled(figure: PlotlyFigure, medium: Medium) -> PlotlyFigure:
     factors = FACTORS[medium]
     if medium == "screen":
         return figure
-    data = [_trace(trace, factors) for trace in figure["data"]]
+    data: list[dict[str, Any]] = []
+    for trace in figure["data"]:
+        scaled: dict[str, Any] = _scaled(trace, factors)
+        if trace.get("type") == "bar" and "width" in trace:
+            scaled["width"] = trace["width"]
+        data.append(scaled)
     return {"data": data, "layout": _scaled(figure["layout"], factors)}
-
-
-def _trace(trace: dict[str, Any], factors: Factors) -> dict[str, Any]:
-    scaled: dict[str, Any] = _scaled(trace, factors)
-    if trace.get("type") == "bar" and "width" in trace:
-        scaled["width"] = trace["width"]
-    return scaled
 
 
 def _scaled(value: Any, factors: Factors, holder: str = "") -> Any:

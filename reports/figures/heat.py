@@ -54,13 +54,15 @@ class HeatFigure(Figure):
         data: list[Trace] = []
         for number, heat in enumerate(self.heats, 1):
             title = f"{heat.operation}{', response' if heat.kind == 'response' else ''} (ms)"
+            of = len(self.heats)
+            each = 1 / max(of, 1)
             layout[_axis_name("yaxis", number)] = axis(
                 frame,
                 escaped(title),
                 type="log",
                 tickformat="~g",
                 dtick=1 if heat.edges_us[-1] > 500 * heat.edges_us[0] else "D2",
-                domain=_domain(number, len(self.heats)),
+                domain=[round(1 - number * each + (0.06 if number < of else 0), 4), round(1 - (number - 1) * each, 4)],
             )
             data.append(_map(heat, _axis_name("y", number), low, frame, bar=number == 1))
         if self.heats:
@@ -114,11 +116,6 @@ def _end_s(heat: Heat) -> float:
 
 def _axis_name(stem: str, number: int) -> str:
     return stem if number <= 1 else f"{stem}{number}"
-
-
-def _domain(number: int, of: int) -> list[float]:
-    each = 1 / max(of, 1)
-    return [round(1 - number * each + (0.06 if number < of else 0), 4), round(1 - (number - 1) * each, 4)]
 
 
 def _map(heat: Heat, yaxis: str, low: float, frame: Frame, *, bar: bool) -> Trace:

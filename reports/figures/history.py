@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -66,7 +66,16 @@ class HistoryFigure(Figure):
         layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
-        layout["xaxis"] = axis(frame, along, showgrid=False, **_ticks(history, frame, along))
+        # Some points by their names; dates name themselves.
+        if along != COMMITS:
+            ticks: dict[str, Any] = {"type": "date"}
+        else:
+            count = len(history.points)
+            step = max(1, -(-count // (4 if frame.narrow else MAX_TICKS)))
+            at = list(range(0, count, step))
+            names = [escaped(history.points[index].label) for index in at]
+            ticks = {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
+        layout["xaxis"] = axis(frame, along, showgrid=False, **ticks)
         points = history.points
 
         def place(index: int) -> Any:
@@ -149,17 +158,6 @@ def change_words(entry: HistoryChange) -> str:
     if entry.change.dismissed:
         return "a false alarm"
     return "better" if entry.change.better else "worse"
-
-
-def _ticks(history: History, frame: Frame, along: str) -> dict[str, Any]:
-    """Some points by their names; dates name themselves."""
-    if along != COMMITS:
-        return {"type": "date"}
-    count = len(history.points)
-    step = max(1, -(-count // (4 if frame.narrow else MAX_TICKS)))
-    at = list(range(0, count, step))
-    names = [escaped(history.points[index].label) for index in at]
-    return {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
 
 
 def _scaled(history: History, value: float) -> float:
@@ -279,7 +277,22 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
     for name in KINDS:
         some = [entry for entry in history.changes if kind_of(entry.change) == name][-MAX_POINTS:]
         if some:
-            traces.append(_change_markers(history, some, name, place, frame))
+            up = ["triangle-up" if entry.change.after > entry.change.before else "triangle-down" for entry in some]
+            counts = some[0].change.counts
+            traces.append(
+                scatter(
+                    [place(entry.index) for entry in some],
+                    [_scaled(history, entry.point.value or 0.0) for entry in some],
+                    f"change, {name}",
+                    hover=[_change_hover(entry) for entry in some],
+                    marker={
+                        "symbol": up if counts else [f"{symbol}-open" for symbol in up],
+                        "size": 13 if counts else 10,
+                        "color": change_colour(some[0].change, frame.theme),
+                        "line": {"width": 1.5 if not counts else 0},
+                    },
+                )
+            )
     counted = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
         straight(change_colour(entry.change, frame.theme), "dot", x=place(entry.index), layer="below")
@@ -298,23 +311,6 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
             )
         )
     return traces
-
-
-def _change_markers(history: History, some: Sequence[HistoryChange], name: str, place: Place, frame: Frame) -> Trace:
-    up = ["triangle-up" if entry.change.after > entry.change.before else "triangle-down" for entry in some]
-    counts = some[0].change.counts
-    return scatter(
-        [place(entry.index) for entry in some],
-        [_scaled(history, entry.point.value or 0.0) for entry in some],
-        f"change, {name}",
-        hover=[_change_hover(entry) for entry in some],
-        marker={
-            "symbol": up if counts else [f"{symbol}-open" for symbol in up],
-            "size": 13 if counts else 10,
-            "color": change_colour(some[0].change, frame.theme),
-            "line": {"width": 1.5 if not counts else 0},
-        },
-    )
 
 
 def _change_hover(entry: HistoryChange) -> str:

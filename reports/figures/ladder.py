@@ -9,10 +9,9 @@ from typing import Final
 from reports.curves import Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.ends import MAX_LABELS, End, label_ends
 from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
-from reports.figures.points import Drawn
+from reports.figures.points import MAX_LABELS, Drawn, End, label_ends
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
 from reports.ladder_text import ceiling_label

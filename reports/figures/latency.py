@@ -11,8 +11,7 @@ from reports.curves import STATISTICS, Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
-from reports.figures.latency_labels import direct_labels, thin_rung_labels
-from reports.figures.latency_lines import TOO_FAR, lay_lines, lines_shown
+from reports.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
 from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves
 from reports.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
 from reports.figures.overlay import Published, drawn_with_latency, published_points, published_said
@@ -63,28 +62,33 @@ class LatencyFigure(CurvesFigure):
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side
         for line, some in traces if frame.linked else ():
-            _link(line, some)
+            for trace in some:
+                trace["meta"] = str(line.curve.sweep_id)
+                points = line.hollow if trace["name"].endswith(marks.NOT_COUNTED) else line.counted
+                if "text" in trace and "hovertemplate" in trace:
+                    runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
+                    trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
         if zoomed:
-            _cut_texts(data)
+            # Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them.
+            for trace in data:
+                if trace["mode"] == "markers+text":
+                    trace["cliponaxis"] = True
         return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
 
     @property
     def caption(self) -> str:
+        # That the asked load is not in the picture, where it lies far beyond what was measured.
+        load_ops_s = self.choice.load_ops_s
+        highest = max((point.throughput_ops_s.median for curve in self.curves for point in curve.counted), default=0.0)
         return sentences(
             "Zoomed up to the latency of the knees" if self.choice.zoom else "",
             self.shown_sentence,
             captions.caption(self.curves, kind=self.choice.kind),
-            self._beyond(),
+            ""
+            if not load_ops_s or load_ops_s <= highest * TOO_FAR
+            else f"The load of {formatting.throughput(load_ops_s)} lies far beyond every curve and is not drawn",
             published_said(drawn_with_latency(self.published)),
         )
-
-    def _beyond(self) -> str:
-        """That the asked load is not in the picture, where it lies far beyond what was measured."""
-        load_ops_s = self.choice.load_ops_s
-        highest = max((point.throughput_ops_s.median for curve in self.curves for point in curve.counted), default=0.0)
-        if not load_ops_s or load_ops_s <= highest * TOO_FAR:
-            return ""
-        return f"The load of {formatting.throughput(load_ops_s)} lies far beyond every curve and is not drawn"
 
     @property
     def table(self) -> Table:
@@ -213,16 +217,6 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     return traces
 
 
-def _link(line: DrawnCurve, traces: Sequence[Trace]) -> None:
-    """Each point of a curve with the run that lies nearest to its median, each trace with its sweep."""
-    for trace in traces:
-        trace["meta"] = str(line.curve.sweep_id)
-        points = line.hollow if trace["name"].endswith(marks.NOT_COUNTED) else line.counted
-        if "text" in trace and "hovertemplate" in trace:
-            runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
-            trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
-
-
 def _rings(side: DrawnCurve) -> list[Trace]:
     return [
         marks.ring(side.look, symbol, meaning, x=drawn.x, y=drawn.y)
@@ -245,13 +239,6 @@ def _marks_of(side: DrawnCurve, point: Point) -> dict[str, str]:
 
 def _label_of(drawn: Iterable[DrawnCurve]) -> str:
     return ceiling_label(line.curve.ceiling for line in drawn if line.curve.ceiling)
-
-
-def _cut_texts(data: Sequence[Trace]) -> None:
-    """Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them."""
-    for trace in data:
-        if trace["mode"] == "markers+text":
-            trace["cliponaxis"] = True
 
 
 def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Choice, frame: Frame) -> list[Trace]:

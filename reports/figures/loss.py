@@ -166,7 +166,20 @@ class LossFigure(CurvesFigure):
         title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, rounded(highest * 1.15)])
         sides = [appearance[side.curve.sweep_id] for side in self.sides]
-        points = [_point(side, look, across, frame) for side, look in zip(self.sides, sides, strict=True)]
+        points: list[Trace] = []
+        for side, look in zip(self.sides, sides, strict=True):
+            symbol = look.symbol if side.measured else f"{look.symbol}-open"
+            trace = scatter(
+                [across.place(side.worst_s)],
+                [rounded(side.ceiling_ops_s)],
+                shortened(look.label, 40),
+                hover=[_hover(side, look)],
+                legendgroup=escaped(look.label),
+                showlegend=True,
+                marker=marks.marker(look.colour, symbol, marks.MARKER_PX + 3),
+                opacity=0.75 if look.faded else 1.0,
+            )
+            points.append({**trace, "meta": str(side.curve.sweep_id)} if frame.linked else trace)
         steps = _steps(self.frontier, across, end)
         if sum(not look.faded for look in sides) <= MAX_LABELS:
             layout["annotations"] += _labels(points, sides, steps, layout, frame)
@@ -205,21 +218,6 @@ class LossFigure(CurvesFigure):
 def _high_ops_s(side: Side) -> float:
     ceiling = side.curve.ceiling
     return (ceiling.high_ops_s if ceiling else None) or side.ceiling_ops_s
-
-
-def _point(side: Side, look: Look, across: LossAxis, frame: Frame) -> Trace:
-    symbol = look.symbol if side.measured else f"{look.symbol}-open"
-    trace = scatter(
-        [across.place(side.worst_s)],
-        [rounded(side.ceiling_ops_s)],
-        shortened(look.label, 40),
-        hover=[_hover(side, look)],
-        legendgroup=escaped(look.label),
-        showlegend=True,
-        marker=marks.marker(look.colour, symbol, marks.MARKER_PX + 3),
-        opacity=0.75 if look.faded else 1.0,
-    )
-    return {**trace, "meta": str(side.curve.sweep_id)} if frame.linked else trace
 
 
 def _hover(side: Side, look: Look) -> str:

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Final
 
 from benchsite import formatting
-from reports.analysis.cost import dollars_per_million, operations_per_dollar
+from reports.analysis.sizing import dollars_per_million, operations_per_dollar
 from reports.curves import Curve, in_order
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure, by_value

@@ -7,14 +7,14 @@ from typing import Final
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ceiling
-from reports.analysis.cost import per_node
 from reports.analysis.scalability import Scalability, score
+from reports.analysis.sizing import per_node
 from reports.curves import Curve, in_order
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.ends import MAX_LABELS, End, label_ends
 from reports.figures.figure import CurvesFigure, named, sentences
 from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.figures.points import MAX_LABELS, End, label_ends
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import Look, looks
 from reports.ladder_text import ceiling_text, ladder_says, status_sentences
@@ -155,7 +155,13 @@ class ScalabilityFigure(CurvesFigure):
         ideals = [trace for scaling in ordered for trace in _ideal(scaling, appearance[scaling.label])]
         above = [trace for scaling in ordered for trace in _super_linear(scaling, appearance[scaling.label])]
         data = ideals + [trace for _, trace in traces] + above
-        return {"data": data + _keys(frame, bool(ideals), bool(above)), "layout": layout}
+        keys = []
+        if ideals:
+            line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
+            keys.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
+        if above:
+            keys.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
+        return {"data": data + keys, "layout": layout}
 
     @property
     def caption(self) -> str:
@@ -241,13 +247,3 @@ def _super_linear(scaling: Scaling, look: Look) -> list[Trace]:
         for size in scaling.sizes
         if size.nodes in above and not look.faded
     ]
-
-
-def _keys(frame: Frame, ideal: bool, above: bool) -> list[Trace]:
-    keys = []
-    if ideal:
-        line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
-        keys.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
-    if above:
-        keys.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
-    return keys

@@ -73,7 +73,8 @@ class ServerMetricsFigure(Figure):
         data: list[Trace] = []
         keyed: set[str] = set()
         for place, (title, lines) in enumerate(self.panels.items(), 1):
-            domain = _domain(place, number)
+            each = 1 / max(number, 1)
+            domain = [round(1 - place * each, 4), round(1 - (place - 1 + GAP) * each, 4)]
             highest = max(float(np.nanmax(np.abs(line.values))) for line in lines)
             layout[_axis_name("yaxis", place)] = axis(
                 frame, "", domain=domain, rangemode="tozero", tickformat="~s" if highest >= 1000 else "~g", nticks=4
@@ -219,8 +220,3 @@ def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: boo
 
 def _axis_name(stem: str, number: int) -> str:
     return stem if number <= 1 else f"{stem}{number}"
-
-
-def _domain(place: int, number: int) -> list[float]:
-    each = 1 / max(number, 1)
-    return [round(1 - place * each, 4), round(1 - (place - 1 + GAP) * each, 4)]

@@ -139,20 +139,17 @@ class StabilityFigure(CurvesFigure):
         drawn = [ridge.curve for ridge in self.ridges]
         have = {curve.sweep_id for curve in drawn}
         tops = [replace(curve, points=(curve.ceiling_rung,) if curve.ceiling_rung else ()) for curve in drawn]
-        return sentences(
-            f"Each sweep's run at its ceiling, {every} of the measured window relative to the run's own median "
-            "(dotted); slow is below 90 % of it",
-            self._cut_said(),
-            named("not drawn", [curve for curve in self.curves if curve.sweep_id not in have]),
-            captions.caption(tops),
-        )
-
-    def _cut_said(self) -> str:
-        """That parts are cut off, and how many; empty where none is."""
+        # That parts are cut off, and how many; empty where none is.
         seconds = sum(ridge.cut_s for ridge in self.ridges)
         times = f"{MAX_TIMES_MEDIAN}\N{MULTIPLICATION SIGN}"
         plural = "" if seconds == 1 else "s"
-        return f"Cut off at {times} the median (triangles): {seconds} second{plural}" if seconds else ""
+        return sentences(
+            f"Each sweep's run at its ceiling, {every} of the measured window relative to the run's own median "
+            "(dotted); slow is below 90 % of it",
+            f"Cut off at {times} the median (triangles): {seconds} second{plural}" if seconds else "",
+            named("not drawn", [curve for curve in self.curves if curve.sweep_id not in have]),
+            captions.caption(tops),
+        )
 
     @property
     def table(self) -> Table:
@@ -176,7 +173,13 @@ def _coloured(ridge: Ridge, look: Look) -> str:
 
 def _said(row: int, ridge: Ridge, stability: Stability | None, frame: Frame) -> dict[str, Any]:
     """Right of each ridge how uneven it is; on a telephone above it, with whose it is."""
-    first, *more = in_words(ridge, stability)
+    # How even, in two lines: the grade with the robust CV, and how much of the time was slow.
+    if stability is None:
+        first, *more = ["too little was done to tell"]
+    else:
+        slow = f"{formatting.percent(stability.slow_share)} slow" if stability.slow_share else "no slow second"
+        longest = f", longest {stability.longest_slow_s * ridge.interval_s} s" if stability.longest_slow_s else ""
+        first, *more = [f"{ridge.grade}, CV {formatting.percent(stability.cv)}", slow + longest]
     if frame.narrow:
         text = f"<b>{shortened(ridge.label, 26)}</b> {escaped(first)}"
         place = {"x": 0, "y": -row + RIDGE * MAX_TIMES_MEDIAN, "yanchor": "bottom", "yshift": -4}
@@ -186,15 +189,6 @@ def _said(row: int, ridge: Ridge, stability: Stability | None, frame: Frame) -> 
     note = annotation(text, frame.theme.muted, xref="paper", xanchor="left", align="left", **place)
     note["font"]["size"] = frame.font_px - 1
     return note
-
-
-def in_words(ridge: Ridge, stability: Stability | None) -> list[str]:
-    """How even, in two lines: the grade with the robust CV, and how much of the time was slow."""
-    if stability is None:
-        return ["too little was done to tell"]
-    slow = f"{formatting.percent(stability.slow_share)} slow" if stability.slow_share else "no slow second"
-    longest = f", longest {stability.longest_slow_s * ridge.interval_s} s" if stability.longest_slow_s else ""
-    return [f"{ridge.grade}, CV {formatting.percent(stability.cv)}", slow + longest]
 
 
 def _traces(row: int, ridge: Ridge, stability: Stability, frame: Frame, most: int) -> list[Trace]:

@@ -78,7 +78,10 @@ class Axis:
             exponents = range(math.floor(low), math.ceil(high) + 1)
             marks = [math.log10(part * 10.0**exponent) for exponent in exponents for part in parts]
             return [(mark, formatting.short(10**mark)) for mark in marks if low <= mark <= high]
-        step = _step(high - low, self.is_date, self.layout.get("nticks", MAX_TICKS))
+        # A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days.
+        rough = (high - low) / self.layout.get("nticks", MAX_TICKS)
+        unit = DAY_S if self.is_date else 10.0 ** math.floor(math.log10(rough))
+        step = next((part * unit for part in (1, 2, 5, 10, 20, 50, 100) if part * unit >= rough), rough)
         marks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
         if self.is_date:
             return [(mark, datetime.fromtimestamp(mark, UTC).strftime("%d %b")) for mark in marks]
@@ -91,13 +94,6 @@ def _instant(text: str) -> float | None:
     except ValueError:
         return None
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-
-
-def _step(length: float, is_date: bool, number: int) -> float:
-    """A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days."""
-    rough = length / number
-    unit = DAY_S if is_date else 10.0 ** math.floor(math.log10(rough))
-    return next((part * unit for part in (1, 2, 5, 10, 20, 50, 100) if part * unit >= rough), rough)
 
 
 def svg_of(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, title: str = "") -> str:

@@ -134,18 +134,6 @@ def lines_of(made: Built) -> list[Line]:
     ]
 
 
-def chosen_items(posted: QueryDict) -> tuple[str, ...]:
-    """The selected parts by their numbers; equal numbers and none stay in the order of the form."""
-
-    def number(name: str) -> float:
-        try:
-            return float(posted.get(f"place-{name}", ""))
-        except ValueError:
-            return float("inf")
-
-    return tuple(sorted(dict.fromkeys(posted.getlist("show")), key=number))
-
-
 @dataclass(frozen=True, slots=True)
 class FootnoteLine:
     """One line of the form of footnotes."""
@@ -192,9 +180,17 @@ def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
 
 def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, proposed: str) -> Draft:
     """The draft as the form says it."""
+    # The selected parts by their numbers; equal numbers and none stay in the order of the form.
+
+    def number(name: str) -> float:
+        try:
+            return float(posted.get(f"place-{name}", ""))
+        except ValueError:
+            return float("inf")
+
     changed = replace(
         draft,
-        items=chosen_items(posted),
+        items=tuple(sorted(dict.fromkeys(posted.getlist("show")), key=number)),
         notes=texts["notes"],
         paid_by=texts["paid_by"],
         vendor_relations=texts["vendor_relations"],

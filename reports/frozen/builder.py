@@ -20,9 +20,9 @@ from reports.figures.table import Table
 from reports.frozen import method, tables
 from reports.frozen.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
 from reports.frozen.drafts import Draft, DraftFootnote
-from reports.frozen.environment import Side, environment_table
 from reports.frozen.figures import cells, frozen_figure
 from reports.frozen.headline import proposed
+from reports.frozen.method import Side, environment_table
 from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
 from reports.pages.charts import shown_operations
@@ -242,6 +242,8 @@ def _content(
 ) -> Content:
     by_name = {item.name: item for item in items_of(material)}
     runs = source_runs(material.curves)
+    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
+    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
     content: Content = {
         "format": FORMAT,
         "version": VERSION,
@@ -250,7 +252,7 @@ def _content(
         "notes": draft.notes,
         "team": team.name,
         "published_at": "",
-        "demonstration": _known_first(material),
+        "demonstration": " ".join(f"{sentence}." for sentence in sentences),
         "order": names,
         "figures": [_figure(team, by_name[name], material) for name in names if not by_name[name].is_table],
         "tables": frozen,
@@ -268,12 +270,6 @@ def _content(
     if matrix and (plan := plan_for_others(matrix, material.redactor)):
         content["plan"] = plan
     return content
-
-
-def _known_first(material: Material) -> str:
-    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
-    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
-    return " ".join(f"{sentence}." for sentence in sentences)
 
 
 def _counted(material: Material) -> dict[object, object]:

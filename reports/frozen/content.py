@@ -10,6 +10,8 @@ from typing import Annotated, Any, Final, NotRequired, final
 from pydantic import ConfigDict, Field, StringConstraints, with_config
 from typing_extensions import TypedDict  # pydantic reads the standard library's from Python 3.12 on only
 
+from reports.figures.table import Table
+
 FORMAT: Final = "benchsite-report"
 VERSION: Final = 1  # of this shape; readers take every version that there ever was
 NOT_STATED: Final = "not stated"
@@ -140,3 +142,10 @@ def canonical(content: Content) -> bytes:
 def digest(content: Content) -> str:
     """SHA-256 of the canonical bytes, in hexadecimal."""
     return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def table_of(cells: Cells) -> Table:
+    """A table of the content in the forms that tables have."""
+    width = len(cells["columns"])
+    rows = tuple(tuple((*row, *[None] * width)[:width]) for row in cells["rows"])
+    return Table(tuple(cells["columns"]), rows)

@@ -1,15 +1,111 @@
-"""A report as files: canonical JSON, one CSV, Markdown. The self-contained page is made in `standalone_html`. Pure."""
+"""A report as files: canonical JSON, one CSV, Markdown, a page that needs no network; and signatures of these."""
 
+import base64
 import csv
+import hashlib
 import io
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.utils.html import json_script
+from django.utils.safestring import SafeString, mark_safe
+
+from benchsite import paths
 from benchsite.formatting import not_a_formula
-from reports.figures.table import Table
-from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table
-from reports.frozen.pages import DISCLOSED
+from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table, table_of
+from reports.frozen.figures import harmless, notes_html
+from reports.frozen.links import Place
+from reports.frozen.pages import DISCLOSED, page_of
+
+STYLES: Final = (
+    "css/tokens.css", "css/base.css", "css/components.css", "css/report.css", "css/report-print.css",
+)  # fmt: skip
+SCRIPTS: Final = ("js/theme.js", "vendor/plotly-basic-4.1.1/plotly-basic.min.js", "js/report.js")
+# Nothing is fetched from anywhere, whatever somebody wrote into the report.
+POLICY: Final = (
+    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {scripts}; base-uri 'none'; "
+    "form-action 'none'"
+)
+
+
+# Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
+def alone_html(content: Content, place: Place, pictures: Mapping[str, bytes]) -> bytes:
+    """The whole file. `pictures` are PNGs by the names of figures, for readers without JavaScript."""
+    scripts = [_script(name) for name in SCRIPTS]
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
+    drawings = {
+        figure["name"]: {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
+        for figure in content["figures"]
+        if figure["drawn"] and not figure["empty"]
+    }
+    context: dict[str, Any] = {
+        "page": page_of(content),
+        "notes": notes_html(content["notes"]),
+        "place": place,
+        "pictures": {name: f"data:image/png;base64,{base64.b64encode(png).decode()}" for name, png in pictures.items()},
+        "policy": policy,
+        "styles": _ours("".join(f"<style>{_file(name)}</style>\n" for name in STYLES)),
+        "first": _ours(f"<script>{scripts[0]}</script>"),
+        "last": _ours("".join(f"<script>{text}</script>\n" for text in scripts[1:])),
+        "drawings": json_script(drawings, "drawings"),
+    }
+    return render_to_string("reports/frozen/alone.html", context).encode()
+
+
+def _ours(html: str) -> SafeString:
+    """Files of this site: never anything that came with a report."""
+    return mark_safe(html)
+
+
+def _file(name: str) -> str:
+    path = finders.find(name)
+    assert isinstance(path, str), f"{name} is not among the static files"
+    return Path(path).read_text(encoding="utf-8")
+
+
+def _script(name: str) -> str:
+    """A script that no text in it can end early."""
+    return re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--")
+
+
+# Detached Ed25519 signatures (RFC 8032) state that this site published these bytes; those of the same bytes are always
+# the same.
+CONTENT_TYPE: Final = "application/octet-stream"  # 64 bytes
+# Distinguishes this key from every other that is derived from the same text.
+PURPOSE: Final = b"benchsite: signatures of reports, 1"
+
+
+def sign(data: bytes) -> bytes:
+    """The signature of these bytes, 64 bytes."""
+    return _keys()[0].sign(data)
+
+
+def public_keys() -> bytes:
+    """The public keys in PEM, one below the other: today's, then the former ones."""
+    return b"".join(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo) for key in _keys())
+
+
+def _keys() -> list[Ed25519PrivateKey]:
+    text = settings.SIGNING_KEY or paths.stored_secret(settings.SIGNING_KEY_FILE)
+    return [_key(secret) for secret in (text, *settings.SIGNING_KEY_FALLBACKS)]
+
+
+@lru_cache(maxsize=8)
+def _key(text: str) -> Ed25519PrivateKey:
+    seed = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(text.encode())
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
 
 FORMS: Final = {
     "json": "application/json",
@@ -33,13 +129,6 @@ def file_name(title: str, digest: str, form: str) -> str:
 def as_json(content: Content) -> bytes:
     """The canonical bytes, whose SHA-256 is the report's digest."""
     return canonical(content)
-
-
-def table_of(cells: Cells) -> Table:
-    """A table of the content in the forms that tables have."""
-    width = len(cells["columns"])
-    rows = tuple(tuple((*row, *[None] * width)[:width]) for row in cells["rows"])
-    return Table(tuple(cells["columns"]), rows)
 
 
 def as_csv(content: Content, digest: str, imported: str = "") -> bytes:

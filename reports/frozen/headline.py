@@ -19,12 +19,27 @@ def proposed(curves: Sequence[Curve], against: Against | None, labels: Labels) -
     if not standing:
         return NOTHING
     if against is None or len(standing) == 1:
-        return f"{_demonstration(standing)}{_alone(standing[0], labels)}"
+        curve = standing[0]
+        ceiling = curve.ceiling
+        assert ceiling is not None
+        runs = len(ceiling.repeats_ops_s)
+        if ceiling.is_estimate:
+            low, high = formatting.short(ceiling.low_ops_s), formatting.short(ceiling.high_ops_s)
+            made = f"95 % interval {low} to {high}, {runs} repeats"
+        else:
+            made = "one run, so nothing is known of how much it varies" if runs <= 1 else f"median of {runs} runs"
+        alone = f"{_name(curve, labels)} sustains {_sustains(curve)} ({made})."
+        return f"{_demonstration(standing)}{alone}"
     rows = [row for row in against.rows if not row.is_baseline and row.curve.ceiling]
     ratios = [(row, row.ratios[0]) for row in rows if row.ratios and not row.refused]
     known = [(row, ratio, ratio.comparison) for row, ratio in ratios if ratio.comparison and ratio.comparison.ratio]
     if not known:
-        return f"{_demonstration(standing)}{_incomparable(standing, labels)}"
+        best = max(standing, key=lambda curve: curve.ceiling_ops_s)
+        incomparable = (
+            f"{_name(best, labels)} measured the highest of these {len(standing)} sides, {_sustains(best)}; they "
+            "differ in more than what is compared, so no ratio is claimed."
+        )
+        return f"{_demonstration(standing)}{incomparable}"
     row, ratio, comparison = max(known, key=lambda entry: (not entry[1].at, entry[2].shown or 0.0))
     text = f"{_demonstration(standing)}{_against(row, ratio, comparison, against, labels)}"
     return text[0].upper() + text[1:] if text.startswith(("in ", "at ")) else text
@@ -45,30 +60,16 @@ def _sustains(curve: Curve) -> str:
     return ceiling_text(curve.ceiling) + (f" ({reason})" if reason else "")
 
 
-def _alone(curve: Curve, labels: Labels) -> str:
-    ceiling = curve.ceiling
-    assert ceiling is not None
-    runs = len(ceiling.repeats_ops_s)
-    if ceiling.is_estimate:
-        low, high = formatting.short(ceiling.low_ops_s), formatting.short(ceiling.high_ops_s)
-        made = f"95 % interval {low} to {high}, {runs} repeats"
-    else:
-        made = "one run, so nothing is known of how much it varies" if runs <= 1 else f"median of {runs} runs"
-    return f"{_name(curve, labels)} sustains {_sustains(curve)} ({made})."
-
-
-def _incomparable(curves: Sequence[Curve], labels: Labels) -> str:
-    best = max(curves, key=lambda curve: curve.ceiling_ops_s)
-    return (
-        f"{_name(best, labels)} measured the highest of these {len(curves)} sides, {_sustains(best)}; they differ in "
-        "more than what is compared, so no ratio is claimed."
-    )
-
-
 def _against(row: Row, ratio: Ratio, comparison: Comparison, against: Against, labels: Labels) -> str:
     side, base = _name(row.curve, labels), _name(against.baseline, labels)
     if ratio.at:
-        return _at_common_load(side, base, ratio, comparison)
+        # Where a ladder is too short for a ratio of ceilings: no side "sustains" more than the other.
+        result = {
+            Outcome.FASTER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
+            Outcome.SLOWER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
+            Outcome.EQUIVALENT: f"{side} and {base} do the same within {formatting.percent(comparison.threshold)}",
+        }.get(comparison.outcome, f"{side} did {_times(comparison)} times what {base} did, which may be chance")
+        return f"at {ratio.at} {result}{_few(comparison)}; {ratio.why}."
     times = _times(comparison)
     mine, theirs = _sustains(row.curve), _sustains(against.baseline)
     if comparison.low is None:
@@ -100,16 +101,6 @@ def _against(row: Row, ratio: Ratio, comparison: Comparison, against: Against, l
         f"{side} sustains {mine} and {base} {theirs} ({times} times {interval_text(comparison)}): whether that is a "
         f"difference is open{_few(comparison)}."
     )
-
-
-def _at_common_load(side: str, base: str, ratio: Ratio, comparison: Comparison) -> str:
-    """Where a ladder is too short for a ratio of ceilings: no side "sustains" more than the other."""
-    result = {
-        Outcome.FASTER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
-        Outcome.SLOWER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
-        Outcome.EQUIVALENT: f"{side} and {base} do the same within {formatting.percent(comparison.threshold)}",
-    }.get(comparison.outcome, f"{side} did {_times(comparison)} times what {base} did, which may be chance")
-    return f"at {ratio.at} {result}{_few(comparison)}; {ratio.why}."
 
 
 def _times(comparison: Comparison) -> str:

@@ -3,16 +3,181 @@
 A link that no longer opens anything keeps its row, so that it can say what became of it instead of "unknown".
 """
 
+import datetime as dt
 import secrets
-from typing import Final
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final
 
-from django.db import transaction
+from django.conf import settings
+from django.db import connection, transaction
+from django.http import HttpRequest
 from django.utils import timezone
 
 from benchsite.teams import audit
-from benchsite.teams.models import User
-from reports.frozen.rights import LINK_REFUSED, NotAllowed, may_open_again
-from reports.models import Report, ReportLink
+from benchsite.teams.models import Membership, Role, User
+from reports.models import Report, ReportLink, ReportRevision
+
+MAX_NUMBER: Final = 2**31 - 1
+MAX_TOKEN: Final = 32
+
+# This is SQL because it is all that a kept page costs.
+_SQL: Final = """
+SELECT report.team_id, report.access, report.title, report.expires_at,
+       wanted.id, wanted.number, wanted.digest, wanted.published_at, newest.number, newest.published_at,
+       wanted.imported_by, wanted.imported_at
+  FROM reports_reportlink link
+  JOIN reports_report report ON report.id = link.report_id
+  JOIN LATERAL (SELECT number, published_at FROM reports_reportrevision
+                 WHERE report_id = report.id ORDER BY number DESC LIMIT 1) newest ON true
+  JOIN reports_reportrevision wanted
+    ON wanted.report_id = report.id AND wanted.number = coalesce(%s, newest.number)
+ WHERE link.token = %s AND link.revoked_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A revision of a report, as its link opens it, without its content."""
+
+    token: str
+    team_id: uuid.UUID
+    access: str
+    title: str  # of the report
+    revision_id: uuid.UUID
+    number: int
+    digest: str
+    published_at: dt.datetime
+    newest: int
+    changed_at: dt.datetime  # when the newest revision was published: then the page last said something else
+    imported_by: str  # the team; empty: published here
+    imported_at: dt.datetime | None
+    pinned: bool  # the address names the revision
+    signature: bool = False  # the address is that of a file's signature
+
+    @property
+    def provenance(self) -> str:
+        """The sentence that every rendering of an imported revision shows; empty for a revision published here."""
+        if self.imported_at is None:
+            return ""
+        return f"Imported by {self.imported_by} on {self.imported_at:%Y-%m-%d}. This site did not verify its numbers."
+
+    @property
+    def is_listed(self) -> bool:
+        return self.access == Report.Access.PUBLIC
+
+    @property
+    def is_private(self) -> bool:
+        return self.access == Report.Access.PRIVATE
+
+
+def open_report(token: str, number: int | None = None) -> Opened:
+    """The newest revision, or the one with that number. Raises LinkUnknown or LinkRevoked."""
+    if len(token) > MAX_TOKEN or (number is not None and number > MAX_NUMBER):
+        raise LinkUnknown("No report has this address.")
+    with connection.cursor() as cursor:
+        cursor.execute(_SQL, [number, token])
+        row = cursor.fetchone()
+    if row is None or (row[3] is not None and row[3] <= timezone.now()):
+        open_link(token)  # says what became of it
+        raise LinkUnknown("The report has no such revision.")
+    # The row's columns without `expires_at`, in the order of the fields.
+    fields: list[Any] = [token, *row[:3], *row[4:], number is not None]
+    return Opened(*fields)
+
+
+def may_read(opened: Opened, user_id: uuid.UUID | None) -> bool:
+    """Everybody who has the link, but of a private report members of its team only."""
+    if not opened.is_private:
+        return True
+    return user_id is not None and Membership.objects.filter(user=user_id, team=opened.team_id).exists()
+
+
+def row_of(opened: Opened) -> ReportRevision:
+    """The revision with its content."""
+    return ReportRevision.objects.get(pk=opened.revision_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    number: int
+    newest: int
+    digest: str
+    listed: bool
+    site: str  # "https://bench.example", for what others quote
+    token: str
+    imported: str  # `Opened.provenance`
+    alone: bool = False  # a file on somebody's disk, which has no address
+
+    @property
+    def address(self) -> str:
+        """Of the newest revision; empty for a file."""
+        return "" if self.alone else f"/r/{self.token}"
+
+    newest_address = address
+
+    @property
+    def pinned(self) -> str:
+        """Of exactly this revision."""
+        return f"/r/{self.token}@{self.number}"
+
+    @property
+    def absolute(self) -> str:
+        return f"{self.site}/r/{self.token}"
+
+    @property
+    def absolute_pinned(self) -> str:
+        return f"{self.site}{self.pinned}"
+
+    @property
+    def revisions(self) -> list[tuple[int, str]]:
+        return [(number, f"/r/{self.token}@{number}") for number in range(1, self.newest + 1)]
+
+
+def place_of(opened: Opened, request: HttpRequest, *, alone: bool = False) -> Place:
+    site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+    return Place(
+        opened.number, opened.newest, opened.digest, opened.is_listed, site, opened.token, opened.provenance, alone
+    )
+
+
+# The site itself (`None`), as it makes its demonstration, may all of it.
+PUBLIC_REFUSED = "Only admins of the team make a report public. Choose unlisted, or ask one of them."
+LINK_REFUSED = "The link was revoked. Only the author of this report and the team's admins can make a new one."
+
+
+class NotAllowed(Exception):
+    """Who may do it, as a sentence."""
+
+
+def may_make_public(report: Report, user: User | None) -> bool:
+    """Admins only: it is published in the name of the whole team."""
+    return user is None or _has(report, user, Role.ADMIN)
+
+
+def may_keep_public(report: Report, user: User | None) -> bool:
+    """Whether it may be public after this change: what an admin made so stays so, until its day is over."""
+    return is_public(report) or may_make_public(report, user)
+
+
+def is_public(report: Report) -> bool:
+    """Whether it is public now."""
+    return report.access == Report.Access.PUBLIC and not report.has_expired
+
+
+def may_open_again(report: Report, user: User | None) -> bool:
+    """Who makes another link where the last was revoked, perhaps by an admin, and for a reason."""
+    return user is None or may_delete(report, user)
+
+
+def may_delete(report: Report, user: User) -> bool:
+    """Whoever began it, as long as they may publish, and the team's admins."""
+    return _has(report, user, Role.ADMIN, *([Role.RUNNER] if report.created_by_id == user.pk else []))
+
+
+def _has(report: Report, user: User, *roles: Role) -> bool:
+    return Membership.objects.filter(user=user, team=report.team_id, role__in=roles).exists()
+
 
 TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
 
@@ -41,7 +206,9 @@ def open_link(token: str) -> ReportLink:
 
     Raises LinkUnknown, or LinkRevoked for one that was revoked, rotated, has expired or whose report is deleted.
     """
-    link = ReportLink.objects.select_related("report__team").filter(token=token).first() if _possible(token) else None
+    # PostgreSQL takes no NUL; nothing longer than the column is asked for.
+    possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
+    link = ReportLink.objects.select_related("report__team").filter(token=token).first() if possible else None
     if link is None:
         raise LinkUnknown("No report has this address. Perhaps it was cut: it ends in 22 characters.")
     if link.report is None:
@@ -79,8 +246,3 @@ def revoke(report: Report, by: User | None) -> bool:
 
 def _take_back(report: Report) -> bool:
     return bool(report.links.filter(revoked_at__isnull=True).update(revoked_at=timezone.now()))
-
-
-def _possible(token: str) -> bool:
-    """PostgreSQL takes no NUL; nothing longer than the column is asked for."""
-    return 0 < len(token) <= 32 and token.isascii() and token.isprintable()

@@ -1,7 +1,7 @@
 """What a report must not say: names and addresses of machines, connection strings, people. Pure.
 
 Two nets. What comes from a run's specification is taken from a list of known-safe fields (`safe_settings`, and
-`reports.frozen.environment`); everything else never gets in. What remains is text, and every text is searched for the
+`reports.frozen.method`); everything else never gets in. What remains is text, and every text is searched for the
 site's own names and for what looks like an address. What is found is replaced unless somebody says that it may stay.
 """
 
@@ -120,24 +120,21 @@ class Redactor:
         """The text without what must not be seen. `written`: by somebody for this report, so web addresses stay."""
         held = self._clean.get((text, written))
         if held is None:
-            held = self._clean[(text, written)] = self._cleaned(text, written)
+            names: list[str] = []
+            without = redact(text)
+            if without != text:
+                self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
+                names.append(HIDDEN)
+            parts, done = [], 0
+            for kind, match, begins, after in self._matches(without):
+                self._found.setdefault(match, (kind, self._becomes(match, kind, written), {}))
+                names.append(match)
+                parts += [without[after:begins], self._found[match][1]]
+                done = begins + len(match)
+            held = self._clean[(text, written)] = "".join([*parts, without[done:]]), tuple(names)
         for name in held[1]:
             self._found[name][2][where] = None
         return held[0]
-
-    def _cleaned(self, text: str, written: bool) -> tuple[str, tuple[str, ...]]:
-        names: list[str] = []
-        without = redact(text)
-        if without != text:
-            self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
-            names.append(HIDDEN)
-        parts, done = [], 0
-        for kind, match, begins, after in self._matches(without):
-            self._found.setdefault(match, (kind, self._becomes(match, kind, written), {}))
-            names.append(match)
-            parts += [without[after:begins], self._found[match][1]]
-            done = begins + len(match)
-        return "".join([*parts, without[done:]]), tuple(names)
 
     def _names_near(self, text: str) -> frozenset[str]:
         """Those of the site's names that begin with a word of this text."""

@@ -18,10 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from benchsite.teams import audit
 from benchsite.teams.models import Team, User
 from reports.frozen.content import FORMAT, VERSION, Content, canonical
+from reports.frozen.figures import TRACES
 from reports.frozen.links import make_link
-from reports.frozen.publication import title_of
-from reports.frozen.revisions import MAX_BYTES, ContentRefused, write_revision
-from reports.frozen.sanitizer import TRACES
+from reports.frozen.publication import MAX_BYTES, ContentRefused, title_of, write_revision
 from reports.models import Report
 
 MAX_DEPTH: Final = 60
@@ -30,11 +29,6 @@ MAX_NUMBER: Final = 1e18  # beyond every count, rate, latency and time stamp; a 
 MIN_PUBLISHED: Final = dt.datetime(2010, 1, 1, tzinfo=dt.UTC)
 MAX_AHEAD: Final = dt.timedelta(days=1)
 CONTENT: Final = TypeAdapter(Content)
-
-
-def problem_of(content: Any) -> str:
-    """The first thing that is wrong, with where it is; empty for what is a report's content."""
-    return next(_problems(content), "")
 
 
 def _problems(content: Any) -> Iterator[str]:
@@ -55,7 +49,13 @@ def _problems(content: Any) -> Iterator[str]:
     names = [part["name"] for kind in ("figures", "tables") for part in content[kind]]
     if len(set(names)) < len(names):
         yield f"two of the figures and tables are called {max(names, key=names.count)}"
-    yield from _tables(content)
+    tables = [(f"/{kind}/{i}", part["table"]) for kind in ("figures", "tables") for i, part in enumerate(content[kind])]
+    tables += [(f"/method/{name}", content["method"][name]) for name in ("environment", "validity", "excluded")]
+    for where, table in tables:
+        width = len(table["columns"])
+        wrong = next((y for y, row in enumerate(table["rows"]) if len(row) != width), None)
+        if wrong is not None:
+            yield f"{where}: row {wrong + 1} has not as many cells as there are columns"
     # Pages draw these types and no others.
     for i, figure in enumerate(content["figures"]):
         for drawing, drawn in figure["drawn"].items():
@@ -90,16 +90,6 @@ def _plain(value: Any, where: str, depth: int) -> Iterator[str]:
         for key, item in value.items():
             yield from _plain(key, f"{where}/{key[:40]}", depth)
             yield from _plain(item, f"{where}/{key[:40]}", depth + 1)
-
-
-def _tables(content: Any) -> Iterator[str]:
-    tables = [(f"/{kind}/{i}", part["table"]) for kind in ("figures", "tables") for i, part in enumerate(content[kind])]
-    tables += [(f"/method/{name}", content["method"][name]) for name in ("environment", "validity", "excluded")]
-    for where, table in tables:
-        width = len(table["columns"])
-        wrong = next((y for y, row in enumerate(table["rows"]) if len(row) != width), None)
-        if wrong is not None:
-            yield f"{where}: row {wrong + 1} has not as many cells as there are columns"
 
 
 MIN_DIGITS: Final = 12  # of a stated digest: fewer would match by chance
@@ -150,7 +140,8 @@ def checked(data: bytes, stated: str) -> Content:
             "stated. Export the report again and import the file as it is."
         )
     content = _parsed(data)
-    problem = problem_of(content)
+    # The first thing that is wrong, with where it is; empty for what is a report's content.
+    problem = next(_problems(content), "")
     if problem:
         raise ImportRefused(f"This is no exported report: {problem}.")
     if not _is_canonical(content, data):

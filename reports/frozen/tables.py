@@ -60,10 +60,6 @@ def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> 
     return Table(("side", *columns), tuple(rows))
 
 
-def _at(equal: EqualLoad | None) -> str:
-    return f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
-
-
 def _against(row: Row, width: int) -> list[Cell]:
     blank: list[Cell] = [None] * (width - 3)
     if row.is_baseline:
@@ -87,7 +83,8 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
     if ratio.quantity != "throughput":
-        return f"{ratio.quantity} {_at(equal)}"
+        at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
+        return f"{ratio.quantity} {at}"
     return f"throughput at {ratio.at}" if ratio.at else "throughput"
 
 

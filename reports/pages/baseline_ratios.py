@@ -311,7 +311,11 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline))
     why = f"ceilings are not compared: {_open_says(curve, baseline)}"
-    common = common_rung(curve, baseline)
+    # The points of both sides at the highest number of threads that both measured without a target. A target that both
+    # sustained compares nothing: both do what they are asked to.
+    points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (curve, baseline)]
+    threads = max(points[0].keys() & points[1].keys(), default=None)
+    common = None if threads is None else (points[0][threads], points[1][threads])
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
@@ -393,16 +397,6 @@ def _open_reason(curve: Curve) -> str:
     return bound_reason(ceiling) or (
         "the first rung is as high as any" if ceiling.ladder is Ladder.FIRST else "its ladder does not show the end"
     )
-
-
-def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:
-    """The points of both sides at the highest number of threads that both measured without a target.
-
-    A target that both sustained compares nothing: both do what they are asked to.
-    """
-    points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (a, b)]
-    threads = max(points[0].keys() & points[1].keys(), default=None)
-    return None if threads is None else (points[0][threads], points[1][threads])
 
 
 def latency_ratio(

@@ -7,7 +7,7 @@ from benchsite import formatting
 from reports.analysis.alternative_knees import Opinions, Repeats, opinions
 from reports.analysis.ceiling import CLIENT_LIMITED, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder, Rung
 from reports.analysis.knee import Knee, latency
-from reports.analysis.usl import MIN_R2, MIN_RUNGS, REACH, Usl
+from reports.analysis.scalability import MIN_R2, MIN_RUNGS, REACH, Usl
 from reports.curves import COMPOSITE, Curve, Point
 from runs.measures.search import Goal, next_target
 
@@ -70,10 +70,16 @@ def repeats_of(point: Point, kind: str = "service") -> Repeats:
 def rows_of(opinions: Opinions) -> tuple[OpinionRow, ...]:
     """The rule that decides first."""
     knee, leaning = opinions.knee, opinions.leaning
+    rule = "Kneedle, the distance from the chord"
+    if opinions.kneedle is None:
+        kneedle_row = OpinionRow(rule, "", None, "the curve does not bend enough")
+    else:
+        note = "moves with the last rung, so it never decides"
+        kneedle_row = OpinionRow(rule, load_text(opinions.kneedle), opinions.kneedle.throughput_ops_s, note)
     rows = [
         _knee_row("Power, throughput over latency: decides", knee, "the last rung within 5 % of the highest power"),
         _knee_row("Power that leans to throughput (squared)", leaning, "1 % more throughput may cost 2 % more latency"),
-        _kneedle_row(opinions),
+        kneedle_row,
     ]
     if opinions.asymptote_threads is not None:
         rows.append(_usl_row(opinions.usl))
@@ -87,14 +93,6 @@ def _knee_row(rule: str, knee: Knee | None, note: str) -> OpinionRow:
     if knee is None or not knee.reached:
         return OpinionRow(rule, "", None, f"no knee: {knee.reason}" if knee else "no knee")
     return OpinionRow(rule, load_text(knee), knee.throughput_ops_s, note)
-
-
-def _kneedle_row(opinions: Opinions) -> OpinionRow:
-    rule = "Kneedle, the distance from the chord"
-    if opinions.kneedle is None:
-        return OpinionRow(rule, "", None, "the curve does not bend enough")
-    note = "moves with the last rung, so it never decides"
-    return OpinionRow(rule, load_text(opinions.kneedle), opinions.kneedle.throughput_ops_s, note)
 
 
 def _usl_row(law: Usl | None) -> OpinionRow:
@@ -148,7 +146,16 @@ def next_step(ceiling: Ceiling | None, opinions: Opinions | None) -> str:
             return f"Measure the target of {formatting.throughput(high)} with more {more} next."
         if NOT_KNOWN in ceiling.notes:
             return f"Measure the target of {formatting.throughput(high)} again next: no run of it counts."
-        return _next_target(low, high)
+        wanted = next_target(low, high, Goal(step=COARSE_STEP))
+        if wanted is None:
+            return "The bracket is narrower than 5 %: repeat its lower end for longer to confirm it."
+        target = formatting.grouped(wanted)
+        if high is None:
+            return f"Measure a target of {target} ops/s next: every target so far was sustained."
+        if not low:
+            return f"Measure a target of {target} ops/s next: none was sustained so far."
+        ends = f"{formatting.short(low)} to {formatting.throughput(high)}"
+        return f"Measure a target of {target} ops/s next: it narrows the bracket, now {ends}."
     refine = opinions.refine if opinions and opinions.knee.reached else ()
     parts = [f"{_listed(refine)} to place the knee"] if refine else []
     if CLIENT_LIMITED in ceiling.notes:
@@ -165,19 +172,6 @@ def next_step(ceiling: Ceiling | None, opinions: Opinions | None) -> str:
     elif opinions and not opinions.knee.reached and not refine:
         return "Measure fewer threads, or rungs between these, to see the knee." if ceiling.rungs > 1 else ""
     return f"Measure {' and '.join(parts)} next." if parts else ""
-
-
-def _next_target(low: float, high: float | None) -> str:
-    wanted = next_target(low, high, Goal(step=COARSE_STEP))
-    if wanted is None:
-        return "The bracket is narrower than 5 %: repeat its lower end for longer to confirm it."
-    target = formatting.grouped(wanted)
-    if high is None:
-        return f"Measure a target of {target} ops/s next: every target so far was sustained."
-    if not low:
-        return f"Measure a target of {target} ops/s next: none was sustained so far."
-    ends = f"{formatting.short(low)} to {formatting.throughput(high)}"
-    return f"Measure a target of {target} ops/s next: it narrows the bracket, now {ends}."
 
 
 def _listed(threads: Sequence[int]) -> str:

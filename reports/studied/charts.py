@@ -1,6 +1,6 @@
 """The studies' figures drawn again, as far as their numbers were printed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from benchsite import formatting
@@ -16,7 +16,7 @@ from reports.figures.scaling_study import (
 )
 from reports.figures.table import Table
 from reports.figures.theme import PATTERNS, Look, Theme
-from reports.studied.buckets import buckets_of
+from reports.studied.checks import buckets_of
 from reports.studied.tables import tables_of
 from runs.studies import SYSTEMS, Fact, Study
 
@@ -81,24 +81,21 @@ def _by_nodes(study: Study) -> tuple[PrintedFigure, ...]:
             ("max_throughput", "throughput", "greatest throughput (ops/s)", True),
             ("latency_before_rapid_rise", "latency", "latency before the rise (ms)", False),
         ):
-            lines = _lines([fact for fact in study.facts if (fact.workload, fact.metric) == (workload, metric)])
+            facts = [fact for fact in study.facts if (fact.workload, fact.metric) == (workload, metric)]
+            lines = [
+                PrintedLine(
+                    label=name,
+                    colour=_colour_of(name),
+                    values=tuple(sorted((int(fact.nodes), fact.value) for fact in facts if fact.database == name)),
+                    disputed=frozenset(int(fact.nodes) for fact in facts if fact.database == name and fact.disputed),
+                )
+                for name in dict.fromkeys(fact.database for fact in facts)
+            ]
             says = f"Dotted: in proportion to the nodes. {HOLLOW}" if ideal else "Unit and statistic are inferred."
             draw = partial(printed_lines_figure, lines, title=title, ideal=ideal)
             heading = f"{workload}: {title.split(' (', 1)[0]}"
             figures.append(PrintedFigure(study, f"{table}-{slug}", heading, table, draw, says))
     return tuple(figures)
-
-
-def _lines(facts: Sequence[Fact]) -> list[PrintedLine]:
-    return [
-        PrintedLine(
-            label=name,
-            colour=_colour_of(name),
-            values=tuple(sorted((int(fact.nodes), fact.value) for fact in facts if fact.database == name)),
-            disputed=frozenset(int(fact.nodes) for fact in facts if fact.database == name and fact.disputed),
-        )
-        for name in dict.fromkeys(fact.database for fact in facts)
-    ]
 
 
 def _colour_of(database: str) -> int:

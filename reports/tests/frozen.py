@@ -11,7 +11,7 @@ from reports.figures.latency import points_table
 from reports.frozen.content import FORMAT, VERSION, Content, Source
 from reports.frozen.figures import cells, frozen_figure
 from reports.frozen.links import make_link
-from reports.frozen.revisions import write_revision
+from reports.frozen.publication import write_revision
 from reports.models import Report
 from reports.queries import compared
 from reports.selection import Selection

@@ -10,7 +10,7 @@ from django.db import transaction
 from benchsite.teams.models import Team, User
 from reports.frozen.content import Content
 from reports.frozen.links import make_link
-from reports.frozen.revisions import write_revision
+from reports.frozen.publication import write_revision
 from reports.models import Report
 from reports.tests.frozen import measured_matrix, some_content
 from runs.tests.factories import make_team

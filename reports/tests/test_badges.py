@@ -8,8 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.teams.models import Role
-from reports.badges import BadgeRefused, make_badge, revoke_badge
-from reports.figures.badges import SIGNS, badge, sparkline, verdict_badge, width_of
+from reports.badges import SIGNS, BadgeRefused, badge, make_badge, revoke_badge, sparkline, verdict_badge, width_of
 from reports.models import BadgeLink
 from reports.tests.verdicts import commit_runs, make_test
 from runs.tests.factories import make_user

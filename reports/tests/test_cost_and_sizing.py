@@ -4,13 +4,15 @@ import math
 
 import pytest
 
-from reports.analysis.cost import dollars_per_million, operations_per_dollar, per_node
 from reports.analysis.sizing import (
     ByMeasurement,
     Need,
     binding_ratio,
+    dollars_per_million,
     nodes_by_measurement,
     nodes_needed,
+    operations_per_dollar,
+    per_node,
     product_as_published,
 )
 

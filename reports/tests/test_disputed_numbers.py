@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.analysis import cost, scalability, sizing
-from reports.published_overlay import overlays
+from reports.analysis import scalability, sizing
+from reports.figures.overlay import overlays
 from reports.studied import bucket_of, buckets_of, checks_of
-from reports.studied.buckets import mean_bounds
-from reports.studied.checks import rounds_to, throughputs_by_nodes
+from reports.studied.checks import mean_bounds, rounds_to, throughputs_by_nodes
 from runs.measures.little import explained_share_of_operations
 from runs.studies import Study, study_of
 from runs.ycsb.tests.samples import golden
@@ -53,7 +52,7 @@ def test_couchbase_on_eight_nodes():
     assert (facts[40] / 0.5 + facts[41]) / 2 == pytest.approx(told["score_of_printed_gains"])
     assert rounds_to(told["score_of_printed_gains"] + 1e-9, "86.95", 2)
     assert 8 in score.super_linear
-    assert cost.per_node(facts[8], 8) > cost.per_node(facts[2], 4)
+    assert sizing.per_node(facts[8], 8) > sizing.per_node(facts[2], 4)
 
 
 def test_twenty_five_ten_was_cut_off():

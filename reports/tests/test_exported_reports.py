@@ -9,7 +9,7 @@ import pytest
 
 from reports.frozen.exports import as_csv, as_markdown, file_name
 from reports.frozen.links import link_of
-from reports.frozen.revisions import content_of
+from reports.frozen.publication import content_of
 from reports.tests.snapshots import published
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from benchsite.formatting import NOTHING
 from reports.frozen.links import link_of
 from reports.frozen.pages import abreast, grid, page_of, shown
-from reports.frozen.revisions import content_of
+from reports.frozen.publication import content_of
 from reports.tests import frozen as measured
 from reports.tests.snapshots import published
 from runs.models import Matrix, Run, Sweep

@@ -11,9 +11,8 @@ from reports.analysis.ceiling import Ladder, Rung, end_as_measured, thread_ceili
 from reports.analysis.edivisive import best_split, distance_sums
 from reports.analysis.knee import power, power_knee
 from reports.analysis.repeat_comparison import compare_values
-from reports.analysis.scalability import score
+from reports.analysis.scalability import fit_usl, score
 from reports.analysis.sizing import binding_ratio, product_as_published
-from reports.analysis.usl import fit_usl
 from reports.tests.test_scalability import DISPUTED, PRINTED, computed
 from reports.tests.test_second_opinions import CISCO
 from runs.measures.coordinated_omission import throttled_thread

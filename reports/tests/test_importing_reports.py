@@ -14,8 +14,8 @@ from benchsite.teams.models import AuditEntry, Role
 from conftest import signed_in
 from reports.frozen.content import canonical
 from reports.frozen.links import link_of
+from reports.frozen.publication import content_of
 from reports.frozen.report_import import ImportRefused, checked, import_report, stated_in
-from reports.frozen.revisions import content_of
 from reports.models import Report, ReportRevision
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team, make_user

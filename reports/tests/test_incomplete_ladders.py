@@ -19,10 +19,10 @@ from reports.frozen.headline import proposed
 from reports.frozen.tables import against_table, verdicts_of
 from reports.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.pages.equal_load import equal_load
-from reports.pages.sizing import answer
 from reports.pages.sizing_question import read_question
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_against_a_baseline import repeated, with_latencies
+from reports.views.sizing import answer
 from runs.validity import profile
 
 SCATTER = (1.0, 1.01, 0.99)
@@ -54,8 +54,8 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
 
 def test_the_leader_at_the_common_rung_may_have_the_lower_maximum():
     leads, higher = side("off", (2, 4000.0), (4, 5000.0)), side("always", (4, 3800.0), (8, 7000.0))
-    for one, other, reached in ((leads, higher, "the baseline"), (higher, leads, "this side")):
-        ratio = throughput_ratio(one, other, None)
+    for curve, baseline, reached in ((leads, higher, "the baseline"), (higher, leads, "this side")):
+        ratio = throughput_ratio(curve, baseline, None)
         assert ratio.at == "4 threads" and f"at another load {reached} reached 7.00k" in ratio.why
 
 

@@ -10,8 +10,7 @@ from reports.frozen.builder import build
 from reports.frozen.content import canonical, digest
 from reports.frozen.drafts import Draft
 from reports.frozen.links import link_of
-from reports.frozen.publication import publish
-from reports.frozen.revisions import content_of
+from reports.frozen.publication import content_of, publish
 from reports.models import Report
 from reports.queries import compared
 from reports.queries.sources import source_runs

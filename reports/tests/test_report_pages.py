@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from benchsite.teams.models import AuditEntry, Membership, Role
 from reports.frozen.links import LinkRevoked, link_of, open_link
-from reports.frozen.revisions import content_of
+from reports.frozen.publication import content_of
 from reports.models import Report
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_user

@@ -8,7 +8,7 @@ from django.db import DatabaseError, transaction
 
 from reports.frozen import content as shape
 from reports.frozen.content import canonical, digest
-from reports.frozen.revisions import ContentRefused, content_of, write_revision
+from reports.frozen.publication import ContentRefused, content_of, write_revision
 from reports.models import Report, ReportRevision
 from reports.tests.frozen import published
 
@@ -59,7 +59,7 @@ def test_it_refuses_what_is_no_report_or_too_large(report, user, monkeypatch):
     content = content_of(report.revisions.get())
     with pytest.raises(ContentRefused, match="benchsite-report"):
         write_revision(report, {**content, "format": "something"}, user)
-    monkeypatch.setattr("reports.frozen.revisions.MAX_BYTES", 1000)
+    monkeypatch.setattr("reports.frozen.publication.MAX_BYTES", 1000)
     with pytest.raises(ContentRefused, match="Leave figures or tables out"):
         write_revision(report, content, user)
 

@@ -8,7 +8,7 @@ from django.test import Client
 from benchsite.teams import tokens
 from benchsite.teams.models import Membership, Role, Scope
 from reports.frozen.links import LinkRevoked, open_link
-from reports.frozen.revisions import content_of
+from reports.frozen.publication import content_of
 from reports.models import Report, ReportRevision
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_team, make_user

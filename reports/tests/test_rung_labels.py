@@ -1,6 +1,6 @@
 """Names of rungs: none lies on another, and the ends of a curve keep theirs."""
 
-from reports.figures.latency_labels import thin_rung_labels
+from reports.figures.labels import thin_rung_labels
 from reports.figures.layout import Frame
 from reports.figures.theme import LIGHT
 

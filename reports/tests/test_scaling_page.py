@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from reports.analysis.pivot import Measured, pivot
+from reports.analysis.scalability import Measured, pivot
 from reports.curves import Setup
-from reports.pages.scaling import measured_of, printed_of
 from reports.tests.curves import curve, point
+from reports.views.scaling import measured_of, printed_of
 from runs.studies import studies
 from runs.tests.factories import (
     make_cluster,

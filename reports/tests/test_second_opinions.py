@@ -9,7 +9,7 @@ import pytest
 from reports.analysis.alternative_knees import Repeats, _knees, chord_knee, kneedle, opinions
 from reports.analysis.ceiling import Rung
 from reports.analysis.knee import latency, power_knee
-from reports.analysis.usl import Usl, fit_usl
+from reports.analysis.scalability import Usl, fit_usl
 from reports.tests.test_ceiling_and_knee import L1, cut, ladder
 
 # Throughput at 1 to 32 processors: the benchmark in Schwartz, Practical Scalability Analysis with the USL.

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from reports.frozen.links import link_of, revoke, rotate
-from reports.frozen.revisions import content_of, write_revision
+from reports.frozen.publication import content_of, write_revision
 from reports.models import Report
 from reports.tests.snapshots import published
 

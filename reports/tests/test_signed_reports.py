@@ -12,8 +12,8 @@ from django.conf import settings as site
 from conftest import signed_in
 from reports.frozen.content import canonical
 from reports.frozen.links import link_of
+from reports.frozen.publication import content_of
 from reports.frozen.report_import import import_report
-from reports.frozen.revisions import content_of
 from reports.models import Report
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team, make_user

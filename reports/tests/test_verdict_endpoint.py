@@ -10,9 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from benchsite.teams.models import Scope
+from reports.api import verdicts
 from reports.baselines import set_baseline
 from reports.tests.verdicts import commit_runs, headers, make_test
-from reports.verdicts import run_wait
 from runs.denormalised_columns import config_key
 from runs.models import Run
 from runs.tests.factories import make_database, make_run, make_spec, make_team, make_user
@@ -264,9 +264,9 @@ def test_four_may_wait_at_once_and_no_fifth(team, user):
 
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(ask, range(6)))
-    assert sorted(answer.status_code for answer in answers) == [200] * run_wait.PLACES + [503, 503]
+    assert sorted(answer.status_code for answer in answers) == [200] * verdicts.PLACES + [503, 503]
     refused = next(answer for answer in answers if answer.status_code == 503)
-    assert refused["Retry-After"] == str(run_wait.RETRY_AFTER_S) and refused.json()["type"] == "/problems/overloaded"
+    assert refused["Retry-After"] == str(verdicts.RETRY_AFTER_S) and refused.json()["type"] == "/problems/overloaded"
     assert ask(0).status_code == 200, "the places are free again"
 
 

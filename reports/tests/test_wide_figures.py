@@ -12,12 +12,12 @@ from reports.analysis.heat import MAX_CELLS, Gathering
 from reports.analysis.points import Spread
 from reports.curves import Setup, Standing
 from reports.figures.ceilings import CeilingsFigure
-from reports.figures.distributions import RUNG, SweepsPercentilesFigure, choose
 from reports.figures.durability import DurabilityFigure, cost_said, promises_of
 from reports.figures.heat import HeatFigure
 from reports.figures.ladder import LadderFigure
 from reports.figures.layout import Frame
 from reports.figures.loss import LossFigure
+from reports.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
 from reports.figures.price import PriceFigure
 from reports.figures.run_series import Window
 from reports.figures.scalability import ScalabilityFigure, scalings_of

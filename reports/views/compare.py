@@ -21,6 +21,7 @@ from reports.analysis.sessions import SessionSpread
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import chips_of
 from reports.figures.ceilings import Ranking
+from reports.figures.overlay import choices as studies
 from reports.figures.theme import MAX_DATABASES, databases_of, labels_of
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import (
@@ -37,7 +38,6 @@ from reports.pages.equal_load import EqualLoad, equal_load, number_text, only_si
 from reports.pages.exclusions import left_out
 from reports.pages.filter_menus import chips, menus
 from reports.pages.headline import Headline, headline_of
-from reports.published_overlay import choices as studies
 from reports.queries import (
     Compared,
     Facets,

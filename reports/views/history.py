@@ -1,7 +1,9 @@
 """The list of histories, one history with its figure, and what people decide and remark there."""
 
+import datetime as dt
 import uuid
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -9,14 +11,14 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.teams.models import Role
+from benchsite.teams.models import Role, Team, User
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
-from reports import triage
 from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
-from reports.models import ChangePoint, History
+from reports.models import ChangePoint, History, HistoryNote
 from reports.pages.charts import figure_link
 from reports.queries.histories import (
     CHANGES,
@@ -27,9 +29,65 @@ from reports.queries.histories import (
     history_choices,
     history_lines,
 )
-from reports.queries.history import Followed, follow
+from reports.queries.history import follow, runs_of
 from reports.views.figures import respond
 from runs.models.run import Phase
+
+MAX_NOTE_LENGTH = 200
+MAX_REASON_LENGTH = 2_000
+EARLIEST = dt.date(1990, 1, 1)
+
+
+# Numbers never change here: a decision says which changes count, and where a baseline begins.
+class TriageRefused(Exception):
+    """What was asked for cannot be kept. The message says why and what to do."""
+
+
+def record_decision(
+    history: History, user: User, *, metric: Metric, run_id: uuid.UUID, state: str, note: str = ""
+) -> ChangePoint.State:
+    """Record what one change is; "new" with no note forgets it again. Raises TriageRefused."""
+    if state not in ChangePoint.State.values:
+        raise TriageRefused("Choose what the change is: new, confirmed, a false alarm, or accepted.")
+    if not runs_of(history.team_id, history.config_key).filter(pk=run_id).exists():
+        raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
+    text = _plain(note, MAX_REASON_LENGTH)
+    this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
+    chosen = ChangePoint.State(state)
+    if chosen is ChangePoint.State.NEW and not text:
+        ChangePoint.objects.filter(team=history.team_id, **this).delete()
+    else:
+        values = {"state": chosen, "note": text, "changed_by": user}
+        ChangePoint.objects.update_or_create(team_id=history.team_id, **this, defaults=values)
+    return chosen
+
+
+def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> HistoryNote:
+    """Add a note at a day (UTC); with an empty `config_key` on all histories of the team. Raises TriageRefused."""
+    written = _plain(text, MAX_NOTE_LENGTH)
+    if not written:
+        raise TriageRefused("Write what happened, as in “new kernel”.")
+    # Midnight of a day; now where none is given.
+    if not day.strip():
+        instant = timezone.now()
+    else:
+        try:
+            date = dt.date.fromisoformat(day.strip())
+        except ValueError:
+            raise TriageRefused("Write the day as year, month and day: 2026-11-21.") from None
+        if not EARLIEST <= date <= timezone.now().date() + dt.timedelta(days=366):
+            raise TriageRefused("The day of a note lies between 1990 and a year from now.")
+        instant = dt.datetime.combine(date, dt.time(), dt.UTC)
+    return HistoryNote.objects.create(team=team, config_key=config_key, at=instant, text=written, created_by=user)
+
+
+def _plain(text: str, most: int) -> str:
+    """On one line and printable."""
+    line = "".join(c for c in " ".join(text.split()) if c.isprintable())
+    if len(line) > most:
+        raise TriageRefused(f"That text has {len(line)} characters; at most {most} are allowed.")
+    return line
+
 
 MAX_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
 
@@ -99,12 +157,18 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     row, wanted = _row_or_404(request, config_key), query_in(request)
     followed = follow(row, wanted.metric, wanted.branch)
     history = followed.history
+    # What the address asks for and this history does not have.
+    problems = []
+    if wanted.metric not in followed.metrics and not followed.history.followed:
+        problems.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
+    if wanted.branch and wanted.branch not in followed.branches:
+        problems.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
     context = {
         "row": row,
         "found": followed,
         "history": history,
         "asked": wanted,
-        "problems": [*wanted.problems, *_problems(wanted, followed)],
+        "problems": [*wanted.problems, *problems],
         "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
         "changes": [change for change in reversed(history.changes) if not change.change.weak][:MAX_LISTED],
         "weak": sum(change.change.weak for change in history.changes),
@@ -118,16 +182,6 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "reports/history.html", context)
-
-
-def _problems(wanted: HistoryQuery, followed: Followed) -> list[str]:
-    """What the address asks for and this history does not have."""
-    problems = []
-    if wanted.metric not in followed.metrics and not followed.history.followed:
-        problems.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
-    if wanted.branch and wanted.branch not in followed.branches:
-        problems.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
-    return problems
 
 
 @require_GET
@@ -147,13 +201,13 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     row, wanted = _row_or_404(request, config_key), query_in(request)
     try:
         run_id = uuid.UUID(request.POST.get("run", ""))
-        state = triage.decide(
+        state = record_decision(
             row, user_of(request), metric=wanted.metric, run_id=run_id,
             state=request.POST.get("state", ""), note=request.POST.get("note", ""),
         )  # fmt: skip
     except ValueError:
         messages.error(request, "That address names no change: press the button beside one.")
-    except triage.TriageRefused as refused:
+    except TriageRefused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, f"Decided: {state.label}.")
@@ -167,17 +221,21 @@ def note(request: HttpRequest, config_key: str) -> HttpResponse:
     row, wanted, team = _row_or_404(request, config_key), query_in(request), team_of(request)
     try:
         if "delete" in request.POST:
-            gone = triage.forget(team, uuid.UUID(request.POST["delete"]), config_key)
+            # Delete a note of this history, or one on all of them; whether there was one.
+            notes = HistoryNote.objects.filter(
+                team=team, pk=uuid.UUID(request.POST["delete"]), config_key__in=["", config_key]
+            )
+            gone = bool(notes.delete()[0])
             messages.success(request, "The note is deleted." if gone else "That note was deleted before.")
         else:
             key = "" if request.POST.get("everywhere") else row.config_key
-            triage.remark(
+            remark(
                 team, user_of(request), config_key=key, day=request.POST.get("day", ""),
                 text=request.POST.get("text", ""),
             )  # fmt: skip
             messages.success(request, "The note is saved.")
     except ValueError:
         messages.error(request, "That address names no note: press the button beside one.")
-    except triage.TriageRefused as refused:
+    except TriageRefused as refused:
         messages.error(request, str(refused))
     return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#notes")

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.core.files.uploadhandler import MemoryFileUploadHandler, StopUpload
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,39 +20,75 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
-from reports.frozen import links, publication, rights
-from reports.frozen.builder import Built
+from reports.frozen import links, publication
 from reports.frozen.content import Content
-from reports.frozen.drafts import Draft, draft_of
-from reports.frozen.figures import ReportFigure
+from reports.frozen.drafts import draft_of
+from reports.frozen.figures import ReportFigure, notes_html
+from reports.frozen.links import NotAllowed
 from reports.frozen.pages import page_of
-from reports.frozen.publication import NumbersChanged, PublishRefused, built, shown_digest
-from reports.frozen.revisions import ContentRefused
-from reports.frozen.rights import NotAllowed
-from reports.frozen.sanitizer import notes_html
+from reports.frozen.publication import MAX_BYTES, ContentRefused, NumbersChanged, PublishRefused, built, shown_digest
+from reports.frozen.report_import import ImportRefused, import_report, stated_in
 from reports.models import Report
 from reports.queries import chosen
 from reports.queries.computed_cache import cache_values, cached_values, key_of
 from reports.queries.reports import reports_of, revisions_of
 from reports.views.compare import selection_in
 
+
+class OneReport(MemoryFileUploadHandler):
+    """Keeps one file in memory, and no more of it than a report can have."""
+
+    def __init__(self, request: HttpRequest | None = None) -> None:
+        super().__init__(request)
+        self.bytes = 0
+        self.too_large = False
+
+    def handle_raw_input(self, *args: Any, **kwargs: Any) -> None:
+        self.activated = True
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes | None:
+        self.bytes += len(raw_data)
+        if self.bytes > MAX_BYTES:
+            self.too_large = True
+            # The rest of the request is read and thrown away: a browser cut off in the middle shows no page.
+            raise StopUpload(connection_reset=False)
+        return super().receive_data_chunk(raw_data, start)
+
+
+@csrf_exempt  # Only until it is settled where the file goes: `_import` checks the token, which reads the whole request.
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def import_page(request: HttpRequest) -> HttpResponseBase:
+    """GET shows the form, POST takes the file and goes to the report."""
+    handler = OneReport(request)
+    request.upload_handlers = [handler]
+    return _import(request, handler)
+
+
+@csrf_protect
+def _import(request: HttpRequest, handler: OneReport) -> HttpResponseBase:
+    if request.method != "POST":
+        return _page(request)
+    digest = request.POST.get("digest", "")
+    file = request.FILES.get("file")
+    if handler.too_large:
+        return _page(request, f"The file has more than {MAX_BYTES // 2**20} MB: no report is that large.", 413)
+    if file is None:
+        return _page(request, "Choose the JSON file that was exported from the report.", 422)
+    try:
+        report = import_report(team_of(request), user_of(request), file.read(), digest or stated_in(file.name or ""))
+    except ImportRefused as refused:
+        return _page(request, str(refused), 422)
+    messages.success(request, f"“{report.title}” was imported, exactly as it was published.")
+    return redirect("report", pk=report.pk)
+
+
+def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
+    context = {"problem": problem, "digest": request.POST.get("digest", "")}
+    return render(request, "reports/frozen/import.html", context, status=status)
+
+
 LENGTH: Final = 64
-
-
-def preview_of(report: Report) -> tuple[Built, str]:
-    """The report as it would be published now, and the digest by which its figures are asked for."""
-    made = built(report)
-    digest = shown_digest(made.content)
-    cache_values({_key(report, digest): made.content})
-    return made, digest
-
-
-def previewed(report: Report, digest: str) -> Content:
-    """What was shown under that digest; built anew where it is no longer kept."""
-    key = _key(report, digest[:LENGTH])
-    entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
-    content: Content = entries.get(key) or built(report).content
-    return content
 
 
 def _key(report: Report, digest: str) -> str:
@@ -104,7 +142,7 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
-    link, is_mine = links.link_of(row), rights.may_delete(row, user_of(request))
+    link, is_mine = links.link_of(row), links.may_delete(row, user_of(request))
     form = form or forms.AccessForm(initial=forms.access_initial(row))
     context = {
         "report": row,
@@ -112,7 +150,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
         "link": link,
         "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
         "expired": row.has_expired,
-        "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
+        "form": form if links.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
         "can_build": has_role(request, Role.RUNNER),
         "can_open": is_mine,
         "can_delete": is_mine,
@@ -137,16 +175,13 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         publication.keep(row, changed, form.cleaned_data["title"])
         return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
     context = {"report": row, "form": form, "made": made, "lines": forms.lines_of(made)}
-    context |= _footnotes(draft, made) | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
-    return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
-
-
-def _footnotes(draft: Draft, made: Any) -> dict[str, Any]:
-    return {
+    footnotes = {
         "footnotes": forms.footnote_lines(draft),
         "footnote_columns": forms.footnote_choices(made),
         "footnote_sides": forms.sides_of(made),
     }
+    context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
+    return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
 
 
 @require_POST
@@ -173,7 +208,15 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("report-publish", row.pk)
     try:
         seen = request.POST.get("seen", "")
-        revision = publication.publish(row, user_of(request), _pictures(request), seen=seen)
+        # What the author's browser drew; what cannot be read is no picture.
+        pictures = {}
+        for field, text in request.POST.items():
+            if field.startswith(PICTURE) and isinstance(text, str):
+                try:
+                    pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
+                except (binascii.Error, ValueError):
+                    continue
+        revision = publication.publish(row, user_of(request), pictures, seen=seen)
     except NumbersChanged as changed:
         return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
@@ -183,7 +226,9 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
-    made, digest = preview_of(row)
+    made = built(row)
+    digest = shown_digest(made.content)
+    cache_values({_key(row, digest): made.content})
     number = row.revisions.count() + 1
     context = {
         "report": row,
@@ -207,25 +252,17 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
     return render(request, "reports/report/publish.html", context, status=status)
 
 
-def _pictures(request: HttpRequest) -> dict[str, bytes]:
-    """What the author's browser drew; what cannot be read is no picture."""
-    pictures = {}
-    for field, text in request.POST.items():
-        if field.startswith(PICTURE) and isinstance(text, str):
-            try:
-                pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
-            except (binascii.Error, ValueError):
-                continue
-    return pictures
-
-
 @gzip_page
 @require_GET
 @role_required(Role.RUNNER)
 @never_cache
 def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
     """One figure of what is about to be published, as charts.js draws it."""
-    content = previewed(_mine(request, pk), digest)
+    # What was shown under that digest; built anew where it is no longer kept.
+    report = _mine(request, pk)
+    key = _key(report, digest[:LENGTH])
+    entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
+    content: Content = entries.get(key) or built(report).content
     frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
     if frozen is None:
         raise Http404("There is no such figure in this report.")
@@ -277,7 +314,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
     row = _mine(request, pk)
-    if not rights.may_delete(row, user_of(request)):
+    if not links.may_delete(row, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = row.title
     publication.delete(row, user_of(request))

@@ -1,7 +1,9 @@
 """Why two runs differ: their numbers, the likeliest causes, and everything recorded of both beside each other."""
 
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseBase
@@ -9,13 +11,277 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from benchsite import formatting
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.curves import Curve
-from reports.pages.run_diff import WhyPage, why_page
+from reports.analysis.causes import Cause, RunPair, causes, run_pair
+from reports.analysis.gate import gate, implied_axes
+from reports.analysis.looks import Look
+from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
+from reports.analysis.run_sides import Group, MachinePair, RunSide
+from reports.analysis.sessions import SessionSpread, largest_spread
+from reports.curves import Curve, Operation, Point
+from reports.figures.captions import KIND_SAYS
+from reports.pages.baseline_ratios import Ratio, extended, throughput_ratio
 from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads, sweeps_of
 from reports.queries.run_pair import RUNS
 from runs.identifiers import uuid_of
 from runs.models import Run
+from runs.validity import CheckResult, Profile, judge_pair
+
+STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of both runs. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
+
+    label: str
+    a: str
+    b: str
+    change: float | None
+    better: str = ""  # "higher" or "lower"; empty: neither is good
+
+
+@dataclass(frozen=True, slots=True)
+class FindingPair:
+    """One check that does not say the same of both."""
+
+    title: str
+    check_id: str
+    a: CheckResult | None  # None: it did not look at this run
+    b: CheckResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyPage:
+    a: RunSide
+    b: RunSide
+    sentences: tuple[str, ...]
+    comparison: Comparison
+    metrics: tuple[Metric, ...]
+    kinds: str  # of the latencies, in words
+    causes: tuple[Cause, ...]
+    groups: tuple[Group, ...]
+    machines: tuple[MachinePair, ...]
+    findings: tuple[FindingPair, ...]
+
+    @property
+    def low_n(self) -> bool:
+        """Whether the verdict is one of fewer repeats than a published one has."""
+        comparison = self.comparison
+        return comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n
+
+    @property
+    def differing(self) -> list[Group]:
+        return [group for group in self.groups if group.differing]
+
+    @property
+    def unclear(self) -> list[str]:
+        """What is known of one side only."""
+        return [line.label for group in self.groups for line in group.unclear]
+
+    @property
+    def alike(self) -> list[Group]:
+        return [group for group in self.groups if group.alike]
+
+    @property
+    def alike_count(self) -> int:
+        return sum(len(group.alike) for group in self.groups)
+
+    @property
+    def nothing(self) -> bool:
+        """Nothing that is recorded differs, and nothing is known of one side only."""
+        return not self.causes and not self.differing and not any(pair.group.differing for pair in self.machines)
+
+    @property
+    def same_machines(self) -> bool:
+        return bool(self.machines) and not any(
+            pair.group.differing or pair.a is None or pair.b is None for pair in self.machines
+        )
+
+
+def why_page(
+    a: RunSide,
+    b: RunSide,
+    floors: Mapping[str, SessionSpread],
+    profile: Profile,
+    *,
+    ceilings: tuple[Curve, Curve] | None = None,
+) -> WhyPage:
+    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
+    at_ceilings = ceilings is not None
+    floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
+    spread = None if a.curve and b.curve and a.curve.same_session(b.curve) else floor
+    if ceilings:
+        ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
+        comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
+    else:
+        ratio = None
+        comparison = _of_rungs(a, b, spread)
+    if stops := _stops(a, b, profile, ceilings):
+        comparison = not_comparable(comparison, stops)
+    sides = run_pair(a, b, at_ceilings=at_ceilings)
+    change = _change(_throughput(a), _throughput(b))
+    likely = causes(sides, change)
+    return WhyPage(
+        a=a,
+        b=b,
+        sentences=tuple(_sentences(sides, comparison, ratio, floor, likely)),
+        comparison=comparison,
+        metrics=tuple(_metrics(a.point, b.point)),
+        kinds=" and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
+        causes=tuple(likely),
+        groups=sides.groups,
+        machines=sides.machines,
+        findings=tuple(_findings(a, b)),
+    )
+
+
+def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
+    """The repeats of both rungs, up to the newest look of the plan that made them."""
+    looks = a.curve.looks if a.curve and b.curve and a.curve.same_plan(b.curve) else ()
+    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
+    sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
+    comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
+    return extended(comparison, b.curve, a.curve) if a.curve and b.curve else comparison
+
+
+def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
+    """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
+    loads = []
+    if ceilings:
+        curves = ceilings
+    elif a.curve is None or b.curve is None:
+        return []
+    else:
+        texts = [_load(side) for side in (a, b)]
+        loads = [f"The loads differ: {texts[0]} and {texts[1]}."] if texts[0] != texts[1] else []
+        curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
+    findings = judge_pair(a.facts, b.facts, profile)
+    return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
+
+
+def _load(side: RunSide) -> str:
+    load = side.spec["load"]
+    threads = f"{load['threads']} thread{'' if load['threads'] == 1 else 's'}"
+    return f"{threads} at a target of {formatting.short(load['target_ops_s'])}" if load["target_ops_s"] else threads
+
+
+def _throughput(side: RunSide) -> float | None:
+    return side.point.throughput_ops_s.median if side.point else None
+
+
+def _change(a: float | None, b: float | None) -> float | None:
+    return b / a - 1 if a and b is not None and a > 0 else None
+
+
+def _sentences(
+    sides: RunPair, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, causes: Sequence[Cause]
+) -> Iterator[str]:
+    x, y = _throughput(sides.a), _throughput(sides.b)
+    if x is None or y is None:
+        missing = "neither" if x is None and y is None else "A" if x is None else "B"
+        verb = "has no" if missing != "neither" else "of them has a"
+        yield f"{missing[:1].upper()}{missing[1:]} {verb} throughput, so that there is nothing to compare."
+    elif change := _change(x, y):
+        did = "more" if change > 0 else "less"
+        amount = formatting.percent(abs(change))
+        yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
+        if comparison.outcome is Outcome.INCONCLUSIVE:
+            needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
+            advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
+            verdict = f"Whether that is a difference is open. {comparison.reason}{advice}"
+        elif comparison.outcome is Outcome.NOT_COMPARABLE:
+            verdict = f"They are not comparable, so that neither is called faster. {comparison.reason}"
+        else:
+            words = {
+                Outcome.FASTER: "B is faster, by the repeats of both rungs.",
+                Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
+                Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: "
+                "there may be nothing to explain.",
+            }
+            verdict = f"{words[comparison.outcome]} {comparison.reason}"
+        yield verdict
+        if ratio and ratio.comparison and ratio.why:
+            subject = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
+            yield f"{subject}: {ratio.why}."
+        if comparison.note:
+            yield comparison.note
+        yield _noise(abs(change), floor)
+    else:
+        yield f"Both did {formatting.throughput(x)}."
+    if not causes and x is not None and y is not None:
+        yield (
+            "No recorded value differs. What remains is the variation between runs of one test, and what "
+            "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
+        )
+
+
+def _noise(change: float, floor: SessionSpread | None) -> str:
+    if floor is None:
+        return (
+            "How much a test differs on these machines in another session is not known: submit the same plan again to "
+            "find out."
+        )
+    limit = formatting.percent(floor.relative)
+    tests = f"{floor.tests} repeated test{'' if floor.tests == 1 else 's'}"
+    sentence = f"In another session {tests} on these machines differ by up to {limit}"
+    if change <= floor.relative:
+        return f"{sentence}: this difference is not above that noise, and may have no cause at all."
+    return f"{sentence}: this difference is above that noise."
+
+
+def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
+    x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
+    texts = [formatting.throughput(value) for value in (x, y)]
+    yield Metric("throughput", texts[0], texts[1], _change(x, y), "higher")
+    names = sorted(
+        {(operation.operation, operation.kind) for point in (a, b) if point for operation in point.operations},
+        key=_order,
+    )
+    kinds = _kinds(a, b)
+    for operation, kind in names:
+        kind_text = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
+        rows = [point.operation(operation, kind) if point else None for point in (a, b)]
+        for statistic, label in STATISTICS:
+            yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
+    errors = [point.error_ratio if point else None for point in (a, b)]
+    yield Metric("failed operations", *_percents(errors), _change(errors[0], errors[1]), "lower")
+    busy = [point.generator_cpu if point else None for point in (a, b)]
+    yield Metric("CPU of the busiest load generator", *_percents(busy), _change(busy[0], busy[1]))
+
+
+def _kinds(*points: Point | None) -> set[str]:
+    return {operation.kind for point in points if point for operation in point.operations}
+
+
+def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
+    first = ("READ", "UPDATE", "INSERT")
+    return (first.index(name[0]) if name[0] in first else len(first), name[0], name[1] != "service")
+
+
+def _latency(label: str, statistic: str, a: Operation | None, b: Operation | None) -> Metric:
+    values = [row.median_us(statistic) if row else None for row in (a, b)]
+    texts = [
+        formatting.latency_between(*bounds) if row and (bounds := row.bounds_us.get(statistic)) else
+        formatting.latency(value)
+        for row, value in zip((a, b), values, strict=True)
+    ]  # fmt: skip
+    return Metric(label, texts[0], texts[1], _change(values[0], values[1]), "lower")
+
+
+def _percents(values: Sequence[float | None]) -> tuple[str, str]:
+    return formatting.percent(values[0]), formatting.percent(values[1])
+
+
+def _findings(a: RunSide, b: RunSide) -> Iterator[FindingPair]:
+    """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared."""
+    held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
+    for check_id in sorted({*held[0], *held[1]}):
+        x, y = (side.get(check_id) for side in held)
+        if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
+            yield FindingPair(known.title, check_id, x, y)
+
 
 HOW_TO_CHOOSE = (
     "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."
@@ -53,21 +319,16 @@ def why(request: HttpRequest) -> HttpResponseBase:
     chosen = chosen_of(request)
     context: dict[str, object] = {"chosen": chosen, "how_to_choose": HOW_TO_CHOOSE}
     if chosen.a and chosen.b:
-        context["page"] = page_of(request, chosen.a, chosen.b, chosen.ceilings)
+        sides = run_sides(chosen.a, chosen.b)
+        floors = session_spreads(team_of(request), [side.spec["cluster"]["name"] for side in sides])
+        profile = profile_of(team_of(request), [side.curve for side in sides if side.curve])
+        context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=chosen.ceilings)
         context["swapped"] = address(chosen.b.pk, chosen.a.pk)
     return render(request, "reports/why.html", context)
 
 
 def address(a: uuid.UUID, b: uuid.UUID) -> str:
     return f"{reverse('why')}?{urlencode({'a': a, 'b': b})}"
-
-
-def page_of(request: HttpRequest, a: Run, b: Run, ceilings: tuple[Curve, Curve] | None) -> WhyPage:
-    """Eleven queries."""
-    sides = run_sides(a, b)
-    floors = session_spreads(team_of(request), [side.spec["cluster"]["name"] for side in sides])
-    profile = profile_of(team_of(request), [side.curve for side in sides if side.curve])
-    return why_page(sides[0], sides[1], floors, profile, ceilings=ceilings)
 
 
 def chosen_of(request: HttpRequest) -> Chosen:

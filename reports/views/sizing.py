@@ -1,15 +1,316 @@
 """The sizing page: which measured results meet a need, and with how many nodes."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from benchsite import formatting
 from benchsite.teams.permissions import team_of, team_required
-from reports.analysis.sizing import FILL, HEADROOM
-from reports.curves import STATISTICS
-from reports.pages.sizing import answer
-from reports.pages.sizing_question import EVENTS, OPERATIONS, read_question
+from reports.analysis.equal_load import How
+from reports.analysis.ratios import bound_sign
+from reports.analysis.sizing import (
+    FILL,
+    HEADROOM,
+    Need,
+    Resource,
+    Sizing,
+    binding_ratio,
+    dollars_per_million,
+    nodes_by_measurement,
+    nodes_needed,
+    operations_per_dollar,
+    per_node,
+    product_as_published,
+    sizing_of,
+)
+from reports.curves import STATISTICS, Curve
+from reports.ladder_text import MEASURED_ONCE, bound_reason, ceiling_label
+from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
+from reports.pages.ladder import load_text
+from reports.pages.sizing_question import EVENTS, OPERATIONS, Question, read_question
 from reports.queries import candidates, measured_workloads
+from runs.catalog import Durability
+
+HOURS_A_MONTH: Final = 730
+BINDING_SAYS: Final[dict[Resource, str]] = {"throughput": "throughput", "storage": "storage", "copies": "copies"}
+# More data on a node than this many times what was measured may no longer fit the caches that made it fast.
+MORE_DATA = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What one sweep does within the limit."""
+
+    curve: Curve
+    nodes: int
+    throughput_ops_s: float
+    how: str  # "measured at 16 threads"
+    operation: str  # that binds; empty without a limit
+    at_least: str = ""  # why it may do more; empty where its throughput is no lower bound
+
+    @property
+    def sign(self) -> str:
+        """Before its throughput, and what a dollar buys."""
+        return "≥ " if self.at_least else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One result that meets the need. Prices are US$; None where none is stated."""
+
+    reached: Reached  # on the largest cluster measured
+    sizing: Sizing
+    scaling: str  # what is assumed or known of more nodes
+    notes: tuple[str, ...]
+    price: float | None  # per node and hour
+    bound: Literal["", "at most", "open"] = ""  # of the nodes that the throughput takes
+
+    @property
+    def sign(self) -> str:
+        """Before the nodes and what they cost: exact where another resource needs more of them in any case."""
+        if self.sizing.binding != "throughput":
+            return "" if self.bound != "open" else "≈ "
+        return {"at most": "≤ ", "open": "≈ "}.get(self.bound, "")
+
+    @property
+    def cost_sign(self) -> str:
+        """Before US$ per million operations of the measured cluster."""
+        return "≤ " if self.reached.at_least else ""
+
+    @property
+    def curve(self) -> Curve:
+        return self.reached.curve
+
+    @property
+    def node_ops_s(self) -> float:
+        return per_node(self.reached.throughput_ops_s, self.reached.nodes) or 0.0
+
+    @property
+    def binding(self) -> str:
+        return BINDING_SAYS[self.sizing.binding]
+
+    @property
+    def parts(self) -> str:
+        """What each resource alone would need."""
+        return ", ".join(f"{BINDING_SAYS[resource]} {nodes}" for resource, nodes in self.sizing.parts.items())
+
+    @property
+    def measured_price(self) -> float | None:
+        return self.price * self.reached.nodes if self.price else None
+
+    @property
+    def operations_per_dollar(self) -> float | None:
+        return operations_per_dollar(self.reached.throughput_ops_s, self.measured_price)
+
+    @property
+    def dollars_per_million(self) -> float | None:
+        return dollars_per_million(self.reached.throughput_ops_s, self.measured_price)
+
+    @property
+    def dollars_an_hour(self) -> float | None:
+        return self.price * self.sizing.nodes if self.price else None
+
+    @property
+    def dollars_a_month(self) -> float | None:
+        return self.dollars_an_hour * HOURS_A_MONTH if self.dollars_an_hour else None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One result that does not meet the need."""
+
+    curve: Curve
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A result beside the first: how many times the nodes, as the study of 2017 multiplies it and as it binds."""
+
+    curve: Curve
+    throughput_ratio: float
+    storage_ratio: float
+    sign: str | None = ""  # of the ratio of throughputs; None: both are lower bounds
+
+    @property
+    def product(self) -> float:
+        return product_as_published(self.storage_ratio, self.throughput_ratio)
+
+    @property
+    def binding(self) -> float:
+        return binding_ratio(self.storage_ratio, self.throughput_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not."""
+
+    answers: tuple[Answer, ...]
+    refused: tuple[Refused, ...]
+
+    @property
+    def priced(self) -> bool:
+        """Whether anybody stated what a node of any of them costs."""
+        return any(answer.price for answer in self.answers)
+
+    @property
+    def against(self) -> tuple[Against, ...]:
+        """The others beside the first; empty where storage is not asked for, for then there is one ratio only."""
+        first = next(iter(self.answers), None)
+        if first is None or "storage" not in first.sizing.parts:
+            return ()
+        return tuple(
+            Against(
+                answer.curve,
+                first.node_ops_s / answer.node_ops_s,
+                answer.sizing.parts["storage"] / first.sizing.parts["storage"],
+                bound_sign(bool(first.reached.at_least), bool(answer.reached.at_least)),
+            )
+            for answer in self.answers[1:]
+        )
+
+
+def answer(curves: Iterable[Curve], question: Question) -> Answers:
+    """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together."""
+    refused: list[Refused] = []
+    series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
+    for curve in curves:
+        measured = reached(curve, question)
+        if isinstance(measured, Reached):
+            # The newest comes first; another sweep of the same size in the same matrix stands for itself.
+            # Equal for sweeps that differ in their number of nodes only.
+            setup = curve.setup
+            same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
+            key = (curve.matrix_id or curve.sweep_id, *same)
+            series[key if measured.nodes not in series[key] else (*key, curve.sweep_id)][measured.nodes] = measured
+        else:
+            refused.append(Refused(curve, measured))
+    answers: list[Answer] = []
+    for sizes in series.values():
+        sized = _answer(sizes, question)
+        if isinstance(sized, Answer):
+            answers.append(sized)
+        else:
+            refused.append(Refused(sizes[max(sizes)].curve, sized))
+    answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
+    return Answers(tuple(answers), tuple(refused))
+
+
+def reached(curve: Curve, question: Question) -> Reached | str:
+    """What a sweep does within the limit, or the reason for which it does not qualify."""
+    if missing := not_survived(curve, question.survives):
+        return missing
+    if not curve.counted:
+        return "No point of it counts."
+    if not curve.setup.nodes:
+        return "The number of nodes is not stated."
+    if not curve.within_ceiling:
+        return f"{UNSUSTAINED[0].upper()}{UNSUSTAINED[1:]}."
+    if question.limit_us is None:
+        if curve.ceiling is None:
+            return "No operation ended on any of its rungs."
+        label = ceiling_label([curve.ceiling])
+        at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(curve.ceiling)}"
+        return Reached(
+            curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "", at_least=bound_reason(curve.ceiling)
+        )
+    kind = curve.latency_kind
+    names = [question.operation] if question.operation else measured_operations(curve, kind)
+    within = [(name, most_within(curve, name, question.statistic, kind, question.limit_us)) for name in names]
+    if not within or (lacking := [name for name, reading in within if reading.how is How.NOT_REACHED]):
+        subject = lacking[0] if within else "any operation"
+        return f"{STATISTICS[question.statistic]} of {subject} was not measured."
+    name, worst = min(within, key=lambda pair: pair[1].throughput_ops_s or 0.0)
+    if worst.throughput_ops_s is None:
+        statistic, limit = STATISTICS[question.statistic], formatting.latency(question.limit_us)
+        lowest = worst.between[0]
+        least = f"{formatting.latency(lowest.latency_us)} at {formatting.throughput(lowest.throughput_ops_s)}"
+        return f"{statistic} of {name} is above {limit} even on its lowest rung: {least}."
+    at_least = bound_reason(curve.ceiling) if worst.at_least and curve.ceiling else ""
+    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
+
+
+def measured_operations(curve: Curve, kind: str) -> list[str]:
+    return sorted(
+        {operation.operation for point in curve.counted for operation in point.operations if operation.kind == kind}
+    )
+
+
+def not_survived(curve: Curve, events: Sequence[str]) -> str:
+    """Why a write of this mode may be lost; empty where it outlives all the events."""
+    if not events:
+        return ""
+    try:
+        survives = Durability.from_dict(curve.durability).survives.as_dict()
+    except (ValueError, TypeError):
+        return "The durability mode is not stated, so what it survives is unknown."
+    lost = [EVENTS[event] for event in events if not survives[event]]
+    return f"An acknowledged write may not survive {' or '.join(lost)}." if lost else ""
+
+
+def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
+    largest = sizes[max(sizes)]
+    # The need of one result: as many copies as were measured where the question names no number.
+    need = Need(
+        throughput_ops_s=question.throughput_ops_s or 0.0,
+        data_gb=question.data_gb or 0.0,
+        copies=question.copies or largest.curve.setup.replication_factor or 1,
+        node_gb=question.node_gb if question.data_gb else None,
+        headroom=question.headroom,
+        fill=question.fill,
+    )
+    bound: Literal["", "at most", "open"] = "at most" if largest.at_least else ""
+    if len(sizes) == 1:
+        sizing = nodes_needed(need, largest.throughput_ops_s / largest.nodes)
+        scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
+    else:
+        measured = {nodes: reading.throughput_ops_s for nodes, reading in sizes.items()}
+        short = [nodes for nodes, reading in sizes.items() if reading.at_least]
+        by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
+        if by_measurement is None and largest.at_least:
+            return f"{_listed(sizes)} nodes were measured, and {largest.nodes} may do more: {largest.at_least}."
+        if by_measurement is None:
+            return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
+        sizing, bound = sizing_of(need, by_measurement.nodes), by_measurement.bound
+        beyond = ", extrapolated beyond" if by_measurement.extrapolated else ""
+        scaling = f"scaling measured on {_listed(sizes)} nodes{beyond}"
+    if sizing is None:
+        return "It did nothing within the limit."
+    price = question.price
+    if price is None and largest.curve.setup.price_per_hour:
+        price = largest.curve.setup.price_per_hour / largest.nodes
+    return Answer(largest, sizing, scaling, notes_of(largest, sizing, bound, question), price, bound)
+
+
+def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
+    """What the measurement does not cover of the need."""
+    notes, setup = [], reached.curve.setup
+    measured = setup.replication_factor or 1
+    if question.copies and question.copies != measured:
+        notes.append(f"measured with {measured} cop{'y' if measured == 1 else 'ies'}, not {question.copies}")
+    if question.data_gb and setup.records and setup.record_bytes:
+        held = setup.records * setup.record_bytes * measured / reached.nodes
+        copies_gb = question.data_gb * 1e9 * (question.copies or measured) / sizing.nodes
+        if copies_gb > MORE_DATA * held:
+            notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(copies_gb)}")
+    if not reached.curve.publishable:
+        notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
+    if reached.at_least:
+        notes.append(f"its throughput is a lower bound: {reached.at_least}")
+    if bound == "open":
+        notes.append("a smaller cluster's throughput is a lower bound: the nodes may be more or fewer")
+    return tuple(notes)
+
+
+def _listed(sizes: Iterable[int]) -> str:
+    *first, last = (str(nodes) for nodes in sorted(sizes))
+    return f"{', '.join(first)} and {last}" if first else last
+
 
 # The numbers of the form: name, label, unit, help, placeholder.
 NUMBERS = (

@@ -1,9 +1,13 @@
 """The list of sweeps and the page of one sweep."""
 
 import uuid
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponseBase
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -11,13 +15,20 @@ from django.views.decorators.http import require_GET, require_POST
 from benchsite.formatting import counted
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve, operations_of
 from reports.figures.captions import KIND_SAYS, notes_of
-from reports.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence, variation_sentence
+from reports.ladder_text import (
+    ceiling_notes,
+    ceiling_sentence,
+    knee_sentence,
+    ladder_says,
+    progress_sentence,
+    variation_sentence,
+)
+from reports.models import History
 from reports.pages.charts import MAX_OPERATIONS, figure_link
 from reports.pages.exclusions import effect_sentence
-from reports.pages.ladder import LadderPage, ladder_page
+from reports.pages.ladder import ladder_page
 from reports.queries import (
     SweepFilter,
     curves,
@@ -28,15 +39,83 @@ from reports.queries import (
     sweep_choices,
     sweeps_of,
 )
+from reports.queries.histories import HistoryFilter, HistoryLine, history_lines
 from reports.selection import Selection
 from runs import annotations
 from runs.catalog import Durability
 from runs.extension import ExtensionRefused, extend
-from runs.models import Matrix
+from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status
 from runs.pages.search import search_path, search_rows
-from runs.views.pagination import page_of
+from runs.views.pagination import MAX_ROWS, page_of
+from runs.views.table_exports import twin
+
+AT_ONCE: Final = 100  # rows whose numbers are worked out together
+SWEEP_COLUMNS: Final = (
+    "id", "name", "matrix", "database", "version", "system", "mode", "write_waits_for", "workload", "cluster", "nodes",
+    "purpose", "phase", "ladder", "ceiling_ops_s", "ceiling_is_lower_bound", "ceiling_status", "ceiling_says",
+    "runs", "runs_succeeded", "runs_failed", "tags", "notes", "created_at",
+)  # fmt: skip
+HISTORY_COLUMNS: Final = (
+    "config_key", "system", "database", "mode", "workload", "cluster", "phase", "threads", "target_ops_s", "runs",
+    "newest_throughput_ops_s", "newest_at", "last_change", "last_change_at", "last_change_state",
+)  # fmt: skip
+M = TypeVar("M", bound=Model)
+
+
+@require_GET
+@team_required
+def sweeps_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    rows = SweepFilter.from_query(request.GET).apply(team_of(request)).select_related("matrix", "workload", "database")
+
+    def lines(some: Sequence[Sweep]) -> Iterator[list[Any]]:
+        return map(_sweep_row, some, outlines(some))
+
+    return twin(form, "sweeps", SWEEP_COLUMNS, _by_and_by(rows, lines))
+
+
+@require_GET
+@team_required
+def histories_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    team = team_of(request)
+    rows = HistoryFilter.from_query(request.GET).apply(team)
+
+    def lines(some: Sequence[History]) -> Iterator[list[Any]]:
+        keys = [row.pk for row in some]
+        by_row = {line.row.pk: line for line in history_lines(team, History.objects.filter(pk__in=keys))}
+        return (_history_row(by_row[key]) for key in keys if key in by_row)
+
+    return twin(form, "histories", HISTORY_COLUMNS, _by_and_by(rows, lines))
+
+
+def _by_and_by(rows: QuerySet[M], lines: Callable[[Sequence[M]], Iterator[list[Any]]]) -> Iterator[list[Any]]:
+    """As many rows as the list pages through, some at a time."""
+    waiting = rows[:MAX_ROWS].iterator(AT_ONCE)
+    while some := list(islice(waiting, AT_ONCE)):
+        yield from lines(some)
+
+
+def _sweep_row(sweep: Sweep, curve: Curve) -> list[Any]:
+    ceiling, progress = curve.ceiling, curve.progress
+    return [
+        sweep.pk, sweep.name, sweep.matrix.name if sweep.matrix else "", sweep.database_name, sweep.version,
+        sweep.system, sweep.mode, curve.promise, sweep.workload_name, sweep.cluster_name, sweep.nodes, sweep.purpose,
+        sweep.phase, sweep.ladder, ceiling.throughput_ops_s if ceiling else None,
+        ceiling.is_lower_bound if ceiling else None, ceiling.status.value if ceiling else "",
+        ladder_says(ceiling) if ceiling else "", progress.runs, progress.succeeded, progress.failed, sweep.tags,
+        sweep.notes, sweep.created_at,
+    ]  # fmt: skip
+
+
+def _history_row(line: HistoryLine) -> list[Any]:
+    row, newest, last = line.row, line.newest, line.last_change
+    return [
+        row.config_key, row.system, row.database_name, row.mode, row.workload_name, row.cluster_name, row.phase,
+        row.threads, row.target_ops_s, row.runs, newest.value if newest else None, row.last_at,
+        last.change.relative if last else None, last.point.label if last else "", last.state if last else "",
+    ]  # fmt: skip
+
 
 PER_PAGE = 50
 
@@ -69,6 +148,17 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     curve = curves([row])[0]
     operations, ladder = operations_of([curve]), ladder_page(curve)
     floor = session_spreads(team_of(request), [row.cluster_name]).get(row.cluster_name)
+    # What the ladder shows, in the order in which it is read; empty sentences are left out.
+    sentences = [
+        ceiling_sentence(curve.ceiling),
+        variation_sentence(curve, floor),
+        *ceiling_notes(curve.ceiling),
+        effect_sentence(curve),
+        knee_sentence(curve.knee, curve.ceiling),
+        ladder.confidence,
+        ladder.next_step,
+        progress_sentence(curve),
+    ]
     context = {
         "sweep": row,
         "curve": curve,
@@ -84,7 +174,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
             )
             for operation in operations[:MAX_OPERATIONS]
         ],
-        "sentences": sentences_of(curve, ladder, floor),
+        "sentences": [sentence for sentence in sentences if sentence],
         "ladder": ladder,
         "durability": durability_sentence(curve),
         "evidence": last_evidence(row),
@@ -109,21 +199,6 @@ def matrix_searches(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "is_active": matrix.runs.filter(status__in=Status.unfinished()).exists(),
     }
     return render(request, "reports/matrix_searches.html", context)
-
-
-def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) -> list[str]:
-    """What the ladder shows, in the order in which it is read; empty sentences are left out."""
-    sentences = [
-        ceiling_sentence(curve.ceiling),
-        variation_sentence(curve, floor),
-        *ceiling_notes(curve.ceiling),
-        effect_sentence(curve),
-        knee_sentence(curve.knee, curve.ceiling),
-        ladder.confidence,
-        ladder.next_step,
-        progress_sentence(curve),
-    ]
-    return [sentence for sentence in sentences if sentence]
 
 
 def durability_sentence(curve: Curve) -> str:

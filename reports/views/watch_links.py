@@ -1,25 +1,31 @@
-"""Watch links: making and ending them, and the page that needs no account."""
+"""Watch links: for a day, anybody who has one sees one matrix or one comparison grow, and nothing else of the team."""
 
+import secrets
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from datetime import timedelta
+from typing import Any, Final, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.cache import cache
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
-from benchsite.teams.models import Role
+from benchsite.teams import audit
+from benchsite.teams.models import Role, Team, User
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from benchsite.teams.sign_in_link import digest
-from reports import watch_links
+from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
 from reports.curves import STATISTICS, Curve
 from reports.figure_registry import PICTURES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
@@ -28,16 +34,79 @@ from reports.figures.export_size import medium_named
 from reports.figures.theme import labels_of
 from reports.models import WatchLink
 from reports.pages.charts import FigureLink, shown_operations
-from reports.queries import compared
-from reports.selection import VERSION, Selection, read
+from reports.queries import compared, is_lost, pinned
+from reports.selection import ALL, VERSION, Selection, read
 from reports.views.compare import selection_in
-from reports.watch_links import WatchRefused
 from runs import live
 from runs.identifiers import uuid_of
 from runs.live import LiveSeries
 from runs.models import Matrix, Run
 from runs.pages.matrix import MatrixPage, matrix_page
 from runs.pages.queue import last_of_lanes, queue
+
+LIFE: Final = timedelta(hours=24)
+MAX_OPEN: Final = 50
+MAX_TITLE_LENGTH: Final = 200
+
+
+class WatchRefused(Exception):
+    """No link can be made. The message says why and what to do."""
+
+
+@transaction.atomic
+def make(team: Team, by: User, *, title: str, selection: Selection, matrix: Matrix | None = None) -> str:
+    """The token of a new link, which is nowhere but in the answer. Raises WatchRefused."""
+    if open_links(team).count() >= MAX_OPEN:
+        raise WatchRefused(f"{MAX_OPEN} watch links are open already: end some of them first.")
+    shown = pinned(team, selection)
+    if not names_what_is_seen(shown):
+        raise WatchRefused("Nothing is in this comparison yet: make the link when there is something to watch.")
+    title = "".join(c if c.isprintable() else " " for c in title).strip()[:MAX_TITLE_LENGTH] or "Comparison"
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    WatchLink.objects.create(
+        team=team,
+        token_sha256=digest(token),
+        title=title,
+        matrix=matrix,
+        query=shown.query().removeprefix("?"),
+        created_by=by,
+        expires_at=timezone.now() + LIFE,
+    )
+    audit.note("watch_link_made", team=team, actor=by, subject=title)
+    return token
+
+
+def names_what_is_seen(selection: Selection) -> bool:
+    """Whether it says by name what is seen: otherwise it would be the newest matrix, whichever that is by then."""
+    return bool(selection.sweeps or selection.matrix_id or selection.matrix == ALL)
+
+
+def open_links(team: Team) -> QuerySet[WatchLink]:
+    """Those that still show something."""
+    return team.watch_links.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
+
+
+def watched(token: str) -> WatchLink | None:
+    """The open link with this token; None for one that is unknown, too old, was ended, or whose matrix is gone."""
+    rows = WatchLink.objects.filter(token_sha256=digest(token), revoked_at__isnull=True, expires_at__gt=Now())
+    link = rows.select_related("team", "matrix").first()
+    if link is None or link.matrix is not None:
+        return link
+    selection = selection_of(link)
+    return link if names_what_is_seen(selection) and not is_lost(link.team, selection) else None
+
+
+def end_link(link: WatchLink, by: User) -> None:
+    """It shows nothing from now on."""
+    with transaction.atomic():
+        if WatchLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=Now()):
+            audit.note("watch_link_ended", team=link.team, actor=by, subject=link.title)
+
+
+def selection_of(link: WatchLink) -> Selection:
+    """What may be seen: the sweeps are the link's, whatever an address says."""
+    return read(QueryDict(link.query))
+
 
 NEWEST_ENTRIES = 600
 
@@ -106,7 +175,7 @@ def links(request: HttpRequest) -> HttpResponse:
 
 
 def _links(request: HttpRequest, *, made: str = "", refusal: str = "", status: int = 200) -> HttpResponse:
-    rows = watch_links.open_links(team_of(request)).select_related("created_by", "matrix")
+    rows = open_links(team_of(request)).select_related("created_by", "matrix")
     context = {"links": rows, "made": made, "refusal": refusal, "can_run": has_role(request, Role.RUNNER)}
     return render(request, "reports/watch/links.html", context, status=status)
 
@@ -126,7 +195,7 @@ def add(request: HttpRequest) -> HttpResponse:
         selection = read(QueryDict(request.POST.get("query", "")[:20_000]))
         title = request.POST.get("title", "").strip() or "Comparison"
     try:
-        token = watch_links.make(team, user_of(request), title=title, selection=selection, matrix=matrix)
+        token = make(team, user_of(request), title=title, selection=selection, matrix=matrix)
     except WatchRefused as refused:
         return _links(request, refusal=str(refused), status=422)
     return _links(request, made=request.build_absolute_uri(reverse("watch", args=[token])))
@@ -135,7 +204,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @require_POST
 @role_required(Role.RUNNER)
 def end(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    watch_links.end(owned_or_404(WatchLink.objects.select_related("team"), request, pk), user_of(request))
+    end_link(owned_or_404(WatchLink.objects.select_related("team"), request, pk), user_of(request))
     return redirect("watch-links")
 
 
@@ -143,7 +212,7 @@ def link_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRe
     """Only with an open link; nothing but the link says what is seen, so nobody signs in."""
 
     def wrapped(request: HttpRequest, token: str, **names: Any) -> HttpResponseBase:
-        link = watch_links.watched(token)
+        link = watched(token)
         if link is None:
             response: HttpResponseBase = render(request, "reports/watch/gone.html", status=410)
         else:
@@ -196,7 +265,7 @@ def _for_a_moment(key: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any
 def _selection(request: HttpRequest, link: WatchLink) -> Selection:
     """The link's, drawn as the address asks."""
     drawn = selection_in(request)
-    held = watch_links.selection_of(link)
+    held = selection_of(link)
     return replace(
         held,
         operation=drawn.operation or held.operation,

@@ -10,9 +10,9 @@ from ninja import P, PathEx, Query, Schema
 from pydantic import Field
 
 from benchsite.rest.authentication import Needs, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import owned
 from benchsite.teams.models import Scope
 from runs.api.routers import runs
 from runs.api.runs import team_runs

@@ -10,10 +10,8 @@ from ninja import Query, Schema, Status
 from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.problems import Fault, Problem
-from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Text, Word
+from benchsite.rest.schemas import RequestSchema, Text, Word, owned, refusals
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import matrices

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Username, Word
+from benchsite.rest.schemas import RequestSchema, Username, Word, refusals
 from benchsite.teams import audit
 from benchsite.teams.models import Membership, Role, Scope
 from runs import generators

@@ -7,8 +7,7 @@ from django.http import QueryDict
 from pydantic import ConfigDict, Field
 
 from benchsite.rest.problems import Fault
-from benchsite.rest.schemas import RequestSchema
-from benchsite.rest.values import Text, Word
+from benchsite.rest.schemas import RequestSchema, Text, Word
 from benchsite.teams.models import Team
 from runs.catalog import load_catalog
 from runs.catalog.records import UnknownName

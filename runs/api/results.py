@@ -12,9 +12,8 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from benchsite.rest.authentication import Needs
-from benchsite.rest.owned import owned
 from benchsite.rest.problems import Problem
-from benchsite.rest.values import Word
+from benchsite.rest.schemas import Word, owned
 from benchsite.teams.models import Scope
 from runs.api.routers import runs
 from runs.api.runs import team_runs

@@ -11,11 +11,9 @@ from ninja import Query, Schema, Status
 from pydantic import ConfigDict, Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Moment, Text, Word
+from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
 from benchsite.teams.models import Scope
 from runs import annotations, deletion, lifecycle
 from runs.annotations import AnnotationRefused

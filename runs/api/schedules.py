@@ -11,11 +11,9 @@ from ninja import Query, Schema, Status
 from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Name, Username
+from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusals
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import schedules

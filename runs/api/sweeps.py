@@ -14,11 +14,9 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import refusals
-from benchsite.rest.values import Moment, Word
+from benchsite.rest.schemas import Moment, Word, owned, refusals
 from benchsite.teams.models import Scope
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address

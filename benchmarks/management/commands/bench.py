@@ -20,8 +20,7 @@ from benchmarks.speed import (
     searches,
     uploads,
 )
-from benchmarks.speed.live import BenchmarkFailed, forget_earlier
-from benchmarks.speed.report import Report
+from benchmarks.speed.report import BenchmarkFailed, Report, forget_earlier
 from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
 from workers.manifests import ManifestError

@@ -15,16 +15,16 @@ from benchmarks.calibration.study import (
     plan_calibration,
     plan_searches,
 )
-from benchsite.demo.progress import Progress
+from benchsite.demo.study import Progress
 from benchsite.embedded import EmbeddedError, EmbeddedServers
 from benchsite.formatting import signed_percent, significant
 from benchsite.paths import places
 from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from reports.analysis.ratios import mean_interval
 from reports.queries.curves import curves
-from runs.models import LoadGenerator, Matrix, SearchDecision, Sweep
+from runs.models import LoadGenerator, SearchDecision, Sweep
 from runs.models.run import Phase
 from runs.planning import PlanError, submit
 from workers.guarded_process import start_guarded
@@ -76,34 +76,29 @@ class Command(BaseCommand):
             for name, search in plan_searches(*place):
                 submit(search, user)
                 Progress([search], sys.stdout).follow(site.check)
-                answers.append(self._answer(name, search))
+                end = SearchDecision.objects.filter(sweep__matrix=search).order_by("number").last()
+                trials = SearchDecision.objects.filter(sweep__matrix=search, run__isnull=False).count()
+                if end is None or end.value_ops_s is None:
+                    answer = f"{name}: no answer after {trials} trials. {end.sentence if end else ''}"
+                else:
+                    error = signed_percent(end.value_ops_s / CAPACITY_OPS_S - 1)
+                    answer = f"{name}: {significant(end.value_ops_s)} ops/s ({error}), {trials} trials. {end.sentence}"
+                answers.append(answer)
         finally:
             known.stop()
         # The load is a sweep of its own.
-        self._print(Sweep.objects.filter(matrix=matrix, runs__phase=Phase.MEASURE).distinct())
-        for text in answers:
-            self.stdout.write(text)
-
-    def _answer(self, name: str, matrix: Matrix) -> str:
-        """What a search has answered, with its error."""
-        end = SearchDecision.objects.filter(sweep__matrix=matrix).order_by("number").last()
-        trials = SearchDecision.objects.filter(sweep__matrix=matrix, run__isnull=False).count()
-        if end is None or end.value_ops_s is None:
-            return f"{name}: no answer after {trials} trials. {end.sentence if end else ''}"
-        error = signed_percent(end.value_ops_s / CAPACITY_OPS_S - 1)
-        return f"{name}: {significant(end.value_ops_s)} ops/s ({error}), {trials} trials. {end.sentence}"
-
-    def _print(self, sweeps: Any) -> None:
-        (curve,) = curves(sweeps)
+        (curve,) = curves(Sweep.objects.filter(matrix=matrix, runs__phase=Phase.MEASURE).distinct())
         self.stdout.write("| value | known | measured | error |\n|---|---|---|---|")
-        for error in errors(curve):
+        for row in errors(curve):
             self.stdout.write(
-                f"| {error.name} | {significant(error.known)} {error.unit} "
-                f"| {significant(error.measured)} {error.unit} | {signed_percent(error.relative)} |"
+                f"| {row.name} | {significant(row.known)} {row.unit} "
+                f"| {significant(row.measured)} {row.unit} | {signed_percent(row.relative)} |"
             )
         intervals = [
             (known_throughput(point.threads), mean_interval(point.throughput_ops_s.values)) for point in curve.counted
         ]
-        stated = [(known, interval) for known, interval in intervals if interval is not None]
-        inside = sum(interval.low <= known <= interval.high for known, interval in stated)
+        stated = [(value, interval) for value, interval in intervals if interval is not None]
+        inside = sum(interval.low <= value <= interval.high for value, interval in stated)
         self.stdout.write(f"{inside} of {len(stated)} 95 % intervals of throughput contain the known value.")
+        for text in answers:
+            self.stdout.write(text)

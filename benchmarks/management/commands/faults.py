@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from benchmarks.faults.outcome import append, current_commit, row
 from benchmarks.faults.registry import FAULTS
 from benchmarks.faults.site import FaultSite, SiteTimeout
-from benchmarks.faults.table import append, current_commit, row
 from benchmarks.faults.trial import run_tries
 from benchsite.embedded import EmbeddedError
 from benchsite.paths import places

@@ -8,11 +8,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from benchsite.demo.progress import Progress
-from benchsite.demo.study import ALL_ENTRIES, ENTRIES, submit_quick_study
+from benchsite.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
 from benchsite.demo.summary import summary, write_summary
 from benchsite.supervisor import Site, SiteError
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.sign_in_link import make_link
 from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator
@@ -33,7 +32,11 @@ class Command(BaseCommand):
             with Site(port=settings.WEB_PORT) as site:
                 succeeded = self._study(site)
                 if not ends:
-                    self._stay(site)
+                    if settings.EMBEDDED:
+                        _, user = ensure_demo_team()
+                        self.stdout.write(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
+                    self.stdout.write("The site stays up until you press Ctrl-C.")
+                    site.stay()
         except SiteError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
@@ -73,13 +76,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{content['succeeded']} of {content['runs']} runs succeeded. Numbers: {path}")
         self.stdout.write(f"Curves: {urls['compare']}")
         return bool(content["succeeded"] == content["runs"])
-
-    def _stay(self, site: Site) -> None:
-        if settings.EMBEDDED:
-            _, user = ensure_demo_team()
-            self.stdout.write(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
-        self.stdout.write("The site stays up until you press Ctrl-C.")
-        site.stay()
 
 
 def _is_set(variable: str) -> bool:

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from benchsite.demo.machine_study import TAG, report_of
 from benchsite.supervisor import running_site
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.models import Team
 from benchsite.teams.sign_in_link import make_link
 from runs.models import Matrix, Run

@@ -34,21 +34,18 @@ class Command(BaseCommand):
         if not User.objects.filter(is_superuser=True, is_active=True).exists():
             self.stdout.write("This site has no operator yet: `manage.py createsuperuser` creates one.")
         if options["generators"]:
-            self._enrol(options["generators"])
-
-    def _enrol(self, count: int) -> None:
-        machine = env_str(MACHINE_VARIABLE, "")
-        if not machine or not settings.GENERATOR_SITE_URL:
-            raise CommandError(f"--generators needs {MACHINE_VARIABLE} and BENCHSITE_SITE_URL.")
-        folder = env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials")
-        for name in (f"{machine}-{number}" for number in range(1, count + 1)):
-            path = folder / f"{name}.json"
-            if path.exists():
-                continue
-            access = Access(
-                site_url=settings.GENERATOR_SITE_URL,
-                credential=credentials.make(name),
-                redis_url=without_user(settings.REDIS_URL),  # of this host: other hosts may need another address
-            )
-            write_access(path, access)
-            self.stdout.write(f"Enrolled {name}. Its credential is in {path}.")
+            machine = env_str(MACHINE_VARIABLE, "")
+            if not machine or not settings.GENERATOR_SITE_URL:
+                raise CommandError(f"--generators needs {MACHINE_VARIABLE} and BENCHSITE_SITE_URL.")
+            folder = env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials")
+            for name in (f"{machine}-{number}" for number in range(1, options["generators"] + 1)):
+                path = folder / f"{name}.json"
+                if path.exists():
+                    continue
+                access = Access(
+                    site_url=settings.GENERATOR_SITE_URL,
+                    credential=credentials.make(name),
+                    redis_url=without_user(settings.REDIS_URL),  # of this host: other hosts may need another address
+                )
+                write_access(path, access)
+                self.stdout.write(f"Enrolled {name}. Its credential is in {path}.")

@@ -1,12 +1,88 @@
-"""`manage.py prune`: throws away what is no longer needed. Without --really it only says what."""
+"""`manage.py prune`: throws away what is no longer needed. Without --really it only says what.
 
+Numbers stay for ever: a run keeps its throughput, percentiles and findings. Of runs that ended long ago the raw output
+and the per-second series go, unless somebody still needs them: a baseline pins the run, or a report that has not been
+published as it stands now is made of it. A published report is frozen and needs no run. Audit entries stay.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
+from django.contrib.sessions.models import Session
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Count, Sum
+from django.db import transaction
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Now
 
-from benchsite.retention import forget_expired, runs_to_thin, thin
-from runs.models import Artifact, Series
+from benchsite.teams.models import Invitation, SignedIn, SignInLink
+from reports.frozen.drafts import draft_of
+from reports.models import Report, WatchLink
+from runs.deletion import forget_content
+from runs.models import Artifact, Run, RunEvent, Series, Upload, UploadedFile
+from runs.models.run import Status
+from runs.uploading import keys
+
+LINKS_KEPT = timedelta(days=30)  # after they have run out
+EVENT = "files_removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Thinned:
+    """What left one run."""
+
+    run: Run
+    files: int
+    series: int
+
+
+def runs_to_thin(days: int) -> QuerySet[Run]:
+    """Runs that ended before so many days, have files or series, and are needed by nobody."""
+    # Sweeps and matrices that reports are made of which were never published, or changed since.
+    sweeps: set[UUID] = set()
+    matrices: set[UUID] = set()
+    newest = Report.objects.annotate(published=Max("revisions__published_at"))
+    for report in newest.filter(Q(published=None) | Q(changed_at__gt=F("published"))):
+        selection = draft_of(report.draft).selection
+        sweeps |= set(selection.sweeps)
+        if selection.matrix_id:
+            matrices.add(selection.matrix_id)
+    return (
+        Run.objects.filter(status__in=Status.terminal(), finished_at__lt=Now() - timedelta(days=days))
+        .filter(Exists(Artifact.objects.filter(run=OuterRef("pk"))) | Exists(Series.objects.filter(run=OuterRef("pk"))))
+        .filter(pins__isnull=True)
+        .exclude(sweep__in=sweeps)
+        .exclude(matrix__in=matrices)
+        .order_by("finished_at", "pk")
+        .defer("spec", "evidence")
+    )
+
+
+def thin(runs: QuerySet[Run]) -> Iterator[Thinned]:
+    """Removes files and series, each run in a transaction of its own; what several runs have stays with the last."""
+    for run in runs.iterator(chunk_size=500):
+        with transaction.atomic():
+            artifacts = Artifact.objects.filter(run=run)
+            digests = set(artifacts.values_list("sha256", flat=True))
+            files, _ = artifacts.delete()
+            series, _ = Series.objects.filter(run=run).delete()
+            text = f"{files} files and {series} series were removed by the site's retention."
+            RunEvent.objects.create(run=run, kind=EVENT, actor="retention", text=text)
+            digests |= _forget_upload(run)
+        forget_content(digests)
+        yield Thinned(run, files, series)
+
+
+def _forget_upload(run: Run) -> set[str]:
+    """What an upload had kept goes with the files of its last run."""
+    if run.upload_id is None or Artifact.objects.filter(run__upload=run.upload_id).exists():
+        return set()
+    kept = UploadedFile.objects.filter(upload=run.upload_id, upload__state=Upload.State.SAVED).exclude(sha256="")
+    digests = set(kept.values_list("sha256", flat=True))
+    kept.update(sha256="")
+    return digests
 
 
 class Command(BaseCommand):
@@ -37,5 +113,17 @@ class Command(BaseCommand):
             f"Removed {sum(one.files for one in done):,} files and {sum(one.series for one in done):,} series"
             f" of {len(done):,} runs. Their numbers stay."
         )
-        for name, count in forget_expired().items():
+        # Removes what has run out and nobody can use any more; answers how many rows of each kind.
+        before = Now() - LINKS_KEPT
+        expired: dict[str, QuerySet[Any]] = {
+            "sessions": Session.objects.filter(expire_date__lt=Now()),
+            "sign-in links": SignInLink.objects.filter(expires_at__lt=Now()),
+            "invitations": Invitation.objects.filter(expires_at__lt=before),
+            "watch links": WatchLink.objects.filter(expires_at__lt=before),
+        }
+        gone = {name: rows.delete()[0] for name, rows in expired.items()}
+        alive = Session.objects.values("session_key")
+        gone["signed in"] = SignedIn.objects.exclude(session_key__in=alive).delete()[0]
+        keys.expire()
+        for name, count in gone.items():
             self.stdout.write(f"Removed {name}: {count:,}.")

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from benchsite.supervisor import running_site
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.sign_in_link import make_link
 
 

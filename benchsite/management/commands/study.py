@@ -20,11 +20,11 @@ from benchsite.demo.machine_study import (
     report_of,
     unfinished_study,
 )
-from benchsite.demo.progress import Progress
+from benchsite.demo.study import Progress
 from benchsite.demo.summary import summary, write_summary
 from benchsite.formatting import counted, duration
 from benchsite.supervisor import Site, SiteError
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.models import Team, User
 from reports.frozen.links import link_of
 from reports.frozen.publication import PublishRefused
@@ -76,7 +76,13 @@ class Command(BaseCommand):
             matrices = []
         is_resumed = bool(matrices) and not options["plan"]
         if is_resumed:
-            self._resume(matrices, user, again=not options["publish"])
+            repeated = sum(lifecycle.resume(matrix, user) for matrix in matrices) if not options["publish"] else 0
+            left = Run.objects.filter(matrix__in=matrices).exclude(status__in=Status.terminal())
+            seconds = sum(left.values_list("expected_s", flat=True))
+            self.stdout.write(
+                f"An unfinished study goes on with its own plan: {counted(left.count(), 'run')} left, {repeated} of "
+                f"them once more, about {duration(seconds)}. `make study ARGS=--anew` begins another one."
+            )
         else:
             matrices = self._begin(site, team, user, options)
         if options["plan"]:
@@ -99,13 +105,27 @@ class Command(BaseCommand):
         generators = list(
             LoadGenerator.objects.filter(name__in=site.generators).select_related("machine").order_by("name")
         )
-        systems = self._available(options["only"] or SYSTEMS)
+        available = []
+        for system in options["only"] or SYSTEMS:
+            if reason := missing_parts(system):
+                self.stdout.write(f"Left out: {system}. {reason}")
+            else:
+                available.append(system)
+        if not available:
+            raise CommandError("This machine can measure none of these systems: install what is named above.")
+        systems = available
         minutes = options["minutes"] or (QUICK_MINUTES if options["quick"] else MINUTES)
         repeats = options["repeats"] or (QUICK_REPEATS if options["quick"] else REPEATS)
         try:
             with transaction.atomic():
                 matrices = plan_machine_study(team, user, generators, systems, minutes=minutes, repeats=repeats)
-                self._print_plan(matrices)
+                plans = [(matrix, preview(stored_plan(matrix))) for matrix in matrices]
+                for matrix, plan in plans:
+                    self.stdout.write(
+                        f"{matrix.name}: {counted(len(plan.cells), 'sweep')}, {counted(plan.runs, 'run')} of "
+                        f"{matrix.min_measure_s} s, about {duration(plan.seconds)}"
+                    )
+                self.stdout.write(f"Together about {duration(sum(plan.seconds for _, plan in plans))}.")
                 if options["plan"]:
                     transaction.set_rollback(True)
                 else:
@@ -114,35 +134,6 @@ class Command(BaseCommand):
         except PlanError as error:
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error
         return matrices
-
-    def _available(self, systems: Sequence[str]) -> list[str]:
-        available = []
-        for system in systems:
-            if reason := missing_parts(system):
-                self.stdout.write(f"Left out: {system}. {reason}")
-            else:
-                available.append(system)
-        if not available:
-            raise CommandError("This machine can measure none of these systems: install what is named above.")
-        return available
-
-    def _print_plan(self, matrices: Sequence[Matrix]) -> None:
-        plans = [(matrix, preview(stored_plan(matrix))) for matrix in matrices]
-        for matrix, plan in plans:
-            self.stdout.write(
-                f"{matrix.name}: {counted(len(plan.cells), 'sweep')}, {counted(plan.runs, 'run')} of "
-                f"{matrix.min_measure_s} s, about {duration(plan.seconds)}"
-            )
-        self.stdout.write(f"Together about {duration(sum(plan.seconds for _, plan in plans))}.")
-
-    def _resume(self, matrices: Sequence[Matrix], user: User, *, again: bool) -> None:
-        repeated = sum(lifecycle.resume(matrix, user) for matrix in matrices) if again else 0
-        left = Run.objects.filter(matrix__in=matrices).exclude(status__in=Status.terminal())
-        seconds = sum(left.values_list("expected_s", flat=True))
-        self.stdout.write(
-            f"An unfinished study goes on with its own plan: {counted(left.count(), 'run')} left, {repeated} of them "
-            f"once more, about {duration(seconds)}. `make study ARGS=--anew` begins another one."
-        )
 
     def _publish(self, site: Site, matrices: Sequence[Matrix], user: User) -> None:
         folder = Path(settings.VAR_DIR) / FOLDER

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from benchsite.supervisor import Site, SiteError, running_site
-from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.sign_in_link import make_link
 
 UP = "UP"  # The supervisor's last word to the command that waits for it.

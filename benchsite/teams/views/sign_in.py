@@ -1,22 +1,68 @@
-"""Signing in and out, and choosing the team to look at."""
+"""Signing in and out, the account of a person, and choosing the team to look at."""
+
+import uuid
 
 from django.conf import settings
-from django.contrib.auth import login, logout
+from django.contrib import messages
+from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import SetPasswordForm
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import sign_in_link, sso
-from benchsite.teams.login_throttling import TOO_MANY, WINDOW_S, SignInForm
-from benchsite.teams.models import User
-from benchsite.teams.permissions import keep_team
+from benchsite.teams import audit, sessions, sign_in_link, sso
+from benchsite.teams.login_throttling import TOO_MANY, WINDOW_S, GuardedPasswordChange, SignInForm
+from benchsite.teams.models import SignedIn, User
+from benchsite.teams.permissions import keep_team, user_of
 from benchsite.url_checks import openable
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@sensitive_post_parameters()
+@never_cache
+def account(request: HttpRequest) -> HttpResponse:
+    """Who came by a one-time link has no password yet, and none to state."""
+    user = user_of(request)
+    kind = GuardedPasswordChange if user.has_usable_password() else SetPasswordForm
+    form = kind(user, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        form.save()
+        audit.note("password_changed", team=None, actor=user)
+        # Every other session holds the hash of the old password, which lets nobody in; this one gets a new key.
+        old = request.session.session_key
+        update_session_auth_hash(request, user)
+        SignedIn.objects.filter(user=user, session_key=old).update(session_key=request.session.session_key)
+        SignedIn.objects.filter(user=user).exclude(session_key=request.session.session_key).delete()
+        messages.success(request, "The password is changed, and every other browser is signed out.")
+        return redirect("account")
+    context = {
+        "form": form,
+        "sessions": sessions.sessions_of(user),
+        "current": request.session.session_key,
+        "sso": sso.provider(),
+        "connected": sso.connected(user),
+    }
+    waits = form.has_error("old_password", TOO_MANY)
+    response = render(request, "teams/account.html", context, status=429 if waits else 422 if form.is_bound else 200)
+    if waits:
+        response.headers["Retry-After"] = str(WINDOW_S)
+    return response
+
+
+@require_POST
+@login_required
+def session_end(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    sessions.end(get_object_or_404(SignedIn.objects.select_related("user"), user=user_of(request), pk=pk))
+    messages.success(request, "That browser is signed out.")
+    return redirect("account")
+
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
