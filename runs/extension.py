@@ -73,8 +73,6 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
         raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
     text = f"Two more rungs, by {user.get_username()}."
     loads = [(last.threads, rung) if is_target else (rung, None) for rung in rungs]
-    # What a person asks for is not skipped.
-    Matrix.objects.filter(pk=locked.matrix.pk).update(stops_early=False)
     queued = runs.filter(repeat__lte=max(locked.matrix.looks, default=0)).aggregate(most=Max("repeat"))["most"]
     repeats = 1 if locked.matrix.search is not None else queued or locked.matrix.repeats
     return [

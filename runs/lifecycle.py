@@ -448,11 +448,9 @@ def run_at(
 def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
     """Run again what has not succeeded and has not been run again since; answers how many runs that makes.
 
-    `skipped`: those beyond the ceiling, all the same; the matrix then stops early no more.
+    `skipped`: those beyond the ceiling, all the same.
     """
     Matrix.objects.select_for_update(no_key=True).get(pk=matrix.pk)  # Of two requests at once one finds nothing.
-    if skipped:
-        Matrix.objects.filter(pk=matrix.pk).update(stops_early=False)
     reasons = Q(reason=Reason.BEYOND_CEILING) if skipped else ~Q(reason__in=Reason.skipped())
     missing = Run.objects.filter(
         matrix=matrix, phase=Phase.MEASURE, status__in=[Status.FAILED, Status.CANCELLED], reruns__isnull=True,

@@ -412,15 +412,15 @@ def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
     repeated = {run.rerun_of_id for run in runs}
     ended = [run for run in runs if run.finished_at and run.pk not in repeated and run.status != Status.CANCELLED]
     ended.sort(key=lambda run: (run.finished_at, run.pk))
-    # What a person has asked for since is run.
     queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
+    # What a person has asked for since is run.
     if text := _two_failures(ended):
         queued = queued.filter(created_at__lte=ended[-1].finished_at)
         _cancel(queued, Reason.CELL_PAUSED, f"Two rungs failed in a row: {text}. Resume runs what is left.")
     elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
         is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
-        queued = queued.filter(Q(rerun_of=None) | Q(is_retry=True))
-        _cancel(queued.filter(is_beyond), Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
+        queued = queued.filter(is_beyond, created_at__lte=ended[0].finished_at)
+        _cancel(queued, Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
 
 
 def _two_failures(ended: Sequence[Run]) -> str:

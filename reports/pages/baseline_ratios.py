@@ -432,7 +432,8 @@ def outcome_words(comparison: Comparison) -> str:
             more = comparison.needs_more
             return f"inconclusive: needs {more} more run{'' if more == 1 else 's'}"
         case Outcome.INCONCLUSIVE:
-            return f"inconclusive: {comparison.reason}"
+            sentences = comparison.reason.rstrip(".").split(". ")  # Of a text that is part of another sentence.
+            return f"inconclusive: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}"
         case Outcome.NOT_COMPARABLE:
             return "not comparable"
     return str(comparison.outcome.value)

@@ -98,7 +98,7 @@ def _at_common_load(weakest: Curve, strongest: Curve, judging: Judging) -> str:
     column = percentiles_of(equal.statistic).index(equal.statistic)
     low, high = (latency(side.operations[0].at[column].latency_us) for side in equal.sides)
     at = f"At {throughput(equal.load_ops_s)} {ratio.quantity} {STATISTICS[equal.statistic]}"
-    note = f"; {ratio.outcome.rstrip('.')}" if ratio.outcome.startswith("inconclusive") else ""
+    note = f"; {ratio.outcome}" if ratio.outcome.startswith("inconclusive") else ""
     return f". {at} is {high} against {low} ({ratio.times}{f' {ratio.interval}' if ratio.interval else ''}{note})"
 
 
