@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.text import capfirst
 
 from benchsite.formatting import counted, latency, percent, throughput
 from runs import lifecycle
@@ -116,8 +117,9 @@ def _search_on(sweep_id: UUID) -> None:
             _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", *_bounds(last))
         else:
             _order(
-                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), _load(newest.run), newest.text
-            )
+                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), _load(newest.run),
+                capfirst(newest.text),
+            )  # fmt: skip
         return
     step = next_step(sweep, trials)
     if step.next_load is not None:
@@ -234,7 +236,8 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
 
 def trials_of(sweep: Sweep) -> list[RunTrial]:
     """The ended trials of a search in the order of their ends, without failed ones that were repeated. Four queries."""
-    rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).order_by("finished_at", "pk")
+    rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).select_related("needs")
+    rows = rows.order_by("finished_at", "pk")
     runs = list(rows.filter(Q(status=Status.SUCCEEDED) | ~Exists(Run.objects.filter(rerun_of=OuterRef("pk")))))
     spec = search_spec(sweep)
     sets = {stored.run_id: stored for stored in MeasurementSet.objects.filter(run__in=runs, is_current=True)}
@@ -274,7 +277,8 @@ def _trial(
 ) -> RunTrial:
     """`is_probe`: it only shows where the search of targets may begin, so no limit of latency holds for it."""
     if run.status != Status.SUCCEEDED:
-        return RunTrial(run, None, f"{run.get_reason_display()}. {run.reason_detail}".strip())
+        cause = run.needs if run.needs and run.needs.status == Status.FAILED else run
+        return RunTrial(run, None, f"{cause.get_reason_display()}. {cause.reason_detail}".strip())
     rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
     if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
         named = (f"{TITLES.get(check, '')} ({check})".strip() for check in sorted(rejected_by - OVERLOAD))

@@ -11,7 +11,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
 from typing import Final
 
 from runs.measures.sustained_load import SUSTAINED
@@ -26,9 +25,10 @@ MAX_SLO_TRIALS: Final = 14  # the probe shows nothing of a latency, so there is 
 MIN_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
 MIN_GAIN: Final = 1.05  # of a doubling of the threads; twice less is the end
 FINE: Final = 1.5  # a peak whose neighbours are within this factor is located well enough
-FLAT_SHARE: Final = 0.92  # of the best: a load that does as much belongs to its flat top
-RUN_CV: Final = 0.03  # variation between runs that the capacity's estimate assumes before it has seen any
-RUN_CV_WEIGHT: Final = 4  # trials: the assumption counts as much as so many
+FLAT_DEVIATIONS: Final = 2.0  # of a run from the best load's mean: a load that does as much is on its flat top
+RUN_CV: Final = 0.03  # variation between runs that an estimate assumes before it has seen any
+RUN_CV_WEIGHT: Final = 4  # trials: the assumption counts as much as so many in the capacity of targets
+PEAK_CV_WEIGHT: Final = 2  # and in the peak over threads
 MAX_ITERATIONS: Final = 50
 
 
@@ -161,10 +161,12 @@ def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Ru
         return Rule.LOWER, max(lowest // 2, goal.min_load)
     loads = list(values)
     at = loads.index(best)
-    for below, above in pairwise(loads[max(at - 1, 0) : at + 2]):
-        is_limit = values[above] == 0  # Just below it the throughput may still be higher.
+    # The peak is rather on the side of the higher neighbour; just below one that broke a limit it may be higher still.
+    neighbours = [load for load in loads[max(at - 1, 0) : at + 2] if load != best]
+    for neighbour in sorted(neighbours, key=lambda load: values[load] or math.inf, reverse=True):
+        below, above = sorted((best, neighbour))
         middle = round(math.sqrt(below * above))
-        if above / below > (1 + goal.width if is_limit else FINE) and middle not in (below, above):
+        if above / below > (FINE if values[neighbour] else 1 + goal.width) and middle not in (below, above):
             return Rule.BISECT, middle
     return Rule.CONFIRM, None
 
@@ -268,19 +270,23 @@ def best_load(trials: Sequence[Trial]) -> int | None:
 
 
 def peak_ops_s(trials: Sequence[Trial]) -> float | None:
-    """The throughput at the peak over threads, in ops/s: the mean of the runs that confirm the best load.
+    """The throughput at the peak over threads, in ops/s: the mean of the runs that confirm the best load, and of the
+    first runs of all loads on the same flat top.
 
-    The run that selected it does not count, as the highest of several is too high on average. Loads whose first run did
-    92 % of that mean are one flat top with it: then the first runs of all of them count, that of the best too.
+    These lie within two standard deviations of a run around that mean, above it as below: the highest of several first
+    runs, which selected the load, is too high on average by as much as the others are too low. The deviation is that of
+    the confirming runs and an assumed 3 % with the weight of two runs.
     """
     runs = _sustained_by_load(trials)
     best = best_load(trials)
     if best is None:
         return None
     confirming = runs[best][1:] or runs[best]
-    least = FLAT_SHARE * statistics.fmean(confirming)
-    others = [values[0] for load, values in runs.items() if load != best and values[0] >= least]
-    return statistics.fmean([*runs[best], *others] if others else confirming)
+    mean = statistics.fmean(confirming)
+    squares = math.fsum((ops_s / mean - 1) ** 2 for ops_s in confirming)
+    deviation = math.sqrt((PEAK_CV_WEIGHT * RUN_CV**2 + squares) / (PEAK_CV_WEIGHT + len(confirming) - 1))
+    flat = [ops_s for ops_s, *_ in runs.values() if abs(ops_s / mean - 1) <= FLAT_DEVIATIONS * deviation]
+    return statistics.fmean([*runs[best][1:], *flat])
 
 
 def _sustained_by_load(trials: Sequence[Trial]) -> dict[int, list[float]]:

@@ -266,11 +266,23 @@ def test_cluster_lost_in_the_middle_ends_it_and_keeps_the_points(team, user):
     assert again.state == State.BRACKETED and abs(again.value_ops_s / 10_000 - 1) < 0.02
 
 
+def test_search_names_why_the_load_of_its_trial_failed(team):
+    sweep = submitted(team)
+    run = waiting(sweep)
+    Run.objects.filter(pk=run.needs_id).update(
+        status=Status.FAILED, reason=Reason.SERVER_DID_NOT_START, reason_detail="Connection refused."
+    )
+    lifecycle.transition(run.pk, Status.CANCELLED, actor="test", reason=Reason.LOAD_FAILED)
+    run_completion.look()
+    sentence = sweep.decisions.last().sentence
+    assert sentence == "Ended without an answer: the server did not come up. Connection refused."
+
+
 def test_one_failed_trial_is_repeated(team):
     sweep = submitted(team)
     failures = iter([{"reason": Reason.CLIENT_FAILED}])
     answer = drive(sweep, lambda run: next(failures, None) or token_bucket(10_000)(run))
-    assert answer.state == State.BRACKETED and sweep.decisions.filter(rule="repeat").count() == 1
+    assert answer.state == State.BRACKETED and sweep.decisions.get(rule="repeat").sentence == "A YCSB client failed."
 
 
 def test_rejected_trial_has_no_result_unless_the_load_was_too_much(team):
