@@ -162,7 +162,7 @@ def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> No
     if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(sweep, step, trials):
         step = replace(step, state=State.CLIENT_LIMITED)
     value = ceiling_ops_s(sweep, step, trials)
-    _end(sweep.pk, step.state, _answer(step, sweep, value), step.low, step.high, value)
+    _end(sweep.pk, step.state, _answer(step, sweep, value, trials[-1]), step.low, step.high, value)
 
 
 def _repeats(sweep: Sweep) -> int:
@@ -387,7 +387,7 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     }[step.rule]  # fmt: skip
 
 
-def _answer(step: Step, sweep: Sweep, value: float | None) -> str:
+def _answer(step: Step, sweep: Sweep, value: float | None, last: RunTrial) -> str:
     low, high = named_load(sweep, step.low), named_load(sweep, step.high)
     if sweep.ladder == Matrix.Ladder.THREADS:
         between = (
@@ -402,7 +402,7 @@ def _answer(step: Step, sweep: Sweep, value: float | None) -> str:
         State.BRACKETED: f"{between}{estimate}",
         State.SPENT: f"{between}{estimate} Unconfirmed: an end of the bracket has a single trial.",
         State.CLIENT_LIMITED: f"{between}{estimate} A lower bound: the clients, not the database, set it. Add clients.",
-        State.NO_LOAD: f"No load keeps the limits, down to {high}.",
+        State.NO_LOAD: f"No load keeps the limits, down to {high}: the last trial was {last.text}.",
     }[step.state]
 
 

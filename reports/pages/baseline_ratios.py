@@ -326,10 +326,12 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     comparison = extended(comparison, curve, baseline)
     # A side that leads at the common load may have the lower maximum.
     if comparison.ratio is not None and abs(comparison.ratio - 1) > comparison.threshold:
-        leads, other = (curve, baseline) if comparison.ratio > 1 else (baseline, curve)
-        if other.ceiling_ops_s > leads.ceiling_ops_s:
-            higher, lower = ("the baseline", "this side") if other is baseline else ("this side", "the baseline")
-            why += f"; at another load {higher} reached {formatting.throughput(other.ceiling_ops_s)}, more than {lower}"
+        leads, trails = (curve, baseline) if comparison.ratio > 1 else (baseline, curve)
+        if trails.ceiling_ops_s > leads.ceiling_ops_s:
+            higher, lower = ("the baseline", "this side") if trails is baseline else ("this side", "the baseline")
+            why += (
+                f"; at another load {higher} reached {formatting.throughput(trails.ceiling_ops_s)}, more than {lower}"
+            )
     return Ratio("throughput", comparison, why, at=rung_label(common[0]))
 
 
