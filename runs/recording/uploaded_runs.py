@@ -1,7 +1,8 @@
 """Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, cast
 
 from django.db import transaction
@@ -78,7 +79,7 @@ def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequenc
         client_on_database_host=shared_machine(spec),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
-        mode_properties=_mode_properties(spec),
+        mode_properties=_mode_properties(spec["system"], spec["mode"]["slug"]),
         made_elsewhere=True,
         other_system=_other_system(spec, merged),
     )
@@ -93,12 +94,13 @@ def _other_system(spec: RunSpec, merged: Merged) -> str:
     return ", ".join(load_catalog().system(slug).name for slug in sorted(filter(None, slugs))) if is_stated else ""
 
 
-def _mode_properties(spec: RunSpec) -> dict[str, str]:
+@lru_cache(maxsize=256)
+def _mode_properties(system: str, mode: str) -> Mapping[str, str]:
     """What the stated mode gives to a stock YCSB client, as the catalog has it."""
-    if spec["system"] == OTHER_SYSTEM or spec["mode"]["slug"] == UNKNOWN_MODE:
+    if system == OTHER_SYSTEM or mode == UNKNOWN_MODE:
         return {}
-    modes = load_catalog().system(spec["system"], STOCK_FLAVOUR).modes
-    return dict(modes[spec["mode"]["slug"]].client_properties) if spec["mode"]["slug"] in modes else {}
+    modes = load_catalog().system(system, STOCK_FLAVOUR).modes
+    return modes[mode].client_properties if mode in modes else {}
 
 
 def _judged(

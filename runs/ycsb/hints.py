@@ -104,8 +104,14 @@ def servers_of(options: Mapping[str, str]) -> frozenset[str]:
 
 def stated_options(run: ReadRun) -> dict[str, str]:
     """Every option and property of a client; what the command line says last counts, as in YCSB."""
-    options = {name: value for name, value in run.properties.items() if len(value) <= MAX_TEXT_LENGTH}
-    words = [word for word in words_of(run.command) if len(word) <= MAX_TEXT_LENGTH]
+    return dict(_stated_options(run.command, tuple(run.properties.items())))
+
+
+@lru_cache(maxsize=32)
+def _stated_options(command: str, properties: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Kept, since the same run is asked several times."""
+    options = {name: value for name, value in properties if len(value) <= MAX_TEXT_LENGTH}
+    words = [word for word in words_of(command) if len(word) <= MAX_TEXT_LENGTH]
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = following.partition("=")
         if word == "-p" and equals:
