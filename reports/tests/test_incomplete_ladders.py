@@ -54,8 +54,8 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
 
 def test_the_leader_at_the_common_rung_may_have_the_lower_maximum():
     leads, higher = side("off", (2, 4000.0), (4, 5000.0)), side("always", (4, 3800.0), (8, 7000.0))
-    for curve, baseline, reached in ((leads, higher, "the baseline"), (higher, leads, "this side")):
-        ratio = throughput_ratio(curve, baseline, None)
+    for own, baseline, reached in ((leads, higher, "the baseline"), (higher, leads, "this side")):
+        ratio = throughput_ratio(own, baseline, None)
         assert ratio.at == "4 threads" and f"at another load {reached} reached 7.00k" in ratio.why
 
 
