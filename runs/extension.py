@@ -13,6 +13,7 @@ from django.db.models import Max
 from benchsite.teams.models import User
 from runs import lifecycle
 from runs.measures.search import State
+from runs.measures.sustained_load import MARGINAL
 from runs.models import Matrix, Run, Sweep
 from runs.models.run import Phase, Status
 
@@ -48,6 +49,22 @@ def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ..
     return tuple(sorted(rungs[:2]))
 
 
+def more_targets(values: Mapping[int, float]) -> tuple[int, ...]:
+    """The next two targets, from the throughput at each: between the highest one that was reached below every missed
+    one, and what was reached under the missed ones, as no target above that is reached. Empty: no whole number is left.
+    """
+    missed = {target: ops_s for target, ops_s in values.items() if ops_s < MARGINAL * target}
+    if not missed:
+        return more_rungs(values)
+    low = float(max((target for target in values if target < min(missed)), default=0))
+    high = max(missed.values())
+    if high <= low:
+        high = min(missed)
+    low = low or high / MAX_STEP**2
+    thirds = (round(low * (high / low) ** (part / 3)) for part in (1, 2))
+    return tuple(target for target in dict.fromkeys(thirds) if low < target < high)
+
+
 @transaction.atomic
 def extend(sweep: Sweep, user: User) -> list[Run]:
     """Queue two more rungs of an ended sweep with the repeats of its plan. Raises ExtensionRefused."""
@@ -68,7 +85,9 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
             values[run.target_ops_s or run.threads].append(run.throughput_ops_s or 0.0)
     clients = len(last.spec["generators"]) * last.spec["load"]["processes"]
     medians = {load: statistics.median(rates) for load, rates in values.items()}
-    rungs = more_rungs(medians, lowest=1 if is_target else clients) if medians else ()
+    rungs: tuple[int, ...] = ()
+    if medians:
+        rungs = more_targets(medians) if is_target else more_rungs(medians, lowest=clients)
     if not rungs:
         raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
     text = f"Two more rungs, by {user.get_username()}."

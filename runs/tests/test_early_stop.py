@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from runs import lifecycle
-from runs.extension import ExtensionRefused, extend, more_rungs
+from runs.extension import ExtensionRefused, extend, more_rungs, more_targets
 from runs.models import Matrix, Run
 from runs.models.run import Reason, Status
 from runs.next_runs import rungs_beyond
@@ -126,6 +126,20 @@ def test_infrastructure_does_not_pause_a_cell(team):
 )
 def test_two_more_rungs_lie_where_the_ceiling_may_be(values, rungs):
     assert more_rungs(values) == rungs
+
+
+@pytest.mark.parametrize(
+    ("values", "targets"),
+    [
+        pytest.param({2000: 2011, 1_000_000: 7561, 2_000_000: 6401}, (3116, 4854), id="far-beyond"),
+        pytest.param({19_958: 19_953, 20_932: 16_668, 21_954: 11_165}, (20_278, 20_602), id="bracket"),
+        pytest.param({1000: 1000, 1250: 1250}, (1563, 1954), id="all-reached"),
+        pytest.param({8000: 4000}, (1587, 2520), id="none-reached"),
+        pytest.param({9: 9, 10: 8}, (), id="neighbours"),
+    ],
+)
+def test_two_more_targets_narrow_the_bracket(values, targets):
+    assert more_targets(values) == targets
 
 
 def test_extends_a_sweep_with_the_repeats_of_its_plan(client_in, team, user):
