@@ -14,9 +14,7 @@ from benchmarks.speed import (
     idle_generators,
     overhead,
     pages,
-    queue_delay,
     reading,
-    reports,
     searches,
     uploads,
 )
@@ -29,9 +27,7 @@ from workers.provision.ports import free_port
 FOLDER = settings.BASE_DIR / "var" / "bench"
 SITE_FOLDER = FOLDER / "site"
 ON_A_SITE: dict[str, Callable[[Site], Report]] = {
-    "queue": queue_delay.measure,
     "overhead": overhead.measure,
-    "reports": reports.measure,
     "uploads": uploads.measure,
     "generators": idle_generators.measure,
 }
@@ -49,7 +45,7 @@ NAMES = (*IN_PROCESSES, *ON_A_SITE)
 
 
 class Command(BaseCommand):
-    help = "Measures the binding, reading, pages, reports, uploads, queue, clients; tables here, JSON in var/bench/."
+    help = "Measures the binding, reading, pages, uploads, queue, clients; tables here, JSON in var/bench/."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")
