@@ -58,7 +58,10 @@ def ingest(folder: Path) -> int:
 def inflate(folder: Path) -> int:
     """Nothing but base64 and zlib."""
     number = 0
-    for payload in _payloads(folder):
+    payloads: list[bytes] = []
+    for path in sorted(folder.glob("*/*.hdr")):
+        payloads.extend(_payloads_of(path))
+    for payload in payloads:
         zlib.decompress(base64.b64decode(payload)[8:])
         number += 1
     return number
@@ -133,11 +136,6 @@ def _source(path: Path) -> LogSource:
                 yield piece
 
     return LogSource(pieces)
-
-
-def _payloads(folder: Path) -> Iterator[bytes]:
-    for path in sorted(folder.glob("*/*.hdr")):
-        yield from _payloads_of(path)
 
 
 def _payloads_of(path: Path) -> Iterator[bytes]:

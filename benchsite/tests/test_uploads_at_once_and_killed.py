@@ -10,8 +10,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from benchmarks.speed.typical import typical
-from benchmarks.speed.uploads import body_of, send_all
+from benchmarks.speed.uploads import body_of, send_all, typical
 from benchsite import components
 from benchsite.teams import tokens
 from benchsite.tests.databases import database_url

@@ -71,7 +71,21 @@ def gate(
     implied = set(varying)
     stops: list[_Differs] = []
     ignored: list[_Differs] = []
-    for differing in (*_of_curves(a, b), *_of_pairs(a, b, findings, declared)):
+    of_pairs: list[_Differs] = []
+    said_already = {"number of nodes"}
+    if a.setup.version and b.setup.version:
+        said_already.add("version")
+    for finding in findings:
+        if finding.severity not in ("warn", "reject"):
+            continue
+        for label, sentence in finding.differing:
+            if label in said_already:
+                continue
+            axes = OF_PAIRS.get(label, ())
+            if label == "durability" and not declared and a.system != b.system:
+                axes = ()
+            of_pairs.append(_Differs(label.lower().replace(" ", "_"), sentence, axes))
+    for differing in (*_of_curves(a, b), *of_pairs):
         (ignored if implied & set(differing.axes) else stops).append(differing)
     unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
     sentences = [tuple(difference.sentence for difference in some) for some in (stops, ignored)]
@@ -190,23 +204,6 @@ def scaled_with_nodes(a: Curve, b: Curve) -> bool:
         return False
     factor = (a.setup.records / b.setup.records) / (a.setup.nodes / b.setup.nodes)
     return abs(factor - 1) <= SCALED_WITHIN
-
-
-def _of_pairs(a: Curve, b: Curve, findings: Sequence[CheckResult], declared: bool) -> Iterator[_Differs]:
-    """What the checks of pairs found to differ, where their profile warns of it."""
-    said_already = {"number of nodes"}
-    if a.setup.version and b.setup.version:
-        said_already.add("version")
-    for finding in findings:
-        if finding.severity not in ("warn", "reject"):
-            continue
-        for label, sentence in finding.differing:
-            if label in said_already:
-                continue
-            axes = OF_PAIRS.get(label, ())
-            if label == "durability" and not declared and a.system != b.system:
-                axes = ()
-            yield _Differs(label.lower().replace(" ", "_"), sentence, axes)
 
 
 def _unknown(a: Curve, b: Curve) -> list[str]:

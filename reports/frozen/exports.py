@@ -148,17 +148,12 @@ def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
         line("imported", imported)
     if content["demonstration"]:
         line("note", content["demonstration"])
-    for name, cells in _tables(content):
+    parts = ((part["title"], part["table"]) for part in in_order(content))
+    for name, cells in (*parts, *_method_tables(content)):
         out.write("\r\n")
         line(name)
         out.write(table_of(cells).as_csv())
     return out.getvalue().encode()
-
-
-def _tables(content: Content) -> Iterator[tuple[str, Cells]]:
-    for part in in_order(content):
-        yield part["title"], part["table"]
-    yield from _method_tables(content)
 
 
 def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:

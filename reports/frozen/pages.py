@@ -106,13 +106,17 @@ class Page:
 def page_of(content: Content) -> Page:
     """The page's own words, parts in the order that the author chose."""
     method = content["method"]
+    disclosed: list[tuple[str, str, bool]] = []
+    for key, label in DISCLOSED:
+        text = str(content["disclosures"].get(key, "")).strip()
+        disclosed.append((label, text or NOT_STATED, bool(text)))
     return Page(
         title=content["title"],
         headline=content["headline"],
         team=content["team"],
         published_at=_instant(content["published_at"]),
         demonstration=content["demonstration"],
-        disclosures=tuple(_disclosed(content)),
+        disclosures=tuple(disclosed),
         parts=tuple(_parts(content)),
         judged=tuple(_judged(verdict) for verdict in content["verdicts"]),
         sentences=tuple(method["sentences"]),
@@ -128,12 +132,6 @@ def page_of(content: Content) -> Page:
 def part_named(content: Content, name: str, kind: str) -> Part | None:
     """One figure or table of the report."""
     return next((part for part in _parts(content) if part.name == name and part.kind == kind), None)
-
-
-def _disclosed(content: Content) -> Iterator[tuple[str, str, bool]]:
-    for key, label in DISCLOSED:
-        text = str(content["disclosures"].get(key, "")).strip()
-        yield label, text or NOT_STATED, bool(text)
 
 
 def _parts(content: Content) -> Iterator[Part]:

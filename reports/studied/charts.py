@@ -8,7 +8,7 @@ from reports.figures.bars import Bar, bars_figure
 from reports.figures.bars import height_px as bars_height
 from reports.figures.figure import Figure
 from reports.figures.layout import Frame, PlotlyFigure, escaped
-from reports.figures.scaling_study import (
+from reports.figures.scalability import (
     PrintedBucket,
     PrintedLine,
     printed_histogram_figure,

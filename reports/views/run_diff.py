@@ -123,6 +123,13 @@ def why_page(
     sides = run_pair(a, b, at_ceilings=at_ceilings)
     change = _change(_throughput(a), _throughput(b))
     likely = causes(sides, change)
+    # The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared.
+    findings: list[FindingPair] = []
+    held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
+    for check_id in sorted({*held[0], *held[1]}):
+        x, y = (side.get(check_id) for side in held)
+        if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
+            findings.append(FindingPair(known.title, check_id, x, y))
     return WhyPage(
         a=a,
         b=b,
@@ -133,7 +140,7 @@ def why_page(
         causes=tuple(likely),
         groups=sides.groups,
         machines=sides.machines,
-        findings=tuple(_findings(a, b)),
+        findings=tuple(findings),
     )
 
 
@@ -272,15 +279,6 @@ def _latency(label: str, statistic: str, a: Operation | None, b: Operation | Non
 
 def _percents(values: Sequence[float | None]) -> tuple[str, str]:
     return formatting.percent(values[0]), formatting.percent(values[1])
-
-
-def _findings(a: RunSide, b: RunSide) -> Iterator[FindingPair]:
-    """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared."""
-    held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
-    for check_id in sorted({*held[0], *held[1]}):
-        x, y = (side.get(check_id) for side in held)
-        if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
-            yield FindingPair(known.title, check_id, x, y)
 
 
 HOW_TO_CHOOSE = (
