@@ -163,9 +163,8 @@ class Standing:
         if not self.provisioner.alive():
             # What it still held when it went is not to be trusted: the next run loads it anew.
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
-            raise RunFailed(
-                Reason.SERVER_LOST, f"The server ended while it was measured.\n{self.provisioner.log_tail()}"
-            )
+            text = f"The server ended, or did not answer, while it was measured.\n{self.provisioner.log_tail()}"
+            raise RunFailed(Reason.SERVER_LOST, text.rstrip())
 
     def check_disk(self) -> None:
         """Raises RunFailed where the disk of the data folder, on this host, is nearly full."""
