@@ -35,8 +35,8 @@ REMEDIES: dict[str, str] = {
         "Correct what it names, then run this point again."
     ),
     Reason.WRONG_ROW_COUNT: (
-        "The return codes of the load say what the server refused; often space on its disk, its memory limit, or a table "
-        "left over with another shape."
+        "The return codes of the load say what the server refused; often space on its disk, its memory limit, or a "
+        "table left over with another shape."
     ),
     Reason.NO_PROGRESS: (
         "A guard stopped the run. The server hangs or is cut off from the client, or YCSB itself hangs. See the "

@@ -1,5 +1,7 @@
 """Searches on real Redis and PostgreSQL servers, with and without a limit, and with parts of the site killed midway."""
 
+import contextlib
+
 import psutil
 import pytest
 
@@ -67,7 +69,8 @@ def test_goes_on_after_scheduler_and_conductor_were_killed(site):
         site.until(lambda trials=trials: decisions.count() >= trials, 120, f"{trials} trials")
         process = psutil.Process(site.pid(part))
         for child in (process, *process.children(recursive=True)):
-            child.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # A child ends with its parent.
+                child.kill()
         site.until(lambda part=part: site.parts[part].died, 20, f"{part} to be gone")
         site.start(part)
     runs, (end,) = until_answered(site, matrix, 1)
