@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from workers import node_probe
+from workers import node_probe, presence
 from workers.facts import machine_facts
 
 
@@ -54,3 +54,8 @@ def test_it_reads_the_settings_of_a_data_folders_disk(tmp_path):
     assert facts["open_files_limit"].split(" / ")[0] == str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     assert facts["ntp_synchronised"] in ("yes", "no")
     assert facts["swappiness"] == int(Path("/proc/sys/vm/swappiness").read_text())
+
+
+def test_load_generator_without_its_folder_describes_itself(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "new"
+    assert presence.description(1)["machine_facts"]["disk_total_bytes"]["value"] > 0
