@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from benchsite import documents, team_transfer
 from benchsite import documents as terms
 from benchsite.rest.limits import used_uploads
+from benchsite.teams.limits import shown as formatted
 from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
-from benchsite.teams.permissions import shown as formatted
 from benchsite.teams.tokens import live_tokens
 from reports.models import History, Report
 from reports.queries.histories import history_lines

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from reports.analysis.gate import VARIES
+from reports.analysis.comparability import VARIES
 from reports.curves import STATISTICS, Curve, kind_of
 from reports.figures.latency import SCALES
 from reports.figures.latency_points import Choice

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db.models import Sum
 
+from benchsite.teams.limits import refuse_beyond
 from benchsite.teams.models import Team
-from benchsite.teams.permissions import refuse_beyond
 from runs.models import Artifact, Run, UploadedFile
 from runs.models.run import Status
 

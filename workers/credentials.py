@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams import audit
 from benchsite.teams.models import User
-from benchsite.teams.sessions import digest
+from benchsite.teams.sign_in_link import digest
 from workers import redis_users
 from workers.models import EnrolmentCode, GeneratorCredential
 

@@ -10,9 +10,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import slugify
 
-from benchsite.teams import audit, permissions
+from benchsite.teams import audit, limits
 from benchsite.teams.models import Invitation, Membership, Role, Team, User
-from benchsite.teams.sessions import TOKEN_BYTES, digest
+from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
 
 DEMO_TEAM, DEMO_SLUG, DEMO_USER = "Demo team", "demo", "demo"
 
@@ -44,7 +44,7 @@ class MembershipRefused(Exception):
 def make_team(name: str, user: User) -> Team:
     """A new team whose one admin is `user`. Raises LimitReached."""
     User.objects.select_for_update().get(pk=user.pk)
-    permissions.refuse_beyond("teams-per-person", user.memberships.filter(role=Role.ADMIN).count() + 1)
+    limits.refuse_beyond("teams-per-person", user.memberships.filter(role=Role.ADMIN).count() + 1)
     stem = slugify(name)[:70] or "team"
     taken = set(Team.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     slug = next(s for n in range(1, len(taken) + 2) if (s := stem if n == 1 else f"{stem}-{n}") not in taken)

@@ -1,53 +1,17 @@
-"""Who may see and do what, and how much a team may hold. "Exists but is not yours" is always 404.
-
-The operator sets the limits (docs/deployment.md); 0: none. Pages answer 403 and the API the problem `limit-reached`,
-both with the name of the limit. How often a token may ask is counted elsewhere (`benchsite.rest.limits`).
-"""
+"""Who may see and do what. "Exists but is not yours" is always 404."""
 
 import uuid
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
-from benchsite import formatting
-from benchsite.formatting import Number
 from benchsite.teams.models import Membership, Role, Team, User
-
-
-class LimitReached(PermissionDenied):
-    """No more of this for this team or person. `limit` is its name in `settings.LIMITS`."""
-
-    def __init__(self, limit: str, message: str) -> None:
-        self.limit = limit
-        super().__init__(message)
-
-
-def refuse_beyond(limit: str, number: int) -> None:
-    """Raises LimitReached where `number`, with what is added now, is more than the limit of that name."""
-    most = settings.LIMITS[limit]
-    if most and number > most:
-        raise LimitReached(
-            limit,
-            f"The limit {limit} is reached: {shown(limit, most)}. Remove some, or ask the site's operator for more.",
-        )
-
-
-def shown(limit: str, number: Number) -> str:
-    """A number of what this limit counts."""
-    return formatting.size(number) if limit == "storage-per-team" else formatting.grouped(number)
-
-
-def lock(team: Team) -> None:
-    """Two requests at once would each have room for one more. What only names the team goes on."""
-    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
-
 
 P = ParamSpec("P")
 M = TypeVar("M", bound=Model)

@@ -18,10 +18,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams import audit, permissions
+from benchsite.teams import audit, limits
 from benchsite.teams.models import ApiToken, Membership, Role, Scope, Team, User
 from benchsite.teams.permissions import ORDER
-from benchsite.teams.sessions import digest
+from benchsite.teams.sign_in_link import digest
 
 PREFIX: Final = "bs"
 _ALPHABET: Final = string.ascii_letters + string.digits
@@ -81,8 +81,8 @@ def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: t
         raise TokenRefused(f"A {membership.role} cannot give {', '.join(sorted(beyond))} to a token.")
     if not timedelta(0) < life <= MAX_LIFE:
         raise TokenRefused(f"A token lives at most {MAX_LIFE.days} days.")
-    permissions.lock(team)
-    permissions.refuse_beyond("tokens-per-team", live_tokens(team) + 1)
+    limits.lock(team)
+    limits.refuse_beyond("tokens-per-team", live_tokens(team) + 1)
     text, _ = _insert(team, maker, name=name, scopes=sorted(scopes), life=life)
     audit.note("token_made", team=team, actor=maker, subject=name, text=", ".join(sorted(scopes)))
     return text

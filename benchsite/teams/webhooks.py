@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchsite.addresses import AddressRefused, refuse_webhook_address, servers_of
-from benchsite.teams import audit, permissions
+from benchsite.teams import audit, limits
 from benchsite.teams.encryption import CannotOpen, is_current, seal, unseal
 from benchsite.teams.http_client import Target, target_of
 from benchsite.teams.models import Delivery, Team, User, Webhook
@@ -61,7 +61,7 @@ def check_url(url: str) -> tuple[Target, str]:
 def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -> tuple[Webhook, str]:
     """A new webhook and its secret, which no page shows again. Raises WebhookRefused."""
     target, _ = check_url(url)
-    permissions.lock(team)
+    limits.lock(team)
     if team.webhooks.count() >= MAX_WEBHOOKS:
         raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
     secret = new_secret()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.formatting import THIN, plain_percent, significant
-from reports.analysis.gate import NO_MIX
+from reports.analysis.comparability import NO_MIX
 from reports.analysis.run_sides import OF_THE_PROMISE, Group, Line, MachinePair, RunSide, groups, machine_pairs
 from reports.curves import durability_key
 from runs.catalog.durability import same_class

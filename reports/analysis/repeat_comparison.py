@@ -2,7 +2,7 @@
 
 The interval of the ratio excludes 1, with the variation between sessions in it where the sides were measured in
 different ones; the difference is as large as a practical threshold; and the sides may be compared at all, which is said
-elsewhere: `reports.analysis.gate`.
+elsewhere: `reports.analysis.comparability`.
 """
 
 import math

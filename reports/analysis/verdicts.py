@@ -3,7 +3,7 @@
 1. The effect is beyond the practical threshold: 5 % of throughput and of a mean, 10 % of a p99, or what was asked for.
 2. The interval agrees, by Holm's p among all metrics of the verdict (`reports.analysis.multiple`), shared with the
    other tests of the commit and with later looks. Its unit is the session (`reports.analysis.sessions`): a CI job.
-3. The environments are comparable (`reports.analysis.gate`): what changed with the machines is nobody's fault.
+3. The environments are comparable (`reports.analysis.comparability`): what changed with the machines is nobody's fault.
 
 A single new session only screens. It flags a metric that is worse by the threshold with a one-sided p below 5 %; the
 test is then repeated in a new session, and a regression is one that this session shows by itself too.

@@ -21,10 +21,10 @@ from reports.frozen import method, tables
 from reports.frozen.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
 from reports.frozen.drafts import Draft, DraftFootnote
 from reports.frozen.figures import cells, frozen_figure
+from reports.frozen.headline import proposed
 from reports.frozen.method import Side, environment_table
 from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
-from reports.frozen.tables import proposed
 from reports.pages.charts import shown_operations
 from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs

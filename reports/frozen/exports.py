@@ -1,4 +1,4 @@
-"""A report as files: canonical JSON, one CSV, Markdown, a page that needs no network; and signatures of these."""
+"""A report as files: canonical JSON, one CSV, Markdown, and a page that needs no network."""
 
 import base64
 import csv
@@ -6,21 +6,14 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
-from benchsite import paths
 from benchsite.formatting import not_a_formula
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table, table_of
 from reports.frozen.figures import harmless, notes_html
@@ -77,34 +70,6 @@ def _file(name: str) -> str:
 def _script(name: str) -> str:
     """A script that no text in it can end early."""
     return re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--")
-
-
-# Detached Ed25519 signatures (RFC 8032) state that this site published these bytes; those of the same bytes are always
-# the same.
-CONTENT_TYPE: Final = "application/octet-stream"  # 64 bytes
-# Distinguishes this key from every other that is derived from the same text.
-PURPOSE: Final = b"benchsite: signatures of reports, 1"
-
-
-def sign(data: bytes) -> bytes:
-    """The signature of these bytes, 64 bytes."""
-    return _keys()[0].sign(data)
-
-
-def public_keys() -> bytes:
-    """The public keys in PEM, one below the other: today's, then the former ones."""
-    return b"".join(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo) for key in _keys())
-
-
-def _keys() -> list[Ed25519PrivateKey]:
-    text = settings.SIGNING_KEY or paths.stored_secret(settings.SIGNING_KEY_FILE)
-    return [_key(secret) for secret in (text, *settings.SIGNING_KEY_FALLBACKS)]
-
-
-@lru_cache(maxsize=8)
-def _key(text: str) -> Ed25519PrivateKey:
-    seed = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(text.encode())
-    return Ed25519PrivateKey.from_private_bytes(seed)
 
 
 FORMS: Final = {

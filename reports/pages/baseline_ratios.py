@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from benchsite import formatting
 from reports.analysis.blocks import Blocks
 from reports.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
-from reports.analysis.gate import Gate, gate, implied_axes
+from reports.analysis.comparability import Gate, gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.multiple import adjusted
 from reports.analysis.repeat_comparison import (

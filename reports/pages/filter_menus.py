@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
+from reports.analysis.comparability import VARIES
 from reports.analysis.differences import SOURCE_SAYS
-from reports.analysis.gate import VARIES
 from reports.queries import Facets
 from reports.selection import FACETS, LOAD, SOURCES, Selection
 

@@ -15,7 +15,8 @@ from reports.analysis.scalability import score
 from reports.analysis.sizing import nodes_by_measurement
 from reports.curves import Setup
 from reports.figures.durability import promises_of
-from reports.frozen.tables import against_table, proposed, verdicts_of
+from reports.frozen.headline import proposed
+from reports.frozen.tables import against_table, verdicts_of
 from reports.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.pages.equal_load import equal_load
 from reports.pages.sizing_question import read_question

@@ -7,7 +7,7 @@ import pytest
 
 from reports.analysis.points import spread
 from reports.analysis.sessions import SessionSpread
-from reports.frozen.tables import NOTHING, proposed
+from reports.frozen.headline import NOTHING, proposed
 from reports.pages.baseline_ratios import Judging, against
 from reports.tests.curves import LADDER, MEMORY, curve, point
 from runs.validity import profile

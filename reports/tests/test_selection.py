@@ -8,7 +8,7 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports.analysis.gate import VARIES
+from reports.analysis.comparability import VARIES
 from reports.selection import FACETS, NAMES, Selection, read
 
 SWEEP = uuid.UUID("01a1fc46-58f0-777e-8fbe-44e9fd1efff7")

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Final, Literal, cast
 
 from benchsite.teams.models import Team
-from reports.analysis.gate import gate
+from reports.analysis.comparability import gate
 from reports.analysis.ratios import unusable
 from reports.analysis.repeat_comparison import finite
 from reports.analysis.sessions import Session, largest_spread, mean_of

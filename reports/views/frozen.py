@@ -26,11 +26,12 @@ from reports.figures.export_size import medium_named
 from reports.figures.table import Table
 from reports.frozen import exports
 from reports.frozen.content import table_of
-from reports.frozen.exports import CONTENT_TYPE, alone_html, public_keys, sign
+from reports.frozen.exports import alone_html
 from reports.frozen.figures import ReportFigure, notes_html
 from reports.frozen.links import LinkRevoked, LinkUnknown, Opened, Place, may_read, open_report, place_of, row_of
 from reports.frozen.pages import page_of, part_named
 from reports.frozen.publication import content_of
+from reports.frozen.signatures import CONTENT_TYPE, public_keys, sign
 from reports.models import Report, ReportPicture
 from reports.queries.computed_cache import get_or_compute, key_of
 from reports.queries.reports import public_reports

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from benchsite import formatting
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
 from reports.analysis.causes import Cause, RunPair, causes, run_pair
-from reports.analysis.gate import gate, implied_axes
+from reports.analysis.comparability import gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
 from reports.analysis.run_sides import Group, MachinePair, RunSide

@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 from benchsite.teams import audit
 from benchsite.teams.models import Role, Team, User
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from benchsite.teams.sessions import TOKEN_BYTES, digest
+from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
 from reports.curves import STATISTICS, Curve
 from reports.figure_registry import PICTURES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence

@@ -13,8 +13,8 @@ from benchsite.rest.authentication import Needs, ask_again, bearer_in, team_in
 from benchsite.rest.limits import spend
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
+from benchsite.teams.limits import LimitReached
 from benchsite.teams.models import Scope
-from benchsite.teams.permissions import LimitReached
 from runs.api import batch, routers
 from runs.api.upload_extensions import extended
 from runs.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url

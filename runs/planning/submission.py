@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from benchsite.teams import permissions
+from benchsite.teams import limits
 from benchsite.teams.models import User
 from runs.generators import generator_key, generators_of
 from runs.measures.search import Rule, State
@@ -41,7 +41,7 @@ def submit(matrix: Matrix, user: User | None) -> None:
         outcome = preview(plan)
         if outcome.problems:
             raise PlanError(outcome.problems)
-        permissions.lock(locked.team)
+        limits.lock(locked.team)
         refuse_full_storage(locked.team)
         _insert(locked, plan, user)
         refuse_more_queued_runs(locked.team)

@@ -9,8 +9,8 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.urls import reverse
 
 from benchsite.teams import audit, notices
+from benchsite.teams.limits import LimitReached
 from benchsite.teams.models import User
-from benchsite.teams.permissions import LimitReached
 from runs.models import Matrix, Occasion, Run, Schedule
 from runs.models.run import Status
 from runs.planning import PlanError, submit

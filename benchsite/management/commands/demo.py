@@ -12,7 +12,7 @@ from benchsite.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_st
 from benchsite.demo.summary import summary, write_summary
 from benchsite.supervisor import Site, SiteError
 from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.sessions import make_link
+from benchsite.teams.sign_in_link import make_link
 from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator
 from runs.planning import PlanError

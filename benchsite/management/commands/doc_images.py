@@ -15,7 +15,7 @@ from benchsite.demo.machine_study import TAG, report_of
 from benchsite.supervisor import running_site
 from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.models import Team
-from benchsite.teams.sessions import make_link
+from benchsite.teams.sign_in_link import make_link
 from runs.models import Matrix, Run
 from runs.models.run import Status
 

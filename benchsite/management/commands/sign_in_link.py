@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from benchsite.supervisor import running_site
 from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.sessions import make_link
+from benchsite.teams.sign_in_link import make_link
 
 
 class Command(BaseCommand):

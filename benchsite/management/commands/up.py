@@ -12,7 +12,7 @@ from django.db import DatabaseError
 
 from benchsite.supervisor import Site, SiteError, running_site
 from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.sessions import make_link
+from benchsite.teams.sign_in_link import make_link
 
 UP = "UP"  # The supervisor's last word to the command that waits for it.
 

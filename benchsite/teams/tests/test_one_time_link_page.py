@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchsite.teams.models import SignInLink
-from benchsite.teams.sessions import make_link
+from benchsite.teams.sign_in_link import make_link
 from runs.tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

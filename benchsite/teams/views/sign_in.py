@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import audit, sessions, sso
+from benchsite.teams import audit, sessions, sign_in_link, sso
 from benchsite.teams.login_throttling import TOO_MANY, WINDOW_S, GuardedPasswordChange, SignInForm
 from benchsite.teams.models import SignedIn, User
 from benchsite.teams.permissions import keep_team, user_of
@@ -124,7 +124,7 @@ def _sign_in_once(request: HttpRequest, token: str) -> HttpResponse:
     """A one-time link. Opening it only shows a button, so that a preview or a prefetch does not use it up."""
     user: User | None = None
     if request.method == "POST":
-        user = sessions.use_link(token)
+        user = sign_in_link.use_link(token)
         if user is not None:
             login(request, user, backend=BACKEND)
     if user is not None:

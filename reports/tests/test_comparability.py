@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports.analysis.gate import VARIES, gate, implied_axes
+from reports.analysis.comparability import VARIES, gate, implied_axes
 from reports.curves import Setup
 from reports.tests.curves import curve, operation, point
 from runs.validity import CheckResult, SideFacts, judge_pair, profile
