@@ -10,12 +10,15 @@ class ReportsConfig(AppConfig):
     name = "reports"
 
     def ready(self) -> None:
-        """What others ask of whoever builds upon them: what a baseline pins stays, changes and losses are told."""
+        """What others ask of whoever builds upon them: what a baseline pins stays, changes and losses are told, curves
+        of new results are stored.
+        """
         from benchsite.teams.notices import find_with
         from runs.deletion import refuse_when
 
         find_with(tell_changes)
         find_with(tell_losses)
+        find_with(store_curves)
         refuse_when(pinned)
 
 
@@ -32,6 +35,13 @@ def tell_losses() -> int:
     from reports.upload_alerts import look
 
     return look()
+
+
+def store_curves() -> int:
+    from reports.queries.curves import store_recent
+
+    store_recent()
+    return 0  # notices
 
 
 def pinned(run: "Run") -> str:

@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from benchsite.teams.models import Row, Team
-from runs.models import Matrix, Run
+from runs.models import Matrix, Run, Sweep
 from runs.models.run import Phase
 
 
@@ -294,3 +294,18 @@ class BadgeLink(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+
+class StoredCurve(models.Model):
+    """A sweep's curve as it was computed last (`reports.queries.curves`), packed, under the digest of its rows."""
+
+    # Without a constraint: a sweep that is deleted while its curve is computed fails no page.
+    sweep = models.OneToOneField(
+        Sweep, on_delete=models.CASCADE, primary_key=True, related_name="+", db_constraint=False
+    )
+    key = models.CharField(max_length=80)
+    curve = models.BinaryField()
+    outline = models.BinaryField()  # the same without latencies, for lists
+
+    def __str__(self) -> str:
+        return f"curve of {self.sweep_id}"

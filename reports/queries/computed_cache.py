@@ -1,14 +1,15 @@
-"""Computed values in Django's cache, under a digest of the rows they were made of; the same digests are ETags.
+"""Computed values under a digest of the rows they were made of: curves in PostgreSQL, the rest in Django's cache.
 
-PostgreSQL tells of every version of a row which transaction wrote it (`xmin`) and where (`ctid`), so a digest over them
-changes with every change of any column, with every new row and with every row that is gone. Nothing is
-invalidated: an outdated key is no longer used, and its entry expires. Without Redis all is computed.
+The same digests are ETags. PostgreSQL tells of every version of a row which transaction wrote it (`xmin`) and where
+(`ctid`), so a digest over them changes with every change of any column, with every new row and with every row that is
+gone. Nothing is invalidated: an outdated key is no longer used, and its entry expires, or is replaced by the next curve
+of the sweep. Without Redis all but the curves is computed.
 """
 
 import hashlib
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache as once
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -33,8 +34,11 @@ logger = logging.getLogger(__name__)
 # A sum, so that no row has to be sorted. Findings and measurements are written with their set and never again; clients
 # write theirs before their run ends, which changes the run.
 OF_ROWS: Final = "coalesce(sum(hashtextextended(concat_ws(' ', {table}.id, {table}.xmin, {table}.ctid), 0)), 0)"
+# In another cluster of PostgreSQL, as after a restored dump, the same `xmin` and `ctid` may stand for other values.
 _BY_SWEEP: Final = f"""
 SELECT s.id,
+       {{stored}},
+       (SELECT system_identifier FROM pg_control_system()),
        concat_ws(' ', s.xmin, s.ctid),
        concat_ws(' ', m.xmin, m.ctid),
        concat_ws(' ', d.xmin, d.ctid),
@@ -44,6 +48,7 @@ SELECT s.id,
   LEFT JOIN runs_matrix m ON m.id = s.matrix_id
   LEFT JOIN runs_database d ON d.id = s.database_id
   LEFT JOIN runs_workload w ON w.id = s.workload_id
+  LEFT JOIN reports_storedcurve p ON p.sweep_id = s.id
   LEFT JOIN LATERAL (
        SELECT count(*) AS number, {OF_ROWS.format(table="runs_run")}::text AS digest,
               count(c.id) AS sets, {OF_ROWS.format(table="c")}::text AS set_digest
@@ -57,9 +62,14 @@ SELECT s.id,
 
 def sweep_digests(sweeps: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
     """Sweep -> a digest of every row that its curve is made of; one query."""
+    return {sweep: digest for sweep, digest, _, _ in stored_values(sweeps, "NULL")}
+
+
+def stored_values(sweeps: Iterable[uuid.UUID], column: str) -> list[tuple[uuid.UUID, str, str | None, bytes | None]]:
+    """Of each sweep the digest of its rows, and key and `column` of its StoredCurve, if it has one; one query."""
     with connection.cursor() as cursor:
-        cursor.execute(_BY_SWEEP, [list(sweeps)])
-        return {row[0]: _sha(row[1:]) for row in cursor.fetchall()}
+        cursor.execute(_BY_SWEEP.format(stored=f"p.key, {column}"), [list(sweeps)])
+        return [(row[0], _sha(row[3:]), row[1], row[2]) for row in cursor.fetchall()]
 
 
 def rows_digest(model: type[Model], team: Team) -> str:
@@ -148,11 +158,14 @@ def cache_values(entries: Mapping[str, Any]) -> None:
 
 @once
 def _code() -> str:
-    """Of the release: the versions of what computes, and the files that decide what a page says."""
+    """Of the release: the versions of what computes, and the files that decide what a page says.
+
+    By their content, so that all machines of a site use one entry, and a release that is installed again uses its own.
+    """
     root = Path(__file__).resolve().parent.parent.parent
     every = (path for package in PACKAGES for path in (root / package).rglob("*"))
     files = sorted(path for path in every if path.suffix in SUFFIXES)
-    facts = [(str(path.relative_to(root)), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
+    facts = [(str(path.relative_to(root)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
     return _sha((READER_VERSION, ALGORITHM_VERSION, facts))
 
 

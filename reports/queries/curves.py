@@ -1,12 +1,15 @@
 """Sweeps and their runs as curves: at most eight queries, however many they are."""
 
+import datetime as dt
+import logging
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
+from django.db import DatabaseError
 from django.db.models import (
     BooleanField,
     Case,
@@ -19,19 +22,26 @@ from django.db.models import (
     Value,
     When,
 )  # fmt: skip
+from django.utils import timezone
 
 from benchsite.formatting import latency
 from reports.analysis.ceiling import Ceiling
 from reports.analysis.knee import Knee
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
-from reports.queries.computed_cache import cache_values, cached_values, key_of, sweep_digests
+from reports.models import StoredCurve
+from reports.packing import pack, unpack
+from reports.queries.computed_cache import key_of, stored_values
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Reason, Status
 from runs.spec import MachineSpec, RunSpec, SloSpec
 from runs.validity import CLIENT_LIMITS
 from runs.validity.facts import fact, number_of
 
+logger = logging.getLogger(__name__)
+# Curves of results that are newer are stored without a reader, of at most so many results at once.
+RECENT: Final = dt.timedelta(minutes=10)
+MAX_RECENT: Final = 200
 MODE_VERIFIED = ExpressionWrapper(Q(evidence__has_keys=["before", "after"]), output_field=BooleanField())
 # A finding's weight; "not assessed" is never a pass, but says nothing against the numbers either.
 SEVERITY = Case(When(severity="reject", then=Value(3)), When(severity="warn", then=Value(2)), default=Value(1))
@@ -92,42 +102,64 @@ class Repeat:
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. At most nine queries, whatever their number.
-
-    A curve whose runs have ended is remembered under a digest of its rows.
-    """
-    return _remembered(sweeps, "curve", _worked_out)
+    """The curves of these sweeps, in their order. One query for those that are stored, at most ten otherwise."""
+    return _stored(sweeps, "curve")
 
 
 def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
     """The same for lists: their points have throughputs and no latencies; ceiling, knee and progress are known."""
-    return _remembered(sweeps, "outline", _outline)
+    return _stored(sweeps, "outline")
 
 
-def _remembered(
-    sweeps: QuerySet[Sweep] | Sequence[Sweep], kind: str, finished: Callable[[Curve], Curve]
-) -> list[Curve]:
+def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curve]:
+    """What is stored under the digest of a sweep's rows; the rest is computed, and stored once its runs have ended."""
     listed = list(sweeps)
-    digests = sweep_digests([sweep.pk for sweep in listed])
-    keys = {
-        sweep.pk: key_of(sweep.team_id, kind, sweep.pk, digests[sweep.pk]) for sweep in listed if sweep.pk in digests
-    }
-    held: dict[uuid.UUID, Curve] = {
-        sweep_id: _with_results(*entry) for sweep_id, entry in cached_values(keys, CachedCurve).items()
-    }
-    fresh = [finished(curve) for curve in _made([sweep for sweep in listed if sweep.pk not in held])]
+    teams = {sweep.pk: sweep.team_id for sweep in listed}
+    keys: dict[uuid.UUID, str] = {}
+    held: dict[uuid.UUID, Curve] = {}
+    for pk, digest, key, data in stored_values(teams, column):
+        keys[pk] = key_of(teams[pk], "curve", pk, digest)
+        if data is not None and key == keys[pk]:
+            try:
+                held[pk] = _with_results(*unpack(data, CachedCurve))
+            except ValueError as error:
+                logger.warning("The stored curve of sweep %s cannot be read and is computed again (%s).", pk, error)
+    fresh = _made([sweep for sweep in listed if sweep.pk not in held])
     # While runs are going every second makes another version of their rows.
-    ended = [curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going]
-    if ended:
-        cache_values({keys[curve.sweep_id]: (curve, curve.ceiling, curve.knee) for curve in ended})
-    held |= {curve.sweep_id: curve for curve in fresh}
+    _store({keys[curve.sweep_id]: curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going})
+    held |= {curve.sweep_id: _outline(curve) if column == "outline" else curve for curve in fresh}
     return [held[sweep.pk] for sweep in listed]
 
 
-def _worked_out(curve: Curve) -> Curve:
-    """With its ceiling and its knee, which a curve keeps once it has them."""
-    _ = curve.ceiling, curve.knee
-    return curve
+def _store(fresh: Mapping[str, Curve]) -> None:
+    """Each curve under its key, in place of an earlier one of its sweep. One query; none for no curve."""
+    rows = [
+        StoredCurve(
+            sweep_id=curve.sweep_id,
+            key=key,
+            curve=pack((curve, curve.ceiling, curve.knee)),
+            outline=pack((_outline(curve), curve.ceiling, curve.knee)),
+        )
+        for key, curve in sorted(fresh.items(), key=lambda item: item[1].sweep_id)  # two pages lock in one order
+    ]
+    try:
+        StoredCurve.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["sweep"], update_fields=["key", "curve", "outline"]
+        )
+    except DatabaseError as error:
+        logger.warning("Curves were computed and not stored (%s).", error)
+
+
+def store_recent() -> None:
+    """Store the curves of the newest results whose runs have ended, before anybody opens them.
+
+    Two queries where they are stored. The newest results are read by their keys: no search on a large site.
+    """
+    newest = MeasurementSet.objects.order_by("-pk").values_list("run__sweep", "created_at")[:MAX_RECENT]
+    since = timezone.now() - RECENT
+    sweeps = {sweep for sweep, created_at in newest if sweep and created_at > since}
+    going = Run.objects.filter(sweep=OuterRef("pk")).exclude(status__in=Status.terminal())
+    outlines(Sweep.objects.filter(~Exists(going), pk__in=sweeps))
 
 
 def _outline(curve: Curve) -> Curve:

@@ -7,9 +7,12 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
+from benchsite.teams import notices
 from conftest import signed_in
-from reports.queries import computed_cache, curves
+from reports.models import StoredCurve
+from reports.queries import computed_cache, curves, outlines
 from reports.queries.computed_cache import get_or_compute, key_of, sweep_digests
+from reports.queries.curves import RECENT, store_recent
 from runs import annotations
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
 from runs.models.run import Status
@@ -89,6 +92,66 @@ def test_a_second_time_takes_one_query(sweep, django_assert_num_queries):
     assert "ceiling" in curves([sweep])[0].__dict__  # worked out, and kept
 
 
+def computed_anew(sweep):
+    StoredCurve.objects.all().delete()
+    return curves([sweep]), outlines([sweep])
+
+
+def test_stored_curve_is_the_computed_one(sweep):
+    first = computed_anew(sweep)
+    cache.clear()
+    second = curves([sweep]), outlines([sweep])
+    assert second == first
+    assert (second[1][0].ceiling, second[1][0].knee) == (first[0][0].ceiling, first[0][0].knee)
+    assert second[1][0].points[0].operations == ()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_stored_curves_follow_every_change(change, sweep, user):
+    make_run(sweep, threads=32, status="failed" if change != "a run ends" else "running")
+    annotations.exclude(sweep.runs.filter(threads=4), user, "an update ran")
+    curves([sweep])
+    CHANGES[change](sweep, user)
+    after = curves([sweep]), outlines([sweep])
+    assert after == computed_anew(sweep)
+    assert StoredCurve.objects.count() == 1
+
+
+def test_stored_curves_follow_a_team_transfer(sweep):
+    curves([sweep])
+    key = StoredCurve.objects.get().key
+    Sweep.objects.update(team=make_team())
+    curves([Sweep.objects.get()])
+    assert StoredCurve.objects.get().key != key
+
+
+def test_stored_curve_goes_with_its_sweep(sweep):
+    curves([sweep])
+    sweep.runs.all().delete()
+    sweep.delete()
+    assert not StoredCurve.objects.exists()
+
+
+def test_unreadable_stored_curve_is_computed_again(sweep, caplog):
+    first = curves([sweep])
+    StoredCurve.objects.update(curve=b"damaged")
+    assert curves([sweep]) == first
+    assert "cannot be read" in caplog.text
+    assert bytes(StoredCurve.objects.get().curve) != b"damaged"
+
+
+def test_curve_is_stored_once_its_runs_have_ended(sweep, user, team):
+    going, old = make_run(sweep, threads=32, status="running"), make_sweep(team=team)
+    long_ago = make_run(old)
+    MeasurementSet.objects.filter(run=long_ago).update(created_at=timezone.now() - 2 * RECENT)
+    store_recent()
+    assert not StoredCurve.objects.exists()
+    ends(sweep, user)
+    assert notices.find() == 0
+    assert StoredCurve.objects.get().sweep_id == going.sweep_id
+
+
+
 def test_only_what_changed_is_read_again(team, sweep):
     other = make_sweep(team=team)
     make_run(other)
@@ -102,6 +165,7 @@ def test_nothing_is_kept_while_runs_are_going(sweep, client_in, monkeypatch):
     monkeypatch.setattr(cache, "set_many", lambda *args: pytest.fail("kept"))
     assert curves([sweep])[0].progress.going
     assert client_in.get(f"/compare/?v=1&sweep={sweep.pk}").status_code == 200
+    assert not StoredCurve.objects.exists()
 
 
 def test_the_page_says_what_changed_last(client_in, sweep, user, team):

@@ -5,6 +5,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from reports.models import StoredCurve
 from runs.tests.factories import make_cluster, make_database, make_machine, make_run, make_sweep, make_workload
 from runs.tests.world import UGLY
 
@@ -117,6 +118,7 @@ def test_more_sweeps_ask_no_more_queries(client_in, team):
 
     def cold():
         cache.clear()
+        StoredCurve.objects.all().delete()
         return queries()
 
     measured(team)

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from benchsite.teams.models import Role
 from conftest import signed_in
+from reports.models import StoredCurve
 from runs.models import Run, Sweep
 from runs.tests.factories import make_matrix, make_run, make_spec, make_sweep, make_user, make_workload
 
@@ -69,6 +70,7 @@ def test_loads_are_hidden_unless_asked_for(client_in, team):
 def test_more_sweeps_ask_no_more_queries(client_in, team):
     def queries():
         cache.clear()  # Curves are remembered: what is counted is a page that nobody saw before.
+        StoredCurve.objects.all().delete()
         with CaptureQueriesContext(connection) as context:
             listed(client_in)
         return len(context)
@@ -131,6 +133,7 @@ def test_viewers_only_read(team):
 def test_the_page_asks_the_same_queries_for_more_runs(client_in, team):
     def queries(sweep):
         cache.clear()
+        StoredCurve.objects.all().delete()
         with CaptureQueriesContext(connection) as context:
             assert client_in.get(reverse("sweep", args=[sweep.pk])).status_code == 200
         return len(context)

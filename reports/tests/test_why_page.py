@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from reports.models import StoredCurve
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -156,6 +157,7 @@ def test_names_are_escaped(client_in, team):
 
 def asked(client, a, b=""):
     cache.clear()
+    StoredCurve.objects.all().delete()
     with CaptureQueriesContext(connection) as context:
         shown(client, a, b)
     return len(context)

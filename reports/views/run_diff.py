@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite import formatting
-from benchsite.teams.permissions import owned_or_404, team_of, team_required
+from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.causes import Cause, RunPair, causes, run_pair
 from reports.analysis.comparability import gate, implied_axes
 from reports.analysis.looks import Look
@@ -340,7 +340,7 @@ def chosen_of(request: HttpRequest) -> Chosen:
         return Chosen(problem="No run is chosen.")
     if None in ids:
         return Chosen(problem=f"“{texts[ids.index(None)][:60]}” is no run and no sweep.")
-    sides = [_side(request, pk) for pk in ids if pk]
+    sides = _sides(request, [pk for pk in ids if pk])
     a = sides[0].run
     if problem := next((side.problem for side in sides if side.problem), ""):
         return Chosen(problem=problem)
@@ -358,11 +358,18 @@ def chosen_of(request: HttpRequest) -> Chosen:
     return chosen
 
 
-def _side(request: HttpRequest, pk: uuid.UUID) -> Side:
-    if run := RUNS.filter(team=team_of(request), pk=pk).first():
-        return Side(run)
-    rows = sweeps_of(team_of(request)).select_related("matrix", "workload", "database")
-    curve = curves([owned_or_404(rows, request, pk)])[0]
-    run = run_at_ceiling(curve, team_of(request).pk)
+def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
+    """Of ids that are no run's the curves are asked for together."""
+    team = team_of(request)
+    runs = {run.pk: run for run in RUNS.filter(team=team, pk__in=ids)}
+    rows = {row.pk: row for row in sweeps_of(team).filter(pk__in=[pk for pk in ids if pk not in runs])}
+    if set(ids) - set(runs) - set(rows):
+        raise Http404
+    by_sweep = {curve.sweep_id: curve for curve in curves(list(rows.values()))} if rows else {}
+    return [Side(runs[pk]) if pk in runs else _at_ceiling(by_sweep[pk], team.pk) for pk in ids]
+
+
+def _at_ceiling(curve: Curve, team_id: uuid.UUID) -> Side:
+    run = run_at_ceiling(curve, team_id)
     problem = "" if run else f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
     return Side(run, curve, problem)
