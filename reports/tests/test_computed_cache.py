@@ -151,7 +151,6 @@ def test_curve_is_stored_once_its_runs_have_ended(sweep, user, team):
     assert StoredCurve.objects.get().sweep_id == going.sweep_id
 
 
-
 def test_only_what_changed_is_read_again(team, sweep):
     other = make_sweep(team=team)
     make_run(other)
