@@ -3,8 +3,8 @@
 import gzip
 
 import pytest
-from benchmarks.speed.typical import typical
 
+from benchmarks.speed.uploads import typical
 from runs.recording.client_merge import merge_upload
 from runs.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
