@@ -166,12 +166,12 @@ def generator_environment(name: str, site_url: str) -> dict[str, str]:
     Its earlier life is over: it gets no run before it registers with this credential.
     """
     from runs.models import LoadGenerator
-    from workers import credentials
+    from workers import enrolment
 
     LoadGenerator.objects.filter(name=name).update(last_seen_at=None)
     return {
         "BENCHSITE_SITE_URL": site_url,
-        "BENCHSITE_GENERATOR_TOKEN": credentials.make(name),
+        "BENCHSITE_GENERATOR_TOKEN": enrolment.make(name),
         "REDIS_URL": settings.GENERATOR_REDIS_URL,
     }
 

@@ -28,7 +28,7 @@ from runs import artifacts, client_lifecycle, generators, live
 from runs.models import ClientRun, LoadGenerator, RunEvent
 from runs.models.run import Reason
 from runs.retry import DATABASE_ERRORS
-from workers import credentials, registration, scheduling
+from workers import enrolment, registration, scheduling
 from workers.site_client import MAX_TEXT_BYTES, RUN_DELETED
 
 MAX_FILE_BYTES: Final = 16 * 1024**3
@@ -58,7 +58,7 @@ def endpoint(method: str) -> Callable[[Handler], Callable[..., JsonResponse]]:
         @wraps(handler)
         def view(request: HttpRequest, **arguments: Any) -> JsonResponse:
             try:
-                name = credentials.generator_of(request.headers.get("Authorization", "").removeprefix("Bearer "))
+                name = enrolment.generator_of(request.headers.get("Authorization", "").removeprefix("Bearer "))
                 if name is None:
                     raise Refused(401, "This credential is unknown or was revoked. An operator makes another one.")
                 return JsonResponse(handler(request, name, **arguments))
@@ -89,7 +89,7 @@ def _problem(status: int, detail: str, code: str = "") -> JsonResponse:
 def enrol(request: HttpRequest) -> JsonResponse:
     """The credential for an enrolment code, and the address of Redis; every code is accepted once."""
     try:
-        credential = credentials.enrol(str(json.loads(request.body)["code"]))
+        credential = enrolment.enrol(str(json.loads(request.body)["code"]))
     except (KeyError, ValueError, TypeError, RecursionError):
         return _problem(400, 'The request is malformed: send {"code": "bse_..."}.')
     except DATABASE_ERRORS:

@@ -17,7 +17,7 @@ from runs.models import LoadGenerator
 from runs.pages.queue import queue as read_queue
 from runs.pages.queue import waiting_runs
 from runs.views.pagination import page_of
-from workers import credentials
+from workers.enrolment import make_code, revoke
 from workers.fleet import WHOSE, FleetFilter, bindings_of, fleet_of, health, shown
 from workers.queries import queue_lines
 
@@ -85,11 +85,11 @@ def enrolment(request: HttpRequest) -> HttpResponse:
         messages.error(request, "The name of a load generator has letters, digits, hyphens and underscores only.")
         return redirect("load-generators")
     if "revoke" in request.POST:
-        revoked = credentials.revoke(name, user)
+        revoked = revoke(name, user)
         text = f"The credential of {name} is revoked." if revoked else f"{name} has no valid credential."
         messages.success(request, text)
         return redirect("load-generators")
-    response = render(request, "workers/enrolment.html", {"name": name, "code": credentials.make_code(name, user)})
+    response = render(request, "workers/enrolment.html", {"name": name, "code": make_code(name, user)})
     response["Cache-Control"] = "no-store"
     return response
 

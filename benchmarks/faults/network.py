@@ -22,7 +22,7 @@ from benchsite.teams.membership import ensure_demo_team
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node
 from runs.models.plan import Provisioner
 from runs.models.run import Reason
-from workers import credentials
+from workers import enrolment
 from workers.executables import choose_redis
 
 CUT_S = 30.0
@@ -111,7 +111,7 @@ def _start_generator(site: FaultSite) -> None:
         BENCHSITE_WORK=str(settings.WORK_DIR),
         DATABASE_URL="postgresql://nobody@127.0.0.1:1/none",
         BENCHSITE_SITE_URL=SITE_URL,
-        BENCHSITE_GENERATOR_TOKEN=credentials.make(GENERATOR),
+        BENCHSITE_GENERATOR_TOKEN=enrolment.make(GENERATOR),
         REDIS_URL=f"redis://{address}:{REDIS_PORT}/0",
     )
     present = LoadGenerator.objects.filter(name=GENERATOR, last_seen_at__isnull=False)

@@ -19,7 +19,7 @@ from redis import Redis
 from benchmarks.speed.report import BenchmarkFailed, Report
 from benchsite.generator_access import own_redis_url, unacked_keys
 from benchsite.supervisor import Site
-from workers import credentials, registration
+from workers import enrolment, registration
 from workers.pool_probe import PROBE_INTERVAL_S
 from workers.redis_users import PRIORITIES
 from workers.site_client import SiteClient
@@ -54,7 +54,7 @@ def measure(site: Site) -> Report:
         for thread in threads:
             thread.join()
         for name in names:
-            credentials.revoke(name, None)
+            enrolment.revoke(name, None)
     if failures:
         raise BenchmarkFailed(f"{len(failures)} requests of idle load generators failed: {failures[0]}")
     more = {part: after[part] - before[part] for part in before}
@@ -75,7 +75,7 @@ def measure(site: Site) -> Report:
 
 
 def _enrol(name: str) -> str:
-    credential = credentials.make(name)
+    credential = enrolment.make(name)
     registration.register_generator(
         name, slots=PROBES, bindings={}, facts={}, host_key=name, host_name=name, machine_facts={}
     )

@@ -31,7 +31,7 @@ from benchsite.teams.encryption import seal
 from benchsite.teams.models import User
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
-from workers import credentials, redis_users
+from workers import enrolment, redis_users
 from workers.models import EnrolmentCode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -44,8 +44,8 @@ def enrol(client, code):
 
 @pytest.fixture
 def credential():
-    yield credentials.make("lab-1")
-    credentials.revoke("lab-1", None)
+    yield enrolment.make("lab-1")
+    enrolment.revoke("lab-1", None)
 
 
 @pytest.fixture
@@ -59,19 +59,19 @@ def test_code_enrols_once(client, capsys):
     code = capsys.readouterr().out.strip()
     answer = enrol(client, code)
     assert answer["Cache-Control"] == "no-store"
-    assert credentials.generator_of(answer.json()["credential"]) == "lab-1"
+    assert enrolment.generator_of(answer.json()["credential"]) == "lab-1"
     assert urlsplit(answer.json()["redis_url"]).username is None
     assert enrol(client, code).status_code == 401
-    credentials.revoke("lab-1", None)
+    enrolment.revoke("lab-1", None)
 
 
 def test_expired_and_replaced_codes_are_refused(client):
-    first, second = credentials.make_code("lab-1", None), credentials.make_code("lab-1", None)
+    first, second = enrolment.make_code("lab-1", None), enrolment.make_code("lab-1", None)
     assert enrol(client, first).status_code == 401
     EnrolmentCode.objects.update(expires_at="2020-01-01T00:00:00Z")
     assert enrol(client, second).status_code == 401
-    third = credentials.make_code("lab-1", None)
-    credentials.revoke("lab-1", None)
+    third = enrolment.make_code("lab-1", None)
+    enrolment.revoke("lab-1", None)
     assert enrol(client, third).status_code == 401
 
 
@@ -90,7 +90,7 @@ def test_operators_alone_make_codes_and_revoke(client_in, user):
     assert page.context["code"] not in client_in.get(reverse("load-generators")).content.decode()
     credential = enrol(client_in, page.context["code"]).json()["credential"]
     client_in.post(address, {"name": "lab-1", "revoke": "1"})
-    assert credentials.generator_of(credential) is None
+    assert enrolment.generator_of(credential) is None
 
 
 IMAGE = {"BENCHSITE_PRODUCTION": "True", "PYTHONDONTWRITEBYTECODE": "1"}  # what the image itself sets
@@ -98,7 +98,7 @@ IMAGE = {"BENCHSITE_PRODUCTION": "True", "PYTHONDONTWRITEBYTECODE": "1"}  # what
 
 def test_enrols_with_nothing_but_a_code(live_server, tmp_path):
     """In the environment of the image: no database, no key; nothing is written but the credential."""
-    code = credentials.make_code("lab-1", None)
+    code = enrolment.make_code("lab-1", None)
     process = python("manage.py", "enrol", live_server.url, code, var=tmp_path, **IMAGE)
     assert process.returncode == 0, process.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["generator.json"]
@@ -106,11 +106,11 @@ def test_enrols_with_nothing_but_a_code(live_server, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     access = read_access(path)
     assert access["site_url"] == live_server.url
-    assert credentials.generator_of(access["credential"]) == "lab-1"
+    assert enrolment.generator_of(access["credential"]) == "lab-1"
     path.chmod(0o640)
     with pytest.raises(ValueError, match="chmod 600"):
         read_access(path)
-    credentials.revoke("lab-1", None)
+    enrolment.revoke("lab-1", None)
 
 
 def test_a_generator_without_credential_names_the_remedy(tmp_path):
@@ -127,7 +127,7 @@ def test_compose_enrols_generators_of_its_host(tmp_path, monkeypatch, settings):
     settings.GENERATOR_SITE_URL = "http://web:8000"
     settings.GENERATOR_REDIS_URL = "rediss://redis.example.org:6380/0"  # for other hosts
     call_command("prepare", generators=2)
-    credentials.revoke("lab-2", None)
+    enrolment.revoke("lab-2", None)
     files = {path: path.read_text() for path in tmp_path.iterdir()}
     call_command("prepare", generators=2)
     assert {path: path.read_text() for path in tmp_path.iterdir()} == files
@@ -135,12 +135,12 @@ def test_compose_enrols_generators_of_its_host(tmp_path, monkeypatch, settings):
     access = read_access(tmp_path / "lab-1.json")
     assert access["site_url"] == "http://web:8000"
     assert access["redis_url"] == without_user(settings.REDIS_URL)
-    assert credentials.generator_of(access["credential"]) == "lab-1"
+    assert enrolment.generator_of(access["credential"]) == "lab-1"
     parts = [component("generator") for _ in range(2)]
     assert {part.environment["BENCHSITE_GENERATOR_FILE"] for part in parts} == set(map(str, files))
     with pytest.raises(CommandError, match="no credential"):
         component("generator")
-    credentials.revoke("lab-1", None)
+    enrolment.revoke("lab-1", None)
 
 
 def consume(url, user):
@@ -223,7 +223,7 @@ def test_documented_redis_user_has_the_same_limits(own_redis):
 
 def test_revoked_credential_loses_redis(own_redis):
     assert own_redis.ping()
-    credentials.revoke("lab-1", None)
+    enrolment.revoke("lab-1", None)
     with pytest.raises(RedisConnectionError):  # or its subclass AuthenticationError
         own_redis.ping()
 

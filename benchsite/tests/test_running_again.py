@@ -16,8 +16,8 @@ from reports.figures.captions import caption
 from reports.queries.curves import curves
 from runs.kits import zipped
 from runs.kits.by_hand import Place, plan_by_hand
-from runs.kits.plan_file import export_plan
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import read_plan
 from runs.models import Matrix, Run, Sweep, Upload
 from runs.models.run import Phase, Status, Verdict
 from runs.recording.recompute import apply, rebuild

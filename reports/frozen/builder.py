@@ -30,8 +30,8 @@ from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
 from runs.catalog import load_catalog
 from runs.kits.plan import PlanRefused
-from runs.kits.plan_file import export_plan
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import read_plan
 from runs.models import Matrix
 from runs.models.run import Status
 

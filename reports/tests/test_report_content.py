@@ -15,7 +15,7 @@ from reports.models import Report
 from reports.queries import compared
 from reports.queries.sources import source_runs
 from reports.tests.frozen import measured_matrix
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_file import read_plan
 from runs.models import Measurement, Run, Sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

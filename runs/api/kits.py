@@ -20,10 +20,10 @@ from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused
-from runs.kits.plan_file import export_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import MAX_LENGTH, read_plan
 from runs.kits.plan_fit import Chosen, misfits
 from runs.kits.plan_import import import_plan
-from runs.kits.plan_text import MAX_LENGTH, read_plan
 from runs.models import Cluster, Matrix, Upload
 from runs.planning import PlanError, submit
 from runs.uploading import upload_lifecycle

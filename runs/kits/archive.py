@@ -12,7 +12,7 @@ from benchsite.formatting import not_a_formula
 from runs.catalog import PropertyError, render_server, server_settings
 from runs.kits.cells import KitCell, Station, slug, stations_of
 from runs.kits.plan import PlanFile, PlanRefused, digest_of
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_file import read_plan
 from runs.kits.readme import readme
 from runs.kits.scripts import client_script, here_script, lib, load_script
 from runs.ycsb.properties import render_properties

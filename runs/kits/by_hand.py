@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 from benchsite.teams.models import Team, User
 from runs.kits.cells import stations_of
 from runs.kits.plan import PlanFile, PlanRefused, planned
+from runs.kits.plan_file import as_text
 from runs.kits.plan_import import matrix_of
-from runs.kits.plan_text import as_text
 from runs.models import Matrix, Run
 from runs.planning import Plan, PlannedRun, expand, rows
 from runs.planning.preview import MAX_RUNS

@@ -1,180 +1,90 @@
-"""A stored matrix as one plan file without host names, and a plan file as a matrix of another team or cluster."""
+"""A plan file as TOML: the same plan has the same text, and what is read is checked to the last key. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+import tomllib
+from collections.abc import Sequence
+from typing import Any, Final
 
-from runs.catalog import UnknownSystem, load_catalog, secret_properties
-from runs.kits.plan import (
-    Cells,
-    Changes,
-    ClusterRole,
-    Exclusion,
-    Facts,
-    GeneratorRole,
-    LatencyLimit,
-    Override,
-    PlanDatabase,
-    PlanEntry,
-    PlanFile,
-    PlanMatrix,
-    PlanRefused,
-    PlanResets,
-    PlanSearch,
-    PlanStudy,
-    PlanWorkload,
-)
-from runs.kits.plan_text import as_text, read_plan
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
-from runs.property_schema import PropertyError
-from runs.thresholds import thresholds_of
-from runs.validity import THRESHOLDS, profile
-from runs.ycsb.properties import check_workload
+import tomli_w
+from pydantic import ValidationError
 
-Row = TypeVar("Row", Database, Cluster, Workload, LoadGenerator)
-# Properties in which other systems' clients are told where their servers are.
-ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
+from runs.kits.plan import FORMAT, VERSION, PlanFile, PlanRefused
+
+MAX_LENGTH: Final = 1_000_000  # characters of a plan file
+HEAD: Final = """\
+# A plan of Benchsite: what was measured, and how. It names no host: clusters and load generators are roles.
+# Import it into another Benchsite, or follow the README of its kit.
+
+"""
+_HEADER: Final = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
+# Type of a validation error -> the end of its sentence.
+_MESSAGES: Final = {
+    "missing": "is missing",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text in quotes",
+    "string_pattern_mismatch": "must be small letters, digits and hyphens",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+}
 
 
-def export_plan(matrix: Matrix) -> str:
-    """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export."""
-    return matrix.plan or as_text(plan_file_of(matrix))
+def as_text(file: PlanFile) -> str:
+    """The plan as TOML, in one order and one spelling."""
+    return HEAD + tomli_w.dumps(file.model_dump(exclude_none=True))
 
 
-def plan_file_of(matrix: Matrix) -> PlanFile:
-    """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
-    if matrix.plan:
-        return read_plan(matrix.plan)
-    entries = list(
-        matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
-    )
-    workloads = _roles("workload", list(matrix.workloads.order_by("name")))
-    generators = _roles("generator", list(matrix.load_generators.select_related("machine").order_by("name")))
-    if not entries or not workloads or not generators:
-        raise PlanRefused("This matrix names no databases, workloads or load generators, so it has no plan to export.")
-    databases = _roles("database", [entry.database for entry in entries])
-    clusters = _roles("cluster", [database.cluster for database in databases.values()])
-    roles = {str(row.pk): role for rows in (databases, workloads) for role, row in rows.items()}
-    roles_by_name = {generator.name: role for role, generator in generators.items()}
-    cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
-    usual, used = profile(matrix.purpose), thresholds_of(matrix.team, matrix.purpose)
-    template, search = matrix.template or {}, matrix.search
-    study = {name: template[name] for name in PlanStudy.model_fields if template.get(name)}
-    columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
-    columns["resets"] = PlanResets.model_construct(**(matrix.resets or {}))
-    return PlanFile.model_construct(
-        catalog=load_catalog().digest,
-        matrix=PlanMatrix.model_construct(**columns),
-        clusters={
-            role: ClusterRole.model_construct(
-                provisioner=cluster.provisioner, nodes=[_facts(node.machine) for node in cluster.nodes.all()]
-            )
-            for role, cluster in clusters.items()
-        },
-        generators={
-            role: GeneratorRole.model_construct(
-                slots=generator.slots,
-                shares=[
-                    cluster
-                    for cluster, row in clusters.items()
-                    if generator.machine_id in {node.machine_id for node in row.nodes.all()}
-                ],
-                facts=_facts(generator.machine),
-            )
-            for role, generator in generators.items()
-        },
-        databases={role: _database(row, cluster_roles[row.cluster_id]) for role, row in databases.items()},
-        workloads={role: _workload(workload) for role, workload in workloads.items()},
-        entries=[
-            PlanEntry.model_construct(database=roles[str(entry.database_id)], mode=entry.mode) for entry in entries
-        ],
-        exclusions=[
-            Exclusion.model_construct(reason=str(rule.get("reason", "")), match=_cells(rule, roles))
-            for rule in matrix.exclusions
-            if _covers(rule, roles)
-        ],
-        overrides=[
-            Override.model_construct(
-                rule=rule.get("rule") or "", match=_cells(rule, roles), set=_changes(rule["set"], roles_by_name)
-            )
-            for rule in matrix.overrides
-            if _covers(rule, roles)
-        ],
-        thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
-        search=search
-        and PlanSearch.model_construct(
-            **{**search, "slo": LatencyLimit.model_construct(**search["slo"]) if search["slo"] else None}
-        ),
-        study=PlanStudy.model_construct(**study) if study else None,
-    )
-
-
-def _roles(kind: str, rows: Sequence[Row]) -> dict[str, Row]:
-    """Each row once, numbered as it comes."""
-    distinct = {row.pk: row for row in rows}
-    return {f"{kind}-{number}": row for number, row in enumerate(distinct.values(), 1)}
-
-
-def _facts(machine: Machine) -> Facts:
-    values = {name: machine.facts.get(name, {}).get("value") for name in Facts.model_fields}
-    known: dict[str, Any] = {
-        name: int(value) for name, value in values.items() if isinstance(value, int | float) and value >= 0
-    }
-    return Facts.model_construct(**known)
-
-
-def _database(database: Database, cluster: str) -> PlanDatabase:
-    settings, properties = dict(database.settings), dict(database.binding_properties)
-    secrets: list[str] = []
+def read_plan(text: str) -> PlanFile:
+    """The plan that a file describes. Raises PlanRefused, which names the line and, of a misspelt key, the nearest."""
+    if len(text) > MAX_LENGTH:
+        raise PlanRefused(f"A plan file has at most {MAX_LENGTH:,} characters, this one has {len(text):,}.")
     try:
-        system = load_catalog().system(database.system, database.flavour)
-    except UnknownSystem:
-        properties = {}  # Nobody knows which of them is an address or a secret.
-    else:
-        hidden, addresses = secret_properties(system), system.binding.endpoint.addresses
-        secrets = [name for name in hidden if properties.get(name)]
-        left_out = {*hidden, *addresses}
-        kept = {name: value for name, value in properties.items() if name not in left_out and not ADDRESS.search(name)}
-        try:
-            settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
-        except PropertyError as error:
-            raise PlanRefused(f"{database.name}: {error}") from None
-    return PlanDatabase.model_construct(
-        name=database.name,
-        system=database.system,
-        version=database.version,
-        replication_factor=database.replication_factor,
-        flavour=database.flavour,
-        client=database.client,
-        cluster=cluster,
-        settings=settings,
-        binding_properties=properties,
-        secrets=secrets,
-    )
-
-
-def _workload(workload: Workload) -> PlanWorkload:
+        content = tomllib.loads(text)
+    except ValueError as error:  # Of a number with thousands of digits Python says no more than this.
+        raise PlanRefused(f"This is no TOML: {error}.") from None
+    except RecursionError:
+        raise PlanRefused("This is no plan file: its tables are nested too deeply.") from None
+    if content.get("format") != FORMAT:
+        raise _refusal(text, ["format"], f"format must be {FORMAT!r}: this is another kind of file")
+    if (version := content.get("version")) != VERSION:
+        message = f"version {str(version)[:60]} is not known here; this release reads version {VERSION}"
+        raise _refusal(text, ["version"], message)
     try:
-        properties = check_workload(workload.properties)
-    except PropertyError as error:
-        raise PlanRefused(f"Workload {workload.name}: {error}") from None
-    return PlanWorkload.model_construct(name=workload.name, short_name=workload.short_name, properties=properties)
+        return PlanFile.model_validate(content)
+    except ValidationError as refusal:
+        fault = refusal.errors(include_url=False)[0]
+        path = [part for part in (*fault["loc"], *fault.get("ctx", {}).get("path", ())) if isinstance(part, str)]
+        raise _refusal(text, path, _message(fault, path[-1])) from None
 
 
-def _covers(rule: Mapping[str, Any], roles: Mapping[str, str]) -> bool:
-    """A rule about what the matrix does not cross covers nothing, here or there."""
-    keys = [rule["match"].get(axis) for axis in ("database", "workload")]
-    return all(key is None or str(key) in roles for key in keys)
+def _message(error: Any, key: str) -> str:
+    match error["type"]:
+        case "plan":
+            return str(error["msg"])
+        case "value_error":
+            return f"{key} {error['ctx']['error']}"
+        case kind:
+            return f"{key} {_MESSAGES.get(kind) or re.sub(r'^.*? should', 'must', error['msg'])}"
 
 
-def _cells(rule: Mapping[str, Any], roles: Mapping[str, str]) -> Cells:
-    match = {axis: value for axis, value in rule["match"].items() if value is not None}
-    match |= {axis: roles[str(match[axis])] for axis in ("database", "workload") if axis in match}
-    return Cells.model_construct(**match | {axis: int(match[axis]) for axis in ("rung", "repeat") if axis in match})
+def _refusal(text: str, path: Sequence[str], message: str) -> PlanRefused:
+    *table, key = path
+    line, where = line_of(text, table, key), ".".join(table) or "the plan"
+    return PlanRefused(f"line {line}, {where}: {message}" if line else f"{where}: {message}")
 
 
-def _changes(changes: Mapping[str, Any], roles: Mapping[str, str]) -> Changes:
-    changes = dict(changes)
-    if "generators" in changes:
-        changes["generators"] = [roles[name] for name in changes["generators"] if name in roles]
-    return Changes.model_construct(**changes)
+def line_of(text: str, path: Sequence[str], key: str) -> int | None:
+    """The line on which a key stands, as far as a look can tell; else that of its table."""
+    table, header = "", None
+    wanted, inline = ".".join(path), re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _HEADER.fullmatch(line):
+            table = match[1].replace('"', "")
+            if table == f"{wanted}.{key}".lstrip("."):
+                return number
+            header = number if table == wanted else header
+        elif table == wanted and inline.match(line):
+            return number
+    return header

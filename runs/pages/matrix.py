@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from runs.kits.plan import PlanRefused, planned
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_file import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.pages.drift import Drift, drift_of

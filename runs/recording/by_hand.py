@@ -14,7 +14,7 @@ from runs import artifacts, lifecycle
 from runs.kits.cells import KINDS, KitClient, cell_name, stations_of
 from runs.kits.outputs import HISTOGRAMS, FilledCell, OutputFile, Sorted, Waiting, is_manifest, sort_files
 from runs.kits.plan import digest_of
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_file import read_plan
 from runs.models import ClientRun, Matrix, Run, Upload
 from runs.models.run import Phase, Status
 from runs.recording.client_merge import Collected, merge_logs, times_of

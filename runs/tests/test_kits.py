@@ -31,7 +31,7 @@ from runs.kits.plan import (
     PlanWorkload,
     planned,
 )
-from runs.kits.plan_text import as_text, read_plan
+from runs.kits.plan_file import as_text, read_plan
 from runs.planning import expand
 from runs.ycsb.properties import check_workload
 

@@ -12,7 +12,7 @@ from django.test import Client
 from benchsite.teams import tokens
 from benchsite.teams.models import Scope
 from runs.kits.cells import cell_name
-from runs.kits.plan_file import export_plan
+from runs.kits.plan_export import export_plan
 from runs.models import Matrix
 from runs.models.run import Status
 from runs.tests.factories import make_team, make_user

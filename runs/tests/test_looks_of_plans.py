@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from runs.kits.plan import PlanRefused
-from runs.kits.plan_file import export_plan, plan_file_of
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_export import export_plan, plan_file_of
+from runs.kits.plan_file import read_plan
 from runs.lifecycle import add_repeats, resume, run_again
 from runs.models import Matrix, Run
 from runs.planning import next_look, preview, stored_plan, submit

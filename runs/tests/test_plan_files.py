@@ -4,9 +4,9 @@ import pytest
 
 from benchsite.teams.models import Team
 from runs.kits.plan import PlanRefused, planned
-from runs.kits.plan_file import export_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import as_text, read_plan
 from runs.kits.plan_import import import_plan
-from runs.kits.plan_text import as_text, read_plan
 from runs.models import Database, Matrix, Workload
 from runs.planning import PlanError, expand, stored_plan
 from runs.tests.factories import make_cluster, make_database, make_machine, make_team

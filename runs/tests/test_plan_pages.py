@@ -12,8 +12,8 @@ from conftest import signed_in
 from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.cells import cell_name
 from runs.kits.plan import planned
-from runs.kits.plan_file import export_plan
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import read_plan
 from runs.models import Database, Matrix, Run, Upload
 from runs.models.run import Status
 from runs.planning import expand

@@ -6,8 +6,8 @@ from django.urls import reverse
 from runs.forms.matrices import MatrixForm
 from runs.kits.cells import stations_of
 from runs.kits.plan import PlanRefused
-from runs.kits.plan_file import export_plan, plan_file_of
-from runs.kits.plan_text import as_text, read_plan
+from runs.kits.plan_export import export_plan, plan_file_of
+from runs.kits.plan_file import as_text, read_plan
 from runs.measures.search import MAX_SLO_TRIALS
 from runs.models import Matrix
 from runs.planning import preview, stored_plan

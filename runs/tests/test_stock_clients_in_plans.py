@@ -11,8 +11,8 @@ from django.urls import reverse
 from benchsite.teams.models import Team
 from runs.catalog import load_catalog
 from runs.kits.plan import PlanRefused
-from runs.kits.plan_file import export_plan
-from runs.kits.plan_text import read_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import read_plan
 from runs.models import Cluster, Database, Matrix
 from runs.planning import submit
 from runs.planning.plan import stored_plan

@@ -15,8 +15,8 @@ from runs.forms.plans import PlaceForm, PlanForm
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused, planned
-from runs.kits.plan_file import export_plan
-from runs.kits.plan_text import MAX_LENGTH, read_plan
+from runs.kits.plan_export import export_plan
+from runs.kits.plan_file import MAX_LENGTH, read_plan
 from runs.models import Matrix
 from runs.planning import PlanError, expand
 from runs.planning.preview import max_trials

@@ -23,7 +23,7 @@ from runs.tests.factories import (
     make_workload,
 )
 from runs.tests.pages import text_of
-from workers import calibration, credentials, presence, scheduling
+from workers import calibration, enrolment, presence, scheduling
 from workers.manifests import installed_bindings
 from workers.models import Lease
 from workers.site_client import SiteClient, site_client
@@ -63,7 +63,7 @@ def test_measures_with_real_clients(settings, live_server, tmp_path, monkeypatch
     """From the request to the stored figures, with two processes of YCSB on the generator's side of the site's API."""
     build(django_settings.YCSB_DIR)
     settings.VAR_DIR, settings.WORK_DIR, settings.GUARDED_DIR = tmp_path, tmp_path / "work", tmp_path / "guarded"
-    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1")
+    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, enrolment.make("lab-1")
     monkeypatch.setattr(calibration, "DURATION_S", 2)
     digests = {binding: manifest.digest for binding, manifest in installed_bindings(settings.YCSB_DIR).items()}
     make_load_generator(name="lab-1", bindings=digests, slots=2)

@@ -13,7 +13,7 @@ from django.test import Client
 from runs import artifacts, generators
 from runs.models import Artifact, ClientRun, LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers import credentials, presence
+from workers import enrolment, presence
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 BASE = "/generator-api/v1"
@@ -26,7 +26,7 @@ def client_run():
 
 
 def generator(name="lab-1", credential=None):
-    return Client(headers={"authorization": f"Bearer {credential or credentials.make(name)}"})
+    return Client(headers={"authorization": f"Bearer {credential or enrolment.make(name)}"})
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def test_unknown_credential_is_refused(client_run, lab, credential):
 
 
 def test_a_new_credential_replaces_the_earlier_one(client_run):
-    first = credentials.make("lab-1")
+    first = enrolment.make("lab-1")
     assert post(generator(credential=first), "presence", probed=False).status_code == 200
-    second = credentials.make("lab-1")
+    second = enrolment.make("lab-1")
     assert post(generator(credential=first), "presence", probed=False).status_code == 401
     call_command("enrolment_code", "lab-1", "--revoke")
     assert post(generator(credential=second), "presence", probed=False).status_code == 401

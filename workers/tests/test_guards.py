@@ -30,7 +30,7 @@ from runs.tests.factories import (
 from runs.tests.pages import artifact_folder
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.properties import check_workload
-from workers import credentials, guards
+from workers import enrolment, guards
 from workers.client import Client, run_client
 from workers.deployment import Standing, stop_all
 from workers.errors import RunFailed
@@ -103,7 +103,7 @@ def server(servers):
 def client_run(live_server, server, settings, tmp_path, artifact_folder):
     """A client run that updates records of a real Redis for 50 s; its load generator is this process."""
     settings.WORK_DIR = tmp_path / "work"
-    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1")
+    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, enrolment.make("lab-1")
     site_client.cache_clear()
     binding = load_catalog().system("redis").binding
     properties = client_properties_for_run(

@@ -3,7 +3,7 @@
 import pytest
 
 from runs.kits.by_hand import Place, plan_by_hand
-from runs.kits.plan_file import plan_file_of
+from runs.kits.plan_export import plan_file_of
 from runs.models.run import Status
 from runs.pages.queue import queue, waiting_runs
 from runs.planning import submit

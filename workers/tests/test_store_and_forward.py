@@ -25,7 +25,7 @@ from runs import artifacts, client_lifecycle
 from runs.models import ClientRun
 from runs.models.run import Reason
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers import client_reporter, credentials, generator_api, outbox
+from workers import client_reporter, enrolment, generator_api, outbox
 from workers import site_client as site_client_module
 from workers.client import run_client
 from workers.client_reporter import ClientReporter
@@ -39,7 +39,7 @@ LOG = os.urandom(100_000)  # does not compress
 @pytest.fixture
 def site(live_server):
     """The site as the load generator `lab-1` reaches it."""
-    client = SiteClient(live_server.url, credentials.make("lab-1"))
+    client = SiteClient(live_server.url, enrolment.make("lab-1"))
     yield client
     client.close()
 
@@ -261,7 +261,7 @@ def test_output_of_a_killed_process_is_delivered(site, claimed, settings):
 
 def test_full_work_folder_is_named(live_server, claimed, full_disk, settings):
     settings.WORK_DIR = full_disk
-    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1")
+    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, enrolment.make("lab-1")
     site_client.cache_clear()
     ClientRun.objects.filter(pk=claimed.pk).update(state=ClientRun.State.WAITING, claim=None)
     run_client(claimed.pk)
@@ -344,7 +344,7 @@ def test_uploads_leave_threads_for_heartbeats(live_server, site, claimed):
     host, digest = live_server.url.removeprefix("http://"), hashlib.sha256(LOG).hexdigest()
     address = f"/generator-api/v1/clients/{claimed.pk}/files/hdr/"
     query = f"?claim={claimed.claim}&size={len(LOG)}&sha256={digest}"
-    headers = {"Authorization": f"Bearer {credentials.make('lab-1')}", "Content-Length": str(len(LOG))}
+    headers = {"Authorization": f"Bearer {enrolment.make('lab-1')}", "Content-Length": str(len(LOG))}
     uploads = [http.client.HTTPConnection(host, timeout=20) for _ in range(generator_api.MAX_UPLOADS + 1)]
     for number, upload in enumerate(uploads):
         upload.request("PUT", f"{address}{number}.hdr{query}", headers=headers)

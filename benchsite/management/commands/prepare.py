@@ -11,7 +11,7 @@ from benchsite.env import env_path, env_str
 from benchsite.generator_access import Access, without_user, write_access
 from benchsite.teams.models import User
 from runs.artifacts import mark_storage
-from workers import credentials
+from workers import enrolment
 from workers.presence import MACHINE_VARIABLE
 
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                     continue
                 access = Access(
                     site_url=settings.GENERATOR_SITE_URL,
-                    credential=credentials.make(name),
+                    credential=enrolment.make(name),
                     redis_url=without_user(settings.REDIS_URL),  # of this host: other hosts may need another address
                 )
                 write_access(path, access)

@@ -10,9 +10,9 @@ from runs.ycsb.files import Limits, Member, open_members
 from runs.ycsb.files.limits import MIB
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.detect import detect
-from runs.ycsb.readers.exporters import ExporterReader
 from runs.ycsb.readers.goycsb import GoYcsbReader
 from runs.ycsb.readers.hdrlog import HdrReader
+from runs.ycsb.readers.json_exporters import ExporterReader
 from runs.ycsb.readers.loadgenerator import LoadGeneratorReader
 from runs.ycsb.readers.raw import RawReader
 from runs.ycsb.readers.refusal import closest_lines, kind_of_binary, refusal

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
-from workers import credentials
+from workers import enrolment
 
 
 class Command(BaseCommand):
@@ -23,6 +23,6 @@ class Command(BaseCommand):
         name = options["name"]
         validate_slug(name)
         if not options["revoke"]:
-            self.stdout.write(credentials.make_code(name, None))
-        elif not credentials.revoke(name, None):
+            self.stdout.write(enrolment.make_code(name, None))
+        elif not enrolment.revoke(name, None):
             raise CommandError(f"The load generator {name} has no valid credential.")

@@ -1,7 +1,7 @@
 """Outputs made to order: what a client of some version would print."""
 
 from runs.ycsb.block import Block
-from runs.ycsb.readers.exporters import ExporterReader
+from runs.ycsb.readers.json_exporters import ExporterReader
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.text import TextReader
 
