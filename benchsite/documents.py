@@ -12,25 +12,6 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-SOURCE = Path(__file__).resolve().parents[1] / "docs" / "glossary.md"
-
-
-@cache
-def sections() -> dict[str, dict[str, str]]:
-    """Section title -> term -> definition as plain text, in the order of the document."""
-    terms: dict[str, dict[str, str]] = {}
-    for section in SOURCE.read_text("utf-8").split("\n## ")[1:]:
-        title, _, body = section.partition("\n")
-        terms[title] = dict(re.findall(r"^- \*\*(.+?)\*\*: (.+)$", body, re.M))
-    return terms
-
-
-@cache
-def definitions() -> dict[str, str]:
-    """Term -> definition, over all sections."""
-    return {term: text for section in sections().values() for term, text in section.items()}
-
-
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs"
 INDEX: Final = "README"
 # A document that explains a page, by the name of the page's address.

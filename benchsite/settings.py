@@ -223,7 +223,7 @@ SOCIALACCOUNT_PROVIDERS = {
         else [],
     }
 }
-PASSWORD_HASHERS = ["benchsite.teams.middleware.BoundedHasher"]
+PASSWORD_HASHERS = ["benchsite.teams.password_hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

@@ -134,30 +134,14 @@ class Site:
             for stop_signal in STOP_SIGNALS:
                 self._handlers[stop_signal] = signal.signal(stop_signal, interrupt)
             make_folders(self.var)
-            # One supervisor per `var/`; the lock goes with the process.
-            lock = os.open(self.var / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
-                other = running_site()
-                where = f" at {other.url} (process {other.pid})" if other else ""
-                raise SiteError(f"The site in {self.var} already runs{where}. `make down` stops it.") from None
-            self._lock = lock
+            self._take_lock()
             check_port(self.port, self.command)
-            content = asdict(RunningSite(os.getpid(), start_time(os.getpid()), self.url))
-            draft = state_file().with_suffix(".draft")
-            draft.write_text(json.dumps(content))
-            draft.replace(state_file())
+            self._write_state()
             make_log_folder(self.var / "log")
             end_earlier_lives(self.registry)
             end_earlier_lives(settings.GUARDED_DIR)
             self._start_embedded()
-            with self._step("Bringing database and static files up to date"):
-                call_command("migrate", interactive=False, verbosity=0)
-                ensure_demo_team()
-                mark_storage()
-                collect_static()
+            self._prepare()
             self._start_components()
         except (EmbeddedError, StartError) as problem:
             self.stop()
@@ -165,6 +149,24 @@ class Site:
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
+
+    def _take_lock(self) -> None:
+        """One supervisor per `var/`; the lock goes with the process."""
+        lock = os.open(self.var / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            other = running_site()
+            where = f" at {other.url} (process {other.pid})" if other else ""
+            raise SiteError(f"The site in {self.var} already runs{where}. `make down` stops it.") from None
+        self._lock = lock
+
+    def _write_state(self) -> None:
+        content = asdict(RunningSite(os.getpid(), start_time(os.getpid()), self.url))
+        draft = state_file().with_suffix(".draft")
+        draft.write_text(json.dumps(content))
+        draft.replace(state_file())
 
     def _start_embedded(self) -> None:
         if not (settings.EMBEDDED_POSTGRESQL or settings.EMBEDDED_REDIS):
@@ -177,6 +179,13 @@ class Site:
                 redis=settings.EMBEDDED_REDIS,
             )
             self.embedded.start()
+
+    def _prepare(self) -> None:
+        with self._step("Bringing database and static files up to date"):
+            call_command("migrate", interactive=False, verbosity=0)
+            ensure_demo_team()
+            mark_storage()
+            collect_static()
 
     def _start_components(self) -> None:
         now = database_now()
@@ -193,17 +202,20 @@ class Site:
             for component in self.components:
                 component.start(self.registry)
             for component in self.components:
-                end = time.monotonic() + READY_PATIENCE_S
-                while not component.ready(component):
-                    self.check()
-                    if time.monotonic() > end:
-                        tail = log_tail(component.log)
-                        raise SiteError(
-                            f"{component.name} was not ready in {formatting.duration(READY_PATIENCE_S)}. "
-                            f"The end of {component.log}:\n{tail}"
-                        )
-                    time.sleep(READY_CHECK_S)
+                self._wait_until_ready(component)
         self._up = True
+
+    def _wait_until_ready(self, component: Component) -> None:
+        end = time.monotonic() + READY_PATIENCE_S
+        while not component.ready(component):
+            self.check()
+            if time.monotonic() > end:
+                tail = log_tail(component.log)
+                raise SiteError(
+                    f"{component.name} was not ready in {formatting.duration(READY_PATIENCE_S)}. "
+                    f"The end of {component.log}:\n{tail}"
+                )
+            time.sleep(READY_CHECK_S)
 
     @contextlib.contextmanager
     def _step(self, what: str) -> Iterator[None]:

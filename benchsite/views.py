@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite import documents, team_transfer
-from benchsite import documents as terms
+from benchsite import glossary as terms
 from benchsite.rest.limits import used_uploads
 from benchsite.teams.limits import shown as formatted
 from benchsite.teams.models import Membership, Role, Team

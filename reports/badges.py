@@ -41,6 +41,11 @@ SIGNS: Final = {"pass": "✓", "improvement": "▲", "regression": "▼", "mixed
 SPARK_WIDTH: Final = 120
 SPARK_HEIGHT: Final = 24
 MAX_POINTS: Final = 60
+TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
+MAX_LABEL_LENGTH: Final = 40
+MAX_LINKS: Final = 200  # of one team that work
+# A badge is asked for by every reader of a page: it is worked out once a minute.
+KEPT_S: Final = 60
 
 
 def width_of(text: str) -> float:
@@ -105,13 +110,6 @@ def _shown(text: str) -> str:
 
 def _text(x: float, length: float, text: str) -> str:
     return f'<text x="{x:g}" y="14" textLength="{length:g}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
-
-
-TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
-MAX_LABEL_LENGTH: Final = 40
-MAX_LINKS: Final = 200  # of one team that work
-# A badge is asked for by every reader of a page: it is worked out once a minute.
-KEPT_S: Final = 60
 
 
 class BadgeRefused(Exception):

@@ -99,19 +99,27 @@ def ceiling_sentence(ceiling: Ceiling | None) -> str:
     clients = f" {CLIENTS_SAY}" if CLIENT_LIMITED in ceiling.notes else ""
     if not ceiling.is_estimate:
         least = f"At least {highest}; that" if clients else highest
-        if ceiling.rungs == 1:
-            single_says = "It is a lower bound: one rung says nothing about where throughput ends."
-        elif ceiling.ladder is Ladder.FIRST:
-            single_says = f"It is the first rung{_lower_rungs(ceiling)}."
-        elif ceiling.ladder is Ladder.SHORT:
-            gain = formatting.signed_percent(ceiling.last_gain)
-            single_says = (
-                f"It is the last rung, which still gained {gain} per doubling of the threads: the ladder is too short. "
-                "Add rungs to see the ceiling."
-            )
-        else:
-            single_says = "Whether throughput ends there is open: no repeats show how much runs vary. Repeat the rungs."
-        return f"{least} is the highest measured.{clients} {single_says}"
+        return f"{least} is the highest measured.{clients} {_single_says(ceiling)}"
+    return f"{_estimate_sentence(ceiling, value)}{clients} {_end_says(ceiling)} Highest measured: {highest}."
+
+
+def _single_says(ceiling: Ceiling) -> str:
+    """What single runs show of the end of the ladder."""
+    if ceiling.rungs == 1:
+        return "It is a lower bound: one rung says nothing about where throughput ends."
+    if ceiling.ladder is Ladder.FIRST:
+        return f"It is the first rung{_lower_rungs(ceiling)}."
+    if ceiling.ladder is Ladder.SHORT:
+        gain = formatting.signed_percent(ceiling.last_gain)
+        return (
+            f"It is the last rung, which still gained {gain} per doubling of the threads: the ladder is too short. "
+            "Add rungs to see the ceiling."
+        )
+    return "Whether throughput ends there is open: no repeats show how much runs vary. Repeat the rungs."
+
+
+def _estimate_sentence(ceiling: Ceiling, value: str) -> str:
+    """The estimate, its interval, and which runs it is made of."""
     passes = len(ceiling.repeats_ops_s)
     interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
     least = "At least " if ceiling.is_lower_bound else ""
@@ -121,8 +129,7 @@ def ceiling_sentence(ceiling: Ceiling | None) -> str:
         if len(ceiling.plateau) == 1
         else f"the mean of {passes} repeats, each at those of {where} that the other repeats put highest"
     )
-    estimate_sentence = f"{least}{value} (95 % interval {interval}): {made}."
-    return f"{estimate_sentence}{clients} {_end_says(ceiling)} Highest measured: {highest}."
+    return f"{least}{value} (95 % interval {interval}): {made}."
 
 
 def _end_says(ceiling: Ceiling) -> str:

@@ -4,7 +4,6 @@ A pipeline may only upload, and never ask: so the deliverer looks (`benchsite.te
 somebody did ask for tells by the same verb, hence each loss is told once, whoever sees it first.
 """
 
-import hashlib
 import logging
 import time
 from collections.abc import Collection, Mapping
@@ -14,53 +13,15 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery
-from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.teams import notices
 from benchsite.teams.models import NoticeKind
-from reports.analysis.verdicts import Verdict
 from reports.models import CommitLook
 from reports.verdicts.baseline_selection import verdict_of_run
-from reports.verdicts.serialization import VerdictDocument
+from reports.verdicts.regression_alerts import FRESH, tell
 from runs.models import Run
 from runs.models.run import Phase, Status
-
-# Whoever looks at an old run tells nobody anything new.
-FRESH: Final = timedelta(days=1)
-LOSES: Final = frozenset({Verdict.REGRESSION.value, Verdict.MIXED.value})
-
-
-def tell(run: Run, document: VerdictDocument) -> bool:
-    """Note a notice of a loss that a fresh upload shows; whether it was noted now."""
-    if document.verdict not in LOSES or run.source != Run.Source.UPLOADED or document.base is None:
-        return False
-    if timezone.now() - run.created_at > FRESH:
-        return False
-    against = document.base.name or document.base.commit or "-".join(str(pk) for pk in document.base.runs[:1])
-    parts = (str(run.team_id), run.config_key, run.commit or str(run.pk), against)
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    notice = notices.note(
-        "regression",
-        run.team,
-        subject=f"{run.name}: {document.headline}",
-        text="\n".join([*document.reasons, document.base.chosen]),
-        path=reverse("run-against", args=[run.pk]),
-        data={
-            "run": str(run.pk),
-            "verdict": str(document.verdict),
-            "reasons": list(document.reasons),
-            "commit": run.commit,
-            "branch": run.branch,
-            "baseline": document.base.name,
-            "base_commit": document.base.commit,
-            "algorithm": document.algorithm,
-            "algorithm_version": document.algorithm_version,
-        },
-        key=f"regression:{digest}",
-    )
-    return notice is not None
-
 
 log = logging.getLogger(__name__)
 # Verdicts in one look, a few tens of milliseconds each; what waits beside them is judged in the next.

@@ -1,4 +1,4 @@
-"""SIGKILL to a part of the site, to what a part has started, and to all of it."""
+"""SIGKILL to a part of the site, to what a part has started, and to all of it; and a part that hangs."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ from benchsite.supervisor import GENERATORS, running_site
 from runs.models.run import Reason
 
 HANG_S = 60.0
+RESTART_DELAY_S = 3.0  # until an operator or a service manager starts the site again
 
 
 @fault("pool-hung", moment=IDLE, outage_s=HANG_S)
@@ -49,9 +50,6 @@ def _(site: FaultSite) -> Iterator[None]:
     yield
     if not site.helpers["conductor"].alive():
         site.restart_helper("conductor")
-
-
-RESTART_DELAY_S = 3.0  # until an operator or a service manager starts the site again
 
 
 def kill(pid: int) -> None:

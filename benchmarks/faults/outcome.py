@@ -16,6 +16,7 @@ from runs.models.run import Status
 
 # A client that ends earlier may have written no interval.
 MIN_LOGGED = timedelta(seconds=3)
+MAX_MESSAGE_LENGTH = 240
 
 
 @dataclass(slots=True)
@@ -62,16 +63,19 @@ def lost_results(fault: Fault, matrix: Matrix) -> list[str]:
         if not succeeded and not excused and chain[-1].status in Status.terminal():
             lost.append(f"{chain[-1].name}: {chain[-1].status}, {chain[-1].reason}: {chain[-1].reason_detail}")
     for client in ClientRun.objects.filter(run__matrix=matrix, started_at__isnull=False).select_related("run"):
-        if client.state == ClientRun.State.FINISHED:
-            expected_artifacts: set[str] = {"hdr", "stderr", "summary"}
-        else:
-            assert client.started_at is not None
-            logged = client.stopped_at is None or client.stopped_at - client.started_at > MIN_LOGGED
-            expected_artifacts = {"hdr", "stderr"} if logged else {"stderr"}
-        missing = expected_artifacts - set(client.artifacts.values_list("kind", flat=True))
+        missing = _expected_artifacts(client) - set(client.artifacts.values_list("kind", flat=True))
         if missing:
             lost.append(f"{client}: output not stored ({', '.join(sorted(missing))})")
     return lost
+
+
+def _expected_artifacts(client: ClientRun) -> set[str]:
+    """The kinds of files that the client has written."""
+    if client.state == ClientRun.State.FINISHED:
+        return {"hdr", "stderr", "summary"}
+    assert client.started_at is not None
+    logged = client.stopped_at is None or client.stopped_at - client.started_at > MIN_LOGGED
+    return {"hdr", "stderr"} if logged else {"stderr"}
 
 
 def _is_measured(run: Run) -> bool:
@@ -93,24 +97,28 @@ def doubled_work(matrix: Matrix) -> list[str]:
     counted = Run.objects.filter(matrix=matrix).annotate(sets=Count("measurement_sets", distinct=True))
     doubled += [f"{run.name}: {run.sets} measurement sets" for run in counted if run.sets > 1]
     for run in Run.objects.filter(matrix=matrix):
-        # Changes of status that do not follow from the one before, starts after the first, stages that came twice.
-        repeated: list[str] = []
-        status, starts = "", 0
-        stages: set[str] = set()
-        for event in list(run.events.order_by("id")):
-            if event.kind == "status":
-                if event.old != status or event.new == status:
-                    repeated.append(f"event {event.old} to {event.new} after {status or 'nothing'}")
-                status, stages = event.new, set()
-                starts += event.new == Status.RUNNING
-            elif event.kind == "stage":
-                if event.new in stages:
-                    repeated.append(f"stage {event.new} twice")
-                stages.add(event.new)
-        if starts > 1:
-            repeated.append(f"carried out {starts} times")
-        doubled += [f"{run.name}: {text}" for text in repeated]
+        doubled += [f"{run.name}: {text}" for text in repeated_events(list(run.events.order_by("id")))]
     return doubled
+
+
+def repeated_events(events: list[RunEvent]) -> list[str]:
+    """Changes of status that do not follow from the one before, starts after the first, stages that came twice."""
+    repeated: list[str] = []
+    status, starts = "", 0
+    stages: set[str] = set()
+    for event in events:
+        if event.kind == "status":
+            if event.old != status or event.new == status:
+                repeated.append(f"event {event.old} to {event.new} after {status or 'nothing'}")
+            status, stages = event.new, set()
+            starts += event.new == Status.RUNNING
+        elif event.kind == "stage":
+            if event.new in stages:
+                repeated.append(f"stage {event.new} twice")
+            stages.add(event.new)
+    if starts > 1:
+        repeated.append(f"carried out {starts} times")
+    return repeated
 
 
 def unfinished_work(matrix: Matrix) -> list[str]:
@@ -135,9 +143,6 @@ def user_message(matrix: Matrix) -> str:
         return f"{failed.get_reason_display()}: {first_line}"
     note = RunEvent.objects.filter(run__matrix=matrix, kind="note").exclude(text="").first()
     return note.text if note else "every run succeeded"
-
-
-MAX_MESSAGE_LENGTH = 240
 
 
 def row(fault: Fault, commit: str, outcomes: Sequence[Outcome]) -> str:

@@ -31,11 +31,17 @@ END $$;
 CREATE OR REPLACE TRIGGER benchsite_faults_stage AFTER UPDATE OF stage ON runs_run
     FOR EACH ROW WHEN (NEW.stage IS DISTINCT FROM OLD.stage) EXECUTE FUNCTION benchsite_faults_stage();
 """
+MOMENT_TIMEOUT_S = 120
+END_TIMEOUT_S = 300  # from the end of the fault
+LEFT_OVER_TIMEOUT_S = 40
+TRIES_PER_SITE = 3  # benchsite.supervisor ends the site at the fourth death of one part
 
 
-# A trigger in the site's database notifies of stages as they begin, so that short ones are not missed.
 class StageWatch:
-    """Begins to listen when it is made; `wait` also sees what happened since then."""
+    """A trigger in the site's database notifies of stages as they begin, so that short ones are not missed.
+
+    It begins to listen when it is made; `wait` also sees what happened since then.
+    """
 
     def __init__(self, dsn: str) -> None:
         with connection.cursor() as cursor:
@@ -62,12 +68,6 @@ class StageWatch:
                     time.sleep(moment.delay_s)
                     return True
         return False
-
-
-MOMENT_TIMEOUT_S = 120
-END_TIMEOUT_S = 300  # from the end of the fault
-LEFT_OVER_TIMEOUT_S = 40
-TRIES_PER_SITE = 3  # benchsite.supervisor ends the site at the fourth death of one part
 
 
 class LeaseWatch(threading.Thread):

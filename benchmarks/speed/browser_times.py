@@ -86,6 +86,21 @@ def measure_page(browser: Any, url: str, cookie: tuple[str, str]) -> dict[str, f
     return dict(figures)
 
 
+def measure_pages(urls: dict[str, str], cookie: tuple[str, str]) -> dict[str, list[dict[str, float]]]:
+    """Each address as often as `ROUNDS` says, in turn; a first visit, for the server's cache, does not count."""
+    from playwright.sync_api import sync_playwright
+
+    rounds: dict[str, list[dict[str, float]]] = {page: [] for page in urls}
+    with sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        for number in range(ROUNDS + 1):
+            for page, url in urls.items():
+                figures = measure_page(browser, url, cookie)
+                rounds[page] += [figures] if number else []
+        browser.close()
+    return rounds
+
+
 def selections(pages: Pages) -> dict[str, Selection]:
     """What is compared, by the name of the page."""
     grid = Sweep.objects.filter(matrix=pages.grid).values_list("pk", flat=True)
@@ -111,19 +126,7 @@ def main(runs: int) -> None:
         with server.guarded:
             while not server.ready(server):
                 assert not server.died, server.obituary()
-            # Each address as often as `ROUNDS` says, in turn; a first visit, for the server's cache, does not count.
-            from playwright.sync_api import sync_playwright
-
-            measured: dict[str, list[dict[str, float]]] = {page: [] for page in urls}
-            with sync_playwright() as engine:
-                browser = engine.chromium.launch(
-                    executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-                )
-                for number in range(ROUNDS + 1):
-                    for page, url in urls.items():
-                        figures = measure_page(browser, url, cookie)
-                        measured[page] += [figures] if number else []
-                browser.close()
+            measured = measure_pages(urls, cookie)
     print(json.dumps(measured))
 
 

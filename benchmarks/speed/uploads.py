@@ -47,6 +47,16 @@ MANIFEST: Final = {
     "threads": 8,
     "labels": ["bench"],
 }
+BOUNDARY: Final = "benchsite-bench-boundary"
+PATIENCE_S: Final = 120.0
+PAUSE_S: Final = 0.2
+AGAIN: Final = frozenset({409, 429, 500, 502, 503})
+SUSTAINED: Final = 1_500
+IN_ONE_GO: Final = 2_000  # `make test-long` has the ten thousand
+ALONE: Final = 30  # by either way, one after the other
+CHECKS: Final = 2_000  # of the token
+CONNECTIONS: Final = 8
+KILLS: Final = 3  # a site starts no part more often
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +110,6 @@ def write(folder: Path, number: int) -> list[Path]:
         paths.append(folder / name)
         paths[-1].write_bytes(content)
     return paths
-
-
-BOUNDARY: Final = "benchsite-bench-boundary"
-PATIENCE_S: Final = 120.0
-PAUSE_S: Final = 0.2
-AGAIN: Final = frozenset({409, 429, 500, 502, 503})
 
 
 @dataclass
@@ -231,14 +235,8 @@ class _Asking:
         self._connection = None
 
 
-SUSTAINED: Final = 1_500
-IN_ONE_GO: Final = 2_000  # `make test-long` has the ten thousand
 # Where the site is slow, fewer are sent: the bench takes three minutes at most.
 SUSTAINED_S, IN_ONE_GO_S = 30.0, 70.0
-ALONE: Final = 30  # by either way, one after the other
-CHECKS: Final = 2_000  # of the token
-CONNECTIONS: Final = 8
-KILLS: Final = 3  # a site starts no part more often
 WANTED_A_SECOND, WANTED_P99_S, WANTED_CHECK_S = 40.0, 0.5, 0.001
 
 

@@ -35,6 +35,11 @@ from runs.ycsb.rollups import COLUMNS, LEVELS
 from runs.ycsb.series import POINT, Points, coarser, pack
 from runs.ycsb.series import Series as StoredSeries
 
+WARMUP_S = 60
+MEASURE_S = 180
+AT_ONCE: Final = 20_000  # runs
+TARGET_THREADS: Final = 256
+
 
 def packed_levels(
     operation: str, base_s: float, seconds: int, rate_ops_s: float, mean_us: float, rng: random.Random
@@ -75,10 +80,6 @@ def _coarser(finest: Points, level: int) -> Points:
     for column in COLUMNS:
         points[column] = np.maximum.reduceat(finest[column], first)
     return points
-
-
-WARMUP_S = 60
-MEASURE_S = 180
 
 
 def spec_of(matrix: PlannedMatrix, sweep: PlannedSweep) -> RunSpec:
@@ -145,10 +146,6 @@ def spec_of(matrix: PlannedMatrix, sweep: PlannedSweep) -> RunSpec:
             "client_on_database_host": False,
         }
     return spec
-
-
-AT_ONCE: Final = 20_000  # runs
-TARGET_THREADS: Final = 256
 
 
 class GenerationRefused(Exception):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.management.commands.bound_coverage import CASES, coverage
+from benchmarks.simulations.bounds import CASES, coverage
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.values == 10_000], ids=str)

@@ -22,6 +22,16 @@ from runs.ycsb.properties import CORE_WORKLOADS
 
 POLL_S = 1.0
 BAR_WIDTH = 30
+RECORDS = 10_000
+THREADS = 16  # serve every load
+PRESTART_S = 1  # each client uses the database before the agreed instant, unmeasured
+WARMUP_S = 1
+MEASURE_S = 5
+REPEATS = 2
+SEARCH = {"width": 0.1, "max_trials": 3, "max_error_rate": 0.001, "slo": None, "curve_percent": [25, 50, 75, 90, 100]}
+NAME = "Quick study"
+CLUSTER = "This machine"
+WORKLOAD = "A: update heavy, 10,000 records"
 
 
 class Progress:
@@ -89,15 +99,6 @@ def minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-RECORDS = 10_000
-THREADS = 16  # serve every load
-PRESTART_S = 1  # each client uses the database before the agreed instant, unmeasured
-WARMUP_S = 1
-MEASURE_S = 5
-REPEATS = 2
-SEARCH = {"width": 0.1, "max_trials": 3, "max_error_rate": 0.001, "slo": None, "curve_percent": [25, 50, 75, 90, 100]}
-
-
 class StudyEntry(NamedTuple):
     """A database of a study and its durability modes. `nodes` are processes of this machine."""
 
@@ -113,9 +114,6 @@ ALL_ENTRIES = (
     StudyEntry("redis", "Redis", ("off", "everysec", "always")),
     StudyEntry("postgresql", "PostgreSQL", ("off", "on")),
 )
-NAME = "Quick study"
-CLUSTER = "This machine"
-WORKLOAD = "A: update heavy, 10,000 records"
 
 
 def plan_study(

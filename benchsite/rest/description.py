@@ -26,13 +26,7 @@ class DescribedApi(NinjaAPI):
         self, *, path_prefix: str | None = None, path_params: DictStrAny | None = None
     ) -> OpenAPISchema:
         described = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
-        scopes = {}
-        for bound in self._get_bound_routers():
-            for view in bound.path_operations.values():
-                for operation in view.operations:
-                    needs = [callback for callback in operation.auth_callbacks if isinstance(callback, Needs)]
-                    if needs:
-                        scopes[operation.operation_id or self.get_openapi_operation_id(operation)] = needs[0].scopes
+        scopes = self._scopes()
         for address, path in described["paths"].items():
             for operation in path.values():
                 # A key is the uploader's own and may name something new; every other name is that of a row.
@@ -54,6 +48,17 @@ class DescribedApi(NinjaAPI):
     def get_openapi_operation_id(self, operation: Operation) -> str:
         """The name of its function, unless `operation_id` says another."""
         return operation.view_func.__name__
+
+    def _scopes(self) -> dict[str, list[str]]:
+        """Which scopes each endpoint takes, by its operation."""
+        scopes = {}
+        for bound in self._get_bound_routers():
+            for view in bound.path_operations.values():
+                for operation in view.operations:
+                    needs = [callback for callback in operation.auth_callbacks if isinstance(callback, Needs)]
+                    if needs:
+                        scopes[operation.operation_id or self.get_openapi_operation_id(operation)] = needs[0].scopes
+        return scopes
 
 
 def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: bool) -> None:

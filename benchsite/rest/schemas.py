@@ -12,6 +12,9 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 from benchsite.rest.authentication import team_in
 from benchsite.rest.problems import KINDS, Problem
 
+M = TypeVar("M", bound=Model)
+STATUSES: Final = frozenset(status for status, _ in KINDS.values())
+
 
 def plain(text: str) -> str:
     """Text that the database can hold."""
@@ -38,9 +41,6 @@ Moment = Annotated[
 # What answers say of other rows, made from the rows themselves.
 Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username() if user else None)]
 NamesOfRows = Annotated[list[str], BeforeValidator(lambda rows: [row.name for row in rows])]
-
-
-M = TypeVar("M", bound=Model)
 
 
 def owned(rows: QuerySet[M], request: HttpRequest, pk: UUID) -> M:
@@ -90,9 +90,6 @@ class ProblemDocument(Schema):
     detail: str = Field(description="What to do, as a sentence.")
     instance: str | None = None
     errors: list[FaultEntry] | None = None
-
-
-STATUSES: Final = frozenset(status for status, _ in KINDS.values())
 
 
 def refusals(*statuses: int) -> dict[int, Any]:

@@ -73,30 +73,35 @@ def post(
         answer = made.getresponse()
         with contextlib.suppress(OSError, http.client.HTTPException):
             answer.read(MAX_READ)
-        status = answer.status
-        if 200 <= status < 300:
-            return status
-        try:
-            phrase = HTTPStatus(status).phrase
-        except ValueError:
-            phrase = "an unknown status"
-        follow = "; redirects are not followed" if 300 <= status < 400 else ""
-        raise PostFailed(f"It answered {status} {phrase}{follow}.", status)
+        return _judged(answer.status)
     except (OSError, http.client.HTTPException, ValueError) as error:
         if made.was_cut_off or isinstance(error, TimeoutError):
             raise PostFailed(f"No answer within {exact(deadline_s)} s.") from None
-        if isinstance(error, ssl.SSLCertVerificationError):
-            message = f"Its certificate is not accepted: {error.verify_message}."
-        elif isinstance(error, ConnectionRefusedError):
-            message = "Nothing listens there: the connection was refused."
-        elif isinstance(error, ssl.SSLError | OSError):
-            message = f"The connection failed: {error.strerror or error}."[:300]
-        else:
-            message = "What it answered is no HTTP."
-        raise PostFailed(message) from None
+        raise PostFailed(_said(error)) from None
     finally:
         clock.cancel()
         made.close()
+
+
+def _judged(status: int) -> int:
+    if 200 <= status < 300:
+        return status
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = "an unknown status"
+    follow = "; redirects are not followed" if 300 <= status < 400 else ""
+    raise PostFailed(f"It answered {status} {phrase}{follow}.", status)
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"Its certificate is not accepted: {error.verify_message}."
+    if isinstance(error, ConnectionRefusedError):
+        return "Nothing listens there: the connection was refused."
+    if isinstance(error, ssl.SSLError | OSError):
+        return f"The connection failed: {error.strerror or error}."[:300]
+    return "What it answered is no HTTP."
 
 
 class _Plain(http.client.HTTPConnection):

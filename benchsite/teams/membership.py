@@ -15,6 +15,8 @@ from benchsite.teams.models import Invitation, Membership, Role, Team, User
 from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
 
 DEMO_TEAM, DEMO_SLUG, DEMO_USER = "Demo team", "demo", "demo"
+INVITATION_LIFE: Final = timedelta(days=7)
+MAX_OPEN_INVITATIONS: Final = 100
 
 
 @transaction.atomic
@@ -30,10 +32,6 @@ def ensure_demo_team() -> tuple[Team, User]:
         user.save(update_fields=["password"])
     Membership.objects.get_or_create(team=team, user=user, defaults={"role": Role.ADMIN})
     return team, user
-
-
-INVITATION_LIFE: Final = timedelta(days=7)
-MAX_OPEN_INVITATIONS: Final = 100
 
 
 class MembershipRefused(Exception):

@@ -1,36 +1,14 @@
 """Sets `request.team`: the team whose things a signed-in person is looking at. And answers whose password must wait."""
 
-import threading
 from collections.abc import Callable
 from typing import Final
 
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 
+from benchsite.teams.password_hashing import Busy
 from benchsite.teams.permissions import current_team
-
-# Hashing passwords is slow on purpose: a process does few at once, so that its other threads go on answering.
-MAX_AT_ONCE: Final = 3  # of the eight threads of a process
-_places = threading.BoundedSemaphore(MAX_AT_ONCE)
-
-
-class Busy(Exception):
-    """Too many passwords are looked at just now."""
-
-
-class BoundedHasher(PBKDF2PasswordHasher):
-    """Django's usual one, its hashes included, a few at once."""
-
-    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        if not _places.acquire(blocking=False):
-            raise Busy
-        try:
-            return super().encode(password, salt, iterations)
-        finally:
-            _places.release()
-
 
 RETRY_AFTER_S: Final = 5
 

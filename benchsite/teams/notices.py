@@ -19,6 +19,13 @@ from django.urls import reverse
 from benchsite.teams.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
 
 PREFERENCES: Final = "notifications"
+log = logging.getLogger(__name__)
+# What can be told, and how a page says it.
+KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
+# A test of one webhook or of one's own e-mail; nobody subscribes to it.
+TEST: Final = "test"
+MAX_SUBJECT: Final = 200
+MAX_TEXT_LENGTH: Final = 5000
 
 
 def mail_works() -> bool:
@@ -57,14 +64,6 @@ def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
     return message
 
 
-log = logging.getLogger(__name__)
-
-# What can be told, and how a page says it.
-KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
-# A test of one webhook or of one's own e-mail; nobody subscribes to it.
-TEST: Final = "test"
-MAX_SUBJECT: Final = 200
-MAX_TEXT_LENGTH: Final = 5000
 # Looks for something to tell and notes it; answers how often. For what no single act brings about.
 Finder = Callable[[], int]
 _finders: list[Finder] = []

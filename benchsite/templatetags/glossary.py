@@ -4,7 +4,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from benchsite.documents import definitions
+from benchsite.glossary import definitions
 
 register = template.Library()
 

@@ -8,7 +8,7 @@ from django.template import Context, Template
 from django.urls import reverse
 from django.utils.html import escape
 
-from benchsite.documents import SOURCE, definitions, sections
+from benchsite.glossary import SOURCE, definitions, sections
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLTIP = re.compile(r'(?:{% term |field.html" with .*\bterm=)"([^"]+)"')

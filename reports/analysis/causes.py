@@ -184,14 +184,7 @@ def _of_machines(sides: RunPair, role: str, title: str, reason: str) -> Iterator
     ]
     hardware = [line for line in differing if line.label in HARDWARE]
     if hardware:
-        ways = set()
-        for line in hardware:
-            if line.label in MORE_IS_FASTER and line.a and line.b:
-                x, y = (number_of(text.split(THIN)[0]) for text in (line.a, line.b))
-                same_unit = line.a.split(THIN)[1:] == line.b.split(THIN)[1:]
-                if x is not None and y is not None and x != y and same_unit:
-                    ways.add(1 if y > x else -1)
-        yield Cause(title, f"{reason}: {_named(hardware)}.", favours=ways.pop() if len(ways) == 1 else 0)
+        yield Cause(title, f"{reason}: {_named(hardware)}.", favours=_more(hardware))
     if software := [line for line in differing if line.label in ("kernel", "os")]:
         yield Cause(f"{title}: operating system", f"{_named(software)}.")
 
@@ -199,6 +192,18 @@ def _of_machines(sides: RunPair, role: str, title: str, reason: str) -> Iterator
 def _all(values: Iterable[str]) -> str:
     """Each value once."""
     return ", ".join(value or "not known" for value in dict.fromkeys(values))
+
+
+def _more(lines: Sequence[Line]) -> int:
+    """Which side has more of what counts, where all of it says the same."""
+    ways = set()
+    for line in lines:
+        if line.label in MORE_IS_FASTER and line.a and line.b:
+            x, y = (number_of(text.split(THIN)[0]) for text in (line.a, line.b))
+            same_unit = line.a.split(THIN)[1:] == line.b.split(THIN)[1:]
+            if x is not None and y is not None and x != y and same_unit:
+                ways.add(1 if y > x else -1)
+    return ways.pop() if len(ways) == 1 else 0
 
 
 def _data(sides: RunPair) -> Iterator[Cause]:

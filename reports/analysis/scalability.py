@@ -14,6 +14,11 @@ MIN_RUNGS = 6
 MIN_R2 = 0.98
 # A peak at more than this many times the most threads measured is a guess.
 REACH = 2.0
+# More than this share of the ideal gain is no scaling: something else changed with the number of nodes.
+SUPER_LINEAR = 1.05
+MIN_REPEATS = 10
+RESAMPLES = 2000
+SEED = 2014
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +101,6 @@ def _fitted(n: npt.NDArray[np.float64], x: npt.NDArray[np.float64]) -> tuple[flo
     )
     lam, sigma, kappa = (float(value) for value in fit.x)
     return lam * scale, sigma, kappa
-
-
-# More than this share of the ideal gain is no scaling: something else changed with the number of nodes.
-SUPER_LINEAR = 1.05
-MIN_REPEATS = 10
-RESAMPLES = 2000
-SEED = 2014
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+HEADROOM = 0.7  # of the measured throughput that is used, so that a node's loss or a peak is survived
+FILL = 0.7  # of a node's capacity that data may take
+# Quotients of measured numbers that lie this little above a whole number are that number.
+ROUNDING = 1e-9
+
 
 def per_node(throughput_ops_s: float, nodes: int | None) -> float | None:
     """X / n in operations per second; None without nodes."""
@@ -26,11 +31,6 @@ def dollars_per_million(throughput_ops_s: float, price_per_hour: float | None) -
 def _positive(value: float | None) -> bool:
     return value is not None and math.isfinite(value) and value > 0
 
-
-HEADROOM = 0.7  # of the measured throughput that is used, so that a node's loss or a peak is survived
-FILL = 0.7  # of a node's capacity that data may take
-# Quotients of measured numbers that lie this little above a whole number are that number.
-ROUNDING = 1e-9
 
 Resource = Literal["throughput", "storage", "copies"]
 

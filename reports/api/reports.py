@@ -32,12 +32,12 @@ from reports.api.report_schemas import (
     RevisionAnswer,
 )
 from reports.api.routers import reports
-from reports.frozen import links, publication
+from reports.frozen import links, publication, rights
 from reports.frozen.builder import Built, build
 from reports.frozen.content import canonical
 from reports.frozen.drafts import Draft, DraftFootnote, draft_of
-from reports.frozen.links import NotAllowed
 from reports.frozen.publication import ContentRefused, PublishRefused
+from reports.frozen.rights import NotAllowed
 from reports.models import Report
 from reports.queries.reports import reports_of, revisions_of
 
@@ -121,7 +121,7 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
 def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     """For whoever began it, and admins of the team. Its link answers 410 from now on."""
     report, user = _mine(request, report_id), bearer_in(request).user
-    if not links.may_delete(report, user):
+    if not rights.may_delete(report, user):
         raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
     publication.delete(report, user)
     return Status(204, None)

@@ -18,7 +18,6 @@ from benchsite.teams.models import Scope
 from reports.analysis.verdicts import Verdict, combined
 from reports.api.routers import verdicts
 from reports.queries.baselines import RUNS, runs_named
-from reports.upload_alerts import tell
 from reports.verdicts.baseline_selection import (
     Ambiguous,
     BaselineUnknown,
@@ -28,6 +27,7 @@ from reports.verdicts.baseline_selection import (
     compared,
     verdict_of_run,
 )
+from reports.verdicts.regression_alerts import tell
 from reports.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
 from runs.api.upload_extensions import extend
 from runs.models import Run
@@ -39,6 +39,8 @@ RETRY_AFTER_S: Final = 10
 EVERY_S: Final = 0.5
 # They hold over all processes, and go when a connection goes.
 _LOCKS: Final = 0x62_65_6E_63  # "benc": the class of these locks
+DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
+MAX_JUDGED: Final = 20  # runs of one upload
 
 
 class TooManyWaiting(Exception):
@@ -72,10 +74,6 @@ def wait_for_end(run: Run, seconds: float) -> None:
         while run.status not in Status.terminal() and (left := until - time.monotonic()) > 0:
             time.sleep(min(EVERY_S, left))
             run.refresh_from_db(fields=["status", "finished_at", "verdict", "throughput_ops_s", "reason", "evidence"])
-
-
-DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
-MAX_JUDGED: Final = 20  # runs of one upload
 
 
 @extend

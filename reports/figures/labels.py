@@ -23,6 +23,29 @@ Boxes = npt.NDArray[np.float64]  # left, top, right, bottom per row
 CHARACTER_PX = 6.4
 LINE_PX = 15.0
 GAP_PX = 9.0
+# Right of the point, above, below, left; then the corners.
+SIDES = (
+    ("left", "middle", GAP_PX, 0.0),
+    ("center", "bottom", 0.0, GAP_PX),
+    ("center", "top", 0.0, -GAP_PX),
+    ("right", "middle", -GAP_PX, 0.0),
+    ("left", "bottom", GAP_PX, GAP_PX * 0.7),
+    ("left", "top", GAP_PX, -GAP_PX * 0.7),
+    ("right", "bottom", -GAP_PX, GAP_PX * 0.7),
+    ("right", "top", -GAP_PX, -GAP_PX * 0.7),
+)
+# A line this many times beyond everything measured would make a dot of the curves: it is said, not drawn.
+TOO_FAR = 2.0
+SYMBOL = "x"
+BESIDE = {"xanchor": "left", "yanchor": "bottom", "xshift": 4}
+MAX_ANCHORS = 8
+MAX_DIRECT = 28  # characters of a direct label
+# The drawing area that labels are placed for: smaller than the real one, so that they never touch.
+AREA_WIDE = (480.0, 200.0)
+AREA_NARROW = (280.0, 190.0)
+# Of a rung's name, which has ten points.
+RUNG_CHARACTER_PX = 5.8
+RUNG_LINE_PX = 11.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +87,6 @@ class Place:
         """The text beside the anchor, whose coordinates are `x` and `y`."""
         sides = {"xanchor": self.xanchor, "yanchor": self.yanchor, "xshift": self.xshift, "yshift": self.yshift}
         return annotation(escaped(text), colour, **at, **sides)
-
-
-# Right of the point, above, below, left; then the corners.
-SIDES = (
-    ("left", "middle", GAP_PX, 0.0),
-    ("center", "bottom", 0.0, GAP_PX),
-    ("center", "top", 0.0, -GAP_PX),
-    ("right", "middle", -GAP_PX, 0.0),
-    ("left", "bottom", GAP_PX, GAP_PX * 0.7),
-    ("left", "top", GAP_PX, -GAP_PX * 0.7),
-    ("right", "bottom", -GAP_PX, GAP_PX * 0.7),
-    ("right", "top", -GAP_PX, -GAP_PX * 0.7),
-)
 
 
 def place(
@@ -137,12 +147,6 @@ def pixels(layout: Layout, area: tuple[float, float], x: float, y: float) -> tup
     """Where a point lies in a drawing area, from the left top."""
     width, height = area
     return share(layout["xaxis"], x) * width, (1 - share(layout["yaxis"], y)) * height
-
-
-# A line this many times beyond everything measured would make a dot of the curves: it is said, not drawn.
-TOO_FAR = 2.0
-SYMBOL = "x"
-BESIDE = {"xanchor": "left", "yanchor": "bottom", "xshift": 4}
 
 
 def lines_shown(drawn: Sequence[DrawnCurve], choice: Choice) -> tuple[float | None, float | None]:
@@ -235,16 +239,6 @@ def _cross(side: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Fr
             "line": {"width": 1.5, "color": frame.theme.panel},
         },
     )
-
-
-MAX_ANCHORS = 8
-MAX_DIRECT = 28  # characters of a direct label
-# The drawing area that labels are placed for: smaller than the real one, so that they never touch.
-AREA_WIDE = (480.0, 200.0)
-AREA_NARROW = (280.0, 190.0)
-# Of a rung's name, which has ten points.
-RUNG_CHARACTER_PX = 5.8
-RUNG_LINE_PX = 11.0
 
 
 def direct_labels(

@@ -10,6 +10,7 @@ from runs.studies import Fact, Overlay, Study, studies
 
 NAMED = "published, not comparable"
 SYMBOL = "circle-cross-open"
+ADDED = "sum of the printed rates of its operations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,6 @@ def published_points(published: Sequence[Published], frame: Frame) -> list[Trace
             marker=marks.marker(colour, SYMBOL, marks.MARKER_PX + 2),
         )
     ]
-
-
-ADDED = "sum of the printed rates of its operations"
 
 
 def overlays(

@@ -19,6 +19,7 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p999
 PERCENTILE_COLUMNS = ("percentile (%)", "latency (µs)", "at most, where it is a bound (µs)")
 FROM_SUMMARIES = "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
 TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+AS_LOAD = 1.01  # a rung that achieved this little more than the asked load is still below it
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,6 @@ def _bars(distribution: Distribution, look: Look) -> Trace:
 
 
 CEILING, RUNG = "ceiling", "rung"
-AS_LOAD = 1.01  # a rung that achieved this little more than the asked load is still below it
 
 
 @dataclass(frozen=True, slots=True)

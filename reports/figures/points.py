@@ -15,6 +15,21 @@ MAX_LABELS = 8
 MIN_APART = 0.055  # of the axis
 INSIDE_APART = 1.6  # times that, where the figure is low
 CHARACTER_PX = 6.4
+MARKER_PX = 8
+FADED_PX = 4  # of a curve that is there for context only
+RING_PX = 16
+NOT_COUNTED = "not counted"
+CROSS = "x-thin-open"
+# From this many curves on, numbers at every point would hide the curves.
+MAX_WITH_RUNG_LABELS = 6
+# And from this many on rings would too, and the legend names databases instead of curves.
+MAX_WITH_RINGS = 12
+OTHERS = "others"
+STANDING_SAYS = {
+    Standing.COUNTED: "",
+    Standing.REJECTED: "rejected by the validity checks",
+    Standing.EXCLUDED: "left out by a person",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +60,6 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
         return
     most = max((len(end.text) for end in ends), default=0)
     layout["margin"]["r"] = 24 + round(min(most, longest) * CHARACTER_PX)
-
-
-MARKER_PX = 8
-FADED_PX = 4  # of a curve that is there for context only
-RING_PX = 16
-NOT_COUNTED = "not counted"
-CROSS = "x-thin-open"
-# From this many curves on, numbers at every point would hide the curves.
-MAX_WITH_RUNG_LABELS = 6
-# And from this many on rings would too, and the legend names databases instead of curves.
-MAX_WITH_RINGS = 12
-
-OTHERS = "others"
-
-STANDING_SAYS = {
-    Standing.COUNTED: "",
-    Standing.REJECTED: "rejected by the validity checks",
-    Standing.EXCLUDED: "left out by a person",
-}
 
 
 @dataclass(frozen=True, slots=True)

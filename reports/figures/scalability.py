@@ -30,6 +30,27 @@ from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import DASHES, SYMBOLS, Look, looks
 from reports.ladder_text import ceiling_text, ladder_says, status_sentences
 
+SUPER_LINEAR = "more than the nodes account for"
+COLUMNS: Final[Columns] = {
+    "what": lambda scaling, size, score: scaling.label,
+    "database": lambda scaling, size, score: size.curve.database_name,
+    "nodes": lambda scaling, size, score: size.nodes,
+    "ceiling (ops/s)": lambda scaling, size, score: size.ceiling.throughput_ops_s,
+    "per node (ops/s)": lambda scaling, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
+    "gain over the smallest (%)": lambda scaling, size, score: (
+        score and bounded_percent(score.gains.get(size.nodes), score.gain_sign(size.nodes))
+    ),
+    "ideal gain (%)": lambda scaling, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
+    "speed-up efficiency (%)": lambda scaling, size, score: (
+        score and bounded_percent(score.speedup_efficiency.get(size.nodes), score.gain_sign(size.nodes))
+    ),
+    "score (%)": lambda scaling, size, score: score and bounded_percent(score.score, score.sign),
+    "more than the nodes account for": lambda scaling, size, score: (
+        "yes" if score and size.nodes in score.super_linear else ""
+    ),
+    "ladder": lambda scaling, size, score: ladder_says(size.ceiling),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class PrintedLine:
@@ -142,9 +163,6 @@ def printed_histogram_figure(buckets: Sequence[PrintedBucket], frame: Frame) -> 
     }
 
 
-SUPER_LINEAR = "more than the nodes account for"
-
-
 @dataclass(frozen=True, slots=True)
 class Size:
     """The highest ceiling of one cluster size; throughput in operations per second."""
@@ -210,27 +228,6 @@ def looks_of(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> 
     systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]
     appearance = looks(systems, frame.theme, highlight=highlight)
     return {label: appearance[curve.sweep_id] for label, curve in first.items()}
-
-
-COLUMNS: Final[Columns] = {
-    "what": lambda scaling, size, score: scaling.label,
-    "database": lambda scaling, size, score: size.curve.database_name,
-    "nodes": lambda scaling, size, score: size.nodes,
-    "ceiling (ops/s)": lambda scaling, size, score: size.ceiling.throughput_ops_s,
-    "per node (ops/s)": lambda scaling, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
-    "gain over the smallest (%)": lambda scaling, size, score: (
-        score and bounded_percent(score.gains.get(size.nodes), score.gain_sign(size.nodes))
-    ),
-    "ideal gain (%)": lambda scaling, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
-    "speed-up efficiency (%)": lambda scaling, size, score: (
-        score and bounded_percent(score.speedup_efficiency.get(size.nodes), score.gain_sign(size.nodes))
-    ),
-    "score (%)": lambda scaling, size, score: score and bounded_percent(score.score, score.sign),
-    "more than the nodes account for": lambda scaling, size, score: (
-        "yes" if score and size.nodes in score.super_linear else ""
-    ),
-    "ladder": lambda scaling, size, score: ladder_says(size.ceiling),
-}
 
 
 class ScalabilityFigure(CurvesFigure):

@@ -16,9 +16,9 @@ from django.utils.safestring import SafeString, mark_safe
 
 from benchsite.formatting import not_a_formula
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table, table_of
-from reports.frozen.figures import harmless, notes_html
 from reports.frozen.links import Place
 from reports.frozen.pages import DISCLOSED, page_of
+from reports.frozen.sanitizer import harmless, notes_html
 
 STYLES: Final = (
     "css/tokens.css", "css/base.css", "css/components.css", "css/report.css", "css/report-print.css",
@@ -29,6 +29,16 @@ POLICY: Final = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {scripts}; base-uri 'none'; "
     "form-action 'none'"
 )
+FORMS: Final = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}
+MAX_STEM: Final = 60
+SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which an import notices damage
+# In Markdown that others may show with HTML allowed, a tag stays a sign.
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 # Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
@@ -70,19 +80,6 @@ def _file(name: str) -> str:
 def _script(name: str) -> str:
     """A script that no text in it can end early."""
     return re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--")
-
-
-FORMS: Final = {
-    "json": "application/json",
-    "csv": "text/csv; charset=utf-8",
-    "md": "text/markdown; charset=utf-8",
-    "html": "text/html; charset=utf-8",
-}
-MAX_STEM: Final = 60
-SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which an import notices damage
-
-# In Markdown that others may show with HTML allowed, a tag stays a sign.
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def file_name(title: str, digest: str, form: str) -> str:

@@ -15,7 +15,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from benchsite.teams import audit
-from benchsite.teams.models import Membership, Role, User
+from benchsite.teams.models import Membership, User
+from reports.frozen.rights import LINK_REFUSED, NotAllowed, may_open_again
 from reports.models import Report, ReportLink, ReportRevision
 
 MAX_NUMBER: Final = 2**31 - 1
@@ -34,6 +35,7 @@ SELECT report.team_id, report.access, report.title, report.expires_at,
     ON wanted.report_id = report.id AND wanted.number = coalesce(%s, newest.number)
  WHERE link.token = %s AND link.revoked_at IS NULL
 """
+TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,47 +141,6 @@ def place_of(opened: Opened, request: HttpRequest, *, alone: bool = False) -> Pl
     return Place(
         opened.number, opened.newest, opened.digest, opened.is_listed, site, opened.token, opened.provenance, alone
     )
-
-
-# The site itself (`None`), as it makes its demonstration, may all of it.
-PUBLIC_REFUSED = "Only admins of the team make a report public. Choose unlisted, or ask one of them."
-LINK_REFUSED = "The link was revoked. Only the author of this report and the team's admins can make a new one."
-
-
-class NotAllowed(Exception):
-    """Who may do it, as a sentence."""
-
-
-def may_make_public(report: Report, user: User | None) -> bool:
-    """Admins only: it is published in the name of the whole team."""
-    return user is None or _has(report, user, Role.ADMIN)
-
-
-def may_keep_public(report: Report, user: User | None) -> bool:
-    """Whether it may be public after this change: what an admin made so stays so, until its day is over."""
-    return is_public(report) or may_make_public(report, user)
-
-
-def is_public(report: Report) -> bool:
-    """Whether it is public now."""
-    return report.access == Report.Access.PUBLIC and not report.has_expired
-
-
-def may_open_again(report: Report, user: User | None) -> bool:
-    """Who makes another link where the last was revoked, perhaps by an admin, and for a reason."""
-    return user is None or may_delete(report, user)
-
-
-def may_delete(report: Report, user: User) -> bool:
-    """Whoever began it, as long as they may publish, and the team's admins."""
-    return _has(report, user, Role.ADMIN, *([Role.RUNNER] if report.created_by_id == user.pk else []))
-
-
-def _has(report: Report, user: User, *roles: Role) -> bool:
-    return Membership.objects.filter(user=user, team=report.team_id, role__in=roles).exists()
-
-
-TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
 
 
 class LinkUnknown(Exception):

@@ -34,6 +34,8 @@ LOADED: Final = {
     "reuse": "reused where it was loaded already",
     "existing": "there already, and never written by Benchsite",
 }
+CEILING_RULE: Final = "ceiling by ladder 2"
+QUIET: Final = ("pass", "not_assessed")
 
 
 class Side:
@@ -176,10 +178,6 @@ def environment_table(sides: Sequence[Side], labels: Mapping[UUID, str]) -> Tabl
     return Table(("", *(labels.get(side.curve.sweep_id, side.curve.label) for side in sides)), tuple(known))
 
 
-CEILING_RULE: Final = "ceiling by ladder 2"
-QUIET: Final = ("pass", "not_assessed")
-
-
 def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None, equal: EqualLoad | None) -> list[str]:
     """How the numbers were made and what they can bear."""
     sentences = [
@@ -317,19 +315,21 @@ def excluded_table(runs: Sequence[SourceRun], counted: Mapping[object, object]) 
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         if run.id not in counted:
-            if run.status != "succeeded":
-                why: tuple[str, str] = run.status, run.failed_because
-            elif run.excluded:
-                why = "left out by a person", run.excluded
-            elif run.verdict == "reject":
-                worst = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
-                why = "rejected by the checks", worst
-            else:
-                why = "not counted", "nothing tells its throughput" if not run.sha256 else "its point does not count"
-            rows.append((run.name, *why))
+            rows.append((run.name, *_why(run)))
         elif run.verdict == "reject" and run.override:
             rows.append((run.name, "rejected, counts nevertheless", run.override))
     return Table(("run", "what became of it", "reason"), tuple(rows))
+
+
+def _why(run: SourceRun) -> tuple[str, str]:
+    if run.status != "succeeded":
+        return run.status, run.failed_because
+    if run.excluded:
+        return "left out by a person", run.excluded
+    if run.verdict == "reject":
+        worst = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
+        return "rejected by the checks", worst
+    return "not counted", "nothing tells its throughput" if not run.sha256 else "its point does not count"
 
 
 def sources(runs: Sequence[SourceRun], counted: Mapping[object, object]) -> list[Source]:

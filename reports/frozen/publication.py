@@ -18,13 +18,18 @@ from benchsite.teams.models import Team, User
 from reports.frozen.builder import Built, build
 from reports.frozen.content import FORMAT, Content, canonical, digest
 from reports.frozen.drafts import MAX_QUERY_LENGTH, Draft, draft_of
-from reports.frozen.figures import Picture, PictureRefused, encoded_anew, keep_pictures
-from reports.frozen.links import PUBLIC_REFUSED, NotAllowed, make_link, may_keep_public, may_make_public, may_open_again
+from reports.frozen.figure_images import Picture, PictureRefused, encoded_anew, keep_pictures
+from reports.frozen.links import make_link
+from reports.frozen.rights import PUBLIC_REFUSED, NotAllowed, may_keep_public, may_make_public, may_open_again
 from reports.models import Report, ReportRevision
 from reports.queries import is_lost, pinned
 
 LEVEL: Final = 10  # The four drawings of a figure differ little: this finds it out, in a tenth of a second.
 MAX_BYTES: Final = 64 * 2**20  # canonical; what is larger is refused in words
+MAX_TITLE_LENGTH: Final = 200
+MAX_LIFE: Final = dt.timedelta(days=3660)
+_LINES: Final = re.compile(r"[ \t\r\n]+")
+UNTITLED: Final = "Report without a title"
 
 
 class ContentRefused(Exception):
@@ -71,12 +76,6 @@ def write_revision(
             imported_by=imported_by,
             imported_at=imported_at,
         )
-
-
-MAX_TITLE_LENGTH: Final = 200
-MAX_LIFE: Final = dt.timedelta(days=3660)
-_LINES: Final = re.compile(r"[ \t\r\n]+")
-UNTITLED: Final = "Report without a title"
 
 
 class PublishRefused(Exception):

@@ -18,9 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from benchsite.teams import audit
 from benchsite.teams.models import Team, User
 from reports.frozen.content import FORMAT, VERSION, Content, canonical
-from reports.frozen.figures import TRACES
 from reports.frozen.links import make_link
 from reports.frozen.publication import MAX_BYTES, ContentRefused, title_of, write_revision
+from reports.frozen.sanitizer import TRACES
 from reports.models import Report
 
 MAX_DEPTH: Final = 60

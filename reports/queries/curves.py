@@ -1,4 +1,4 @@
-"""Sweeps and their runs as curves: at most eight queries, however many they are."""
+"""Sweeps and their runs as curves, stored once their runs have ended: at most ten queries, however many they are."""
 
 import datetime as dt
 import logging

@@ -15,6 +15,41 @@ from runs.studies import Fact, Kind, Study
 _BETWEEN = re.compile(r"latency_bucket_(\d+)(us|ms|s)_to_(\d+)(us|ms|s)")
 _BEYOND = re.compile(r"latency_bucket_over_(\d+)(us|ms|s)")
 _MICROSECONDS = {"us": 1, "ms": 1000, "s": 1_000_000}
+TIMES = "\N{MULTIPLICATION SIGN}"
+# The ratio, what is divided by what, and to how many decimals it is printed.
+_RATIOS: Sequence[tuple[int, int, int, int]] = (
+    (9, 1, 5, 1),
+    (10, 2, 6, 1),
+    (11, 7, 3, 0),
+    (12, 8, 4, 0),
+    (21, 13, 17, 1),
+    (22, 14, 18, 1),
+    (23, 19, 15, 2),
+    (24, 20, 16, 1),
+    (33, 25, 29, 1),
+    (34, 26, 30, 1),
+    (35, 31, 27, 2),
+    (36, 32, 28, 1),
+    (37, 13, 17, 1),
+    (38, 40, 39, 1),
+    (46, 13, 17, 1),
+    (47, 1, 5, 1),
+    (48, 1, 5, 1),
+    (49, 14, 18, 2),
+    (50, 13, 17, 2),
+    (51, 1, 5, 1),
+    (52, 7, 3, 0),
+    (53, 8, 4, 0),
+    (85, 13, 17, 1),
+    (86, 20, 16, 1),
+    (87, 2, 6, 1),
+)
+_SHARES: Mapping[str, tuple[str, float]] = {
+    "iv13-004": ("p99", 0.99),
+    "iv13-015": ("p95", 0.95),
+    "iv13-016": ("p99", 0.99),
+    "iv13-017": ("p99.9", 0.999),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +107,6 @@ def mean_bounds(buckets: Sequence[Bucket], least_us: float, most_us: float) -> t
 def power_of_two(printed_us: float) -> float:
     """The power of two that was printed in rounded units; 0 stays 0."""
     return 2.0 ** round(math.log2(printed_us)) if printed_us > 0 else 0.0
-
-
-TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,36 +175,6 @@ def throughputs_by_nodes(study: Study) -> dict[tuple[str, str], dict[int, float]
     return {key: {int(fact.nodes): fact.value for fact in group} for key, group in groupby(wanted, key=which)}
 
 
-# The ratio, what is divided by what, and to how many decimals it is printed.
-_RATIOS: Sequence[tuple[int, int, int, int]] = (
-    (9, 1, 5, 1),
-    (10, 2, 6, 1),
-    (11, 7, 3, 0),
-    (12, 8, 4, 0),
-    (21, 13, 17, 1),
-    (22, 14, 18, 1),
-    (23, 19, 15, 2),
-    (24, 20, 16, 1),
-    (33, 25, 29, 1),
-    (34, 26, 30, 1),
-    (35, 31, 27, 2),
-    (36, 32, 28, 1),
-    (37, 13, 17, 1),
-    (38, 40, 39, 1),
-    (46, 13, 17, 1),
-    (47, 1, 5, 1),
-    (48, 1, 5, 1),
-    (49, 14, 18, 2),
-    (50, 13, 17, 2),
-    (51, 1, 5, 1),
-    (52, 7, 3, 0),
-    (53, 8, 4, 0),
-    (85, 13, 17, 1),
-    (86, 20, 16, 1),
-    (87, 2, 6, 1),
-)
-
-
 def _ratio_checks(study: Study) -> Iterator[Check]:
     """Ratios as B/A of what is lower and A/B of what is higher for the better (analysis 4.1), and simple arithmetic."""
 
@@ -194,14 +196,6 @@ def _ratio_checks(study: Study) -> Iterator[Check]:
 
 def _digits(fact: Fact) -> str:
     return formatting.exact(fact.value) if fact.value < 1000 else formatting.grouped(fact.value)
-
-
-_SHARES: Mapping[str, tuple[str, float]] = {
-    "iv13-004": ("p99", 0.99),
-    "iv13-015": ("p95", 0.95),
-    "iv13-016": ("p99", 0.99),
-    "iv13-017": ("p99.9", 0.999),
-}
 
 
 def _console_checks(study: Study) -> Iterator[Check]:

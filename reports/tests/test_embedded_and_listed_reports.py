@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from reports.frozen.figures import encoded_anew, keep_pictures
+from reports.frozen.figure_images import encoded_anew, keep_pictures
 from reports.frozen.links import link_of, revoke
 from reports.models import Report
 from reports.tests.snapshots import published

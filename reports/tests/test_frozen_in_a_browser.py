@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from benchsite.tests.browser import axe_findings, chromium, playwright
-from reports.frozen.figures import encoded_anew, keep_pictures
+from reports.frozen.figure_images import encoded_anew, keep_pictures
 from reports.frozen.links import link_of
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png

@@ -7,7 +7,7 @@ import zlib
 import pytest
 from PIL import Image, PngImagePlugin
 
-from reports.frozen.figures import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
+from reports.frozen.figure_images import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
 from reports.frozen.links import link_of
 from reports.tests.snapshots import published
 

@@ -11,7 +11,8 @@ from benchsite.teams import tokens
 from benchsite.teams.models import Membership, Role, Scope
 from conftest import signed_in
 from reports.frozen import publication
-from reports.frozen.links import NotAllowed, link_of, make_link, revoke
+from reports.frozen.links import link_of, make_link, revoke
+from reports.frozen.rights import NotAllowed
 from reports.models import Report
 from reports.tests.frozen import measured_matrix
 from runs.tests.factories import make_user

@@ -20,6 +20,7 @@ RULE: Final = (
     "The newest commit on the default branch (main, else master, else trunk) that has a counted run of the same test "
     "from before this one; where none of these branches has any, the newest earlier commit on its own branch."
 )
+MAX_TESTS: Final = 20
 
 
 class BaselineUnknown(Exception):
@@ -178,9 +179,6 @@ def by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:
     for run in runs:
         tests.setdefault(run.config_key, []).append(run)
     return tests
-
-
-MAX_TESTS: Final = 20
 
 
 class TooManyTests(Exception):

@@ -37,6 +37,8 @@ MIN_FOR_P99: Final = 1000
 NOT_JUDGED: Final = frozenset({"CLEANUP", "INIT"})
 # What a verdict is about: other code. A changed version is what changed code looks like.
 VARYING: Final = ("version",)
+# More runs say nothing more, and would make a verdict slow.
+MAX_RUNS = 50
 
 
 def metrics_of(
@@ -141,10 +143,6 @@ def _elsewhere(a: Run, b: Run) -> list[DiffersAnswer]:
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-# More runs say nothing more, and would make a verdict slow.
-MAX_RUNS = 50
 
 
 def verdict_of(

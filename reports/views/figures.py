@@ -35,6 +35,13 @@ from reports.selection import read
 from runs.models import Matrix, Run
 from runs.models.run import Phase
 
+DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as")
+TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
+    "csv": ("text/csv", Table.as_csv),
+    "md": ("text/markdown", Table.as_markdown),
+    "tex": ("text/x-tex", Table.as_latex),
+}
+
 
 def unless_known(request: HttpRequest, version: str, make: Callable[[], HttpResponse]) -> HttpResponse:
     """304 for whoever holds the answer to this address in this version of its rows; else what `make` answers.
@@ -51,12 +58,6 @@ def unless_known(request: HttpRequest, version: str, make: Callable[[], HttpResp
 
 
 SERIES, SERVERS, COUNTERS = "figure-run-series", "figure-run-servers", "figure-run-counters"
-DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as")
-TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
-    "csv": ("text/csv", Table.as_csv),
-    "md": ("text/markdown", Table.as_markdown),
-    "tex": ("text/x-tex", Table.as_latex),
-}
 
 
 def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: object) -> HttpResponse:

@@ -27,10 +27,11 @@ from reports.figures.table import Table
 from reports.frozen import exports
 from reports.frozen.content import table_of
 from reports.frozen.exports import alone_html
-from reports.frozen.figures import ReportFigure, notes_html
+from reports.frozen.figures import ReportFigure
 from reports.frozen.links import LinkRevoked, LinkUnknown, Opened, Place, may_read, open_report, place_of, row_of
 from reports.frozen.pages import page_of, part_named
 from reports.frozen.publication import content_of
+from reports.frozen.sanitizer import notes_html
 from reports.frozen.signatures import CONTENT_TYPE, public_keys, sign
 from reports.models import Report, ReportPicture
 from reports.queries.computed_cache import get_or_compute, key_of
@@ -47,6 +48,9 @@ WORTH_PACKING: Final = 1024
 PACKING: Final = 6
 A_YEAR_S: Final = 365 * 24 * 3600
 NOT_LISTED: Final = "noindex, nofollow, noarchive"
+P = ParamSpec("P")
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
 
 
 # A revision never changes, so no page that is kept is ever out of date. Whether a reader may have the bytes is asked
@@ -163,11 +167,6 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     response = render(request, "reports/frozen/index.html", {"team": team, "reports": public_reports(team)})
     response.headers["Cache-Control"] = "no-cache"
     return response
-
-
-P = ParamSpec("P")
-HTML = "text/html; charset=utf-8"
-JSON = "application/json"
 
 
 def opening(

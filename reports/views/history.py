@@ -36,6 +36,7 @@ from runs.models.run import Phase
 MAX_NOTE_LENGTH = 200
 MAX_REASON_LENGTH = 2_000
 EARLIEST = dt.date(1990, 1, 1)
+MAX_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
 
 
 # Numbers never change here: a decision says which changes count, and where a baseline begins.
@@ -87,9 +88,6 @@ def _plain(text: str, most: int) -> str:
     if len(line) > most:
         raise TriageRefused(f"That text has {len(line)} characters; at most {most} are allowed.")
     return line
-
-
-MAX_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
 
 
 @dataclass(frozen=True, slots=True)

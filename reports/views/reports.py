@@ -20,19 +20,24 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
-from reports.frozen import links, publication
+from reports.frozen import links, publication, rights
 from reports.frozen.content import Content
 from reports.frozen.drafts import draft_of
-from reports.frozen.figures import ReportFigure, notes_html
-from reports.frozen.links import NotAllowed
+from reports.frozen.figures import ReportFigure
 from reports.frozen.pages import page_of
 from reports.frozen.publication import MAX_BYTES, ContentRefused, NumbersChanged, PublishRefused, built, shown_digest
 from reports.frozen.report_import import ImportRefused, import_report, stated_in
+from reports.frozen.rights import NotAllowed
+from reports.frozen.sanitizer import notes_html
 from reports.models import Report
 from reports.queries import chosen
 from reports.queries.computed_cache import cache_values, cached_values, key_of
 from reports.queries.reports import reports_of, revisions_of
 from reports.views.compare import selection_in
+
+LENGTH: Final = 64
+PER_PAGE: Final = 50
+PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
 
 
 class OneReport(MemoryFileUploadHandler):
@@ -88,15 +93,8 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
     return render(request, "reports/frozen/import.html", context, status=status)
 
 
-LENGTH: Final = 64
-
-
 def _key(report: Report, digest: str) -> str:
     return key_of(report.team_id, "report preview", report.pk, digest)
-
-
-PER_PAGE: Final = 50
-PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
 
 
 @require_GET
@@ -142,7 +140,7 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
-    link, is_mine = links.link_of(row), links.may_delete(row, user_of(request))
+    link, is_mine = links.link_of(row), rights.may_delete(row, user_of(request))
     form = form or forms.AccessForm(initial=forms.access_initial(row))
     context = {
         "report": row,
@@ -150,7 +148,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
         "link": link,
         "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
         "expired": row.has_expired,
-        "form": form if links.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
+        "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
         "can_build": has_role(request, Role.RUNNER),
         "can_open": is_mine,
         "can_delete": is_mine,
@@ -208,21 +206,25 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("report-publish", row.pk)
     try:
         seen = request.POST.get("seen", "")
-        # What the author's browser drew; what cannot be read is no picture.
-        pictures = {}
-        for field, text in request.POST.items():
-            if field.startswith(PICTURE) and isinstance(text, str):
-                try:
-                    pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
-                except (binascii.Error, ValueError):
-                    continue
-        revision = publication.publish(row, user_of(request), pictures, seen=seen)
+        revision = publication.publish(row, user_of(request), _pictures(request), seen=seen)
     except NumbersChanged as changed:
         return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
         return _preview(request, row, refusal=str(refused), status=422)
     messages.success(request, f"Revision {revision.number} of “{row.title}” is published. It will never change.")
     return redirect("report", row.pk)
+
+
+def _pictures(request: HttpRequest) -> dict[str, bytes]:
+    """What the author's browser drew; what cannot be read is no picture."""
+    pictures = {}
+    for field, text in request.POST.items():
+        if field.startswith(PICTURE) and isinstance(text, str):
+            try:
+                pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError):
+                continue
+    return pictures
 
 
 def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
@@ -314,7 +316,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
     row = _mine(request, pk)
-    if not links.may_delete(row, user_of(request)):
+    if not rights.may_delete(row, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = row.title
     publication.delete(row, user_of(request))

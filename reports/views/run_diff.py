@@ -29,6 +29,9 @@ from runs.models import Run
 from runs.validity import CheckResult, Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
+HOW_TO_CHOOSE = (
+    "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,21 +197,7 @@ def _sentences(
         did = "more" if change > 0 else "less"
         amount = formatting.percent(abs(change))
         yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
-        if comparison.outcome is Outcome.INCONCLUSIVE:
-            needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
-            advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
-            verdict = f"Whether that is a difference is open. {comparison.reason}{advice}"
-        elif comparison.outcome is Outcome.NOT_COMPARABLE:
-            verdict = f"They are not comparable, so that neither is called faster. {comparison.reason}"
-        else:
-            words = {
-                Outcome.FASTER: "B is faster, by the repeats of both rungs.",
-                Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
-                Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: "
-                "there may be nothing to explain.",
-            }
-            verdict = f"{words[comparison.outcome]} {comparison.reason}"
-        yield verdict
+        yield _verdict(comparison)
         if ratio and ratio.comparison and ratio.why:
             subject = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
             yield f"{subject}: {ratio.why}."
@@ -222,6 +211,21 @@ def _sentences(
             "No recorded value differs. What remains is the variation between runs of one test, and what "
             "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
         )
+
+
+def _verdict(comparison: Comparison) -> str:
+    if comparison.outcome is Outcome.INCONCLUSIVE:
+        needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
+        advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
+        return f"Whether that is a difference is open. {comparison.reason}{advice}"
+    if comparison.outcome is Outcome.NOT_COMPARABLE:
+        return f"They are not comparable, so that neither is called faster. {comparison.reason}"
+    words = {
+        Outcome.FASTER: "B is faster, by the repeats of both rungs.",
+        Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
+        Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: there may be nothing to explain.",
+    }
+    return f"{words[comparison.outcome]} {comparison.reason}"
 
 
 def _noise(change: float, floor: SessionSpread | None) -> str:
@@ -279,11 +283,6 @@ def _latency(label: str, statistic: str, a: Operation | None, b: Operation | Non
 
 def _percents(values: Sequence[float | None]) -> tuple[str, str]:
     return formatting.percent(values[0]), formatting.percent(values[1])
-
-
-HOW_TO_CHOOSE = (
-    "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."
-)
 
 
 @dataclass(frozen=True, slots=True)

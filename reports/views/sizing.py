@@ -40,6 +40,17 @@ HOURS_A_MONTH: Final = 730
 BINDING_SAYS: Final[dict[Resource, str]] = {"throughput": "throughput", "storage": "storage", "copies": "copies"}
 # More data on a node than this many times what was measured may no longer fit the caches that made it fast.
 MORE_DATA = 2.0
+# The numbers of the form: name, label, unit, help, placeholder.
+NUMBERS = (
+    ("throughput", "Throughput needed", "ops/s", "All operations together.", "200k"),
+    ("within", "Latency limit", "ms", "Empty: no limit, the ceiling counts.", "2"),
+    ("data", "Data", "GB", "One copy. Empty: storage is not asked about.", "4000"),
+    ("copies", "Copies", "", "Of every record. Empty: as many as were measured.", "2"),
+    ("node", "A node holds", "GB", "Its whole capacity.", "3200"),
+    ("headroom", "Load a node takes", "", "The share of the measured throughput to use.", f"{HEADROOM}"),
+    ("fill", "Fill", "", "The share of its capacity that data may take.", f"{FILL}"),
+    ("price", "Price of a node", "US$/h", "Empty: what the machines' facts say.", "2"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,19 +321,6 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
 def _listed(sizes: Iterable[int]) -> str:
     *first, last = (str(nodes) for nodes in sorted(sizes))
     return f"{', '.join(first)} and {last}" if first else last
-
-
-# The numbers of the form: name, label, unit, help, placeholder.
-NUMBERS = (
-    ("throughput", "Throughput needed", "ops/s", "All operations together.", "200k"),
-    ("within", "Latency limit", "ms", "Empty: no limit, the ceiling counts.", "2"),
-    ("data", "Data", "GB", "One copy. Empty: storage is not asked about.", "4000"),
-    ("copies", "Copies", "", "Of every record. Empty: as many as were measured.", "2"),
-    ("node", "A node holds", "GB", "Its whole capacity.", "3200"),
-    ("headroom", "Load a node takes", "", "The share of the measured throughput to use.", f"{HEADROOM}"),
-    ("fill", "Fill", "", "The share of its capacity that data may take.", f"{FILL}"),
-    ("price", "Price of a node", "US$/h", "Empty: what the machines' facts say.", "2"),
-)
 
 
 @require_GET

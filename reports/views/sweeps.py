@@ -62,6 +62,7 @@ HISTORY_COLUMNS: Final = (
     "newest_throughput_ops_s", "newest_at", "last_change", "last_change_at", "last_change_state",
 )  # fmt: skip
 M = TypeVar("M", bound=Model)
+PER_PAGE = 50
 
 
 @require_GET
@@ -115,9 +116,6 @@ def _history_row(line: HistoryLine) -> list[Any]:
         row.threads, row.target_ops_s, row.runs, newest.value if newest else None, row.last_at,
         last.change.relative if last else None, last.point.label if last else "", last.state if last else "",
     ]  # fmt: skip
-
-
-PER_PAGE = 50
 
 
 @require_GET

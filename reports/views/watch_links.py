@@ -47,6 +47,10 @@ from runs.pages.queue import last_of_lanes, queue
 LIFE: Final = timedelta(hours=24)
 MAX_OPEN: Final = 50
 MAX_TITLE_LENGTH: Final = 200
+NEWEST_ENTRIES = 600
+# However many people watch, a picture is worked out no more often.
+KEPT_S = 2
+DRAWN = ("op", "stat", "kind", "scale", "with", "zoom", "theme", "narrow", "medium")
 
 
 class WatchRefused(Exception):
@@ -108,9 +112,6 @@ def selection_of(link: WatchLink) -> Selection:
     return read(QueryDict(link.query))
 
 
-NEWEST_ENTRIES = 600
-
-
 @dataclass(frozen=True, slots=True)
 class WatchPage:
     link: WatchLink
@@ -160,11 +161,6 @@ def _figures(token: str, selection: Selection, curves: tuple[Curve, ...]) -> lis
             link(f"{operation} {statistic} against throughput", "latency", replace(selection, operation=operation))
         )
     return links
-
-
-# However many people watch, a picture is worked out no more often.
-KEPT_S = 2
-DRAWN = ("op", "stat", "kind", "scale", "with", "zoom", "theme", "narrow", "medium")
 
 
 @require_GET

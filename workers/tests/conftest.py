@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 
 from benchsite.paths import unprivileged_account
-from runs.catalog import load_catalog
-from workers.provision import ProcessProvisioner, Site, Wanted
+from runs.catalog import System, load_catalog
+from workers.provision import ProcessProvisioner, Server, Site, Wanted
 
 Servers = Callable[..., ProcessProvisioner]
 
@@ -34,6 +34,18 @@ def site_below_var_tmp() -> Iterator[Site]:
     left = processes_of(base)
     shutil.rmtree(base)
     assert left == []
+
+
+@contextlib.contextmanager
+def started_server(system: System, mode: str, **server_settings: object) -> Iterator[Server]:
+    """A server of its own in this mode, removed at the end."""
+    with site_below_var_tmp() as site:
+        wanted = Wanted(deployment="server", system=system, mode=system.mode(mode), settings=server_settings)
+        provisioner = ProcessProvisioner(wanted, site)
+        try:
+            yield provisioner.start()
+        finally:
+            provisioner.remove()
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from workers.manifests import Manifest
-from workers.provision import ProcessProvisioner, Server, Wanted, administration_for, read_back
+from workers.provision import Server, administration_for, read_back
 from workers.systems.build import build
-from workers.tests.conftest import site_below_var_tmp
+from workers.tests.conftest import started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 
 pytestmark = [
@@ -30,13 +30,8 @@ def manifest() -> Manifest:
 
 @pytest.fixture(scope="module")
 def server(manifest: Manifest) -> Iterator[Server]:
-    with site_below_var_tmp() as site:
-        wanted = Wanted(deployment="documents", system=SYSTEM, mode=SYSTEM.mode("sqlite-normal"))
-        provisioner = ProcessProvisioner(wanted, site)
-        try:
-            yield provisioner.start()
-        finally:
-            provisioner.remove()
+    with started_server(SYSTEM, "sqlite-normal") as server:
+        yield server
 
 
 def test_reads_mode_and_version(server: Server):

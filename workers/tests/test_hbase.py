@@ -12,10 +12,8 @@ from runs.catalog import load_catalog
 from workers.manifests import Manifest
 from workers.provision import (
     AdministrationError,
-    ProcessProvisioner,
     Server,
     ServerDidNotStart,
-    Wanted,
     administration_for,
     read_back,
 )
@@ -23,7 +21,7 @@ from workers.provision.ownership import DataNotOwned
 from workers.provision.ports import free_port
 from workers.systems.build import build, fetch_servers
 from workers.tests.bindings.clients import StartedClient
-from workers.tests.conftest import Servers, site_below_var_tmp
+from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 from workers.tests.test_memcached import make_certificates
 
@@ -39,13 +37,8 @@ def manifest() -> Manifest:
 
 @pytest.fixture(scope="module")
 def server(manifest: Manifest) -> Iterator[Server]:
-    with site_below_var_tmp() as site:
-        wanted = Wanted(deployment="standalone", system=SYSTEM, mode=SYSTEM.mode("sync-wal-local"))
-        provisioner = ProcessProvisioner(wanted, site)
-        try:
-            yield provisioner.start()
-        finally:
-            provisioner.remove()
+    with started_server(SYSTEM, "sync-wal-local") as server:
+        yield server
 
 
 @pytest.mark.timeout(400)

@@ -8,10 +8,10 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from workers.manifests import Manifest
-from workers.provision import AdministrationError, ProcessProvisioner, Server, Wanted, administration_for, read_back
+from workers.provision import AdministrationError, Server, administration_for, read_back
 from workers.provision.ownership import DataNotOwned
 from workers.systems.build import build
-from workers.tests.conftest import Servers, site_below_var_tmp
+from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 
 pytestmark = pytest.mark.slow
@@ -25,12 +25,8 @@ def manifest() -> Manifest:
 
 @pytest.fixture(scope="module")
 def server(manifest: Manifest) -> Iterator[Server]:
-    with site_below_var_tmp() as site:
-        provisioner = ProcessProvisioner(Wanted(deployment="sql", system=SYSTEM, mode=SYSTEM.mode("flush-2")), site)
-        try:
-            yield provisioner.start()
-        finally:
-            provisioner.remove()
+    with started_server(SYSTEM, "flush-2") as server:
+        yield server
 
 
 def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Server, tmp_path: Path):

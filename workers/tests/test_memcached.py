@@ -17,7 +17,6 @@ from workers.manifests import Manifest
 from workers.provision import (
     AdministrationError,
     ExternalProvisioner,
-    ProcessProvisioner,
     Server,
     ServerDidNotStart,
     Wanted,
@@ -26,7 +25,7 @@ from workers.provision import (
 from workers.provision.ports import free_port
 from workers.systems.build import build
 from workers.tests.bindings.clients import Ended
-from workers.tests.conftest import Servers, site_below_var_tmp
+from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 from workers.tests.memcached_session import memcached_session
 
@@ -41,13 +40,8 @@ def manifest() -> Manifest:
 
 @pytest.fixture(scope="module")
 def server(manifest: Manifest) -> Iterator[Server]:
-    with site_below_var_tmp() as site:
-        wanted = Wanted(deployment="cache", system=SYSTEM, mode=SYSTEM.mode("none"), settings={"memory-limit": "64"})
-        provisioner = ProcessProvisioner(wanted, site)
-        try:
-            yield provisioner.start()
-        finally:
-            provisioner.remove()
+    with started_server(SYSTEM, "none", **{"memory-limit": "64"}) as server:
+        yield server
 
 
 def is_ok(ended: Ended, operations: int) -> None:

@@ -26,6 +26,16 @@ from workers.presence import BEAT_S
 
 PREFIX: Final = "simulated-"
 CONNECTIONS: Final = 16
+# The tables that grow with runs; what their size is shared out over.
+GROWING = (
+    ("runs_run", "run"),
+    ("runs_measurementset", "run"),
+    ("runs_measurement", "measurement"),
+    ("runs_finding", "run"),
+    ("runs_runevent", "run"),
+    ("runs_series", "series"),
+    ("runs_artifact", "run"),
+)
 
 
 @dataclass
@@ -125,18 +135,6 @@ def _log_position() -> int:
 def _forget() -> None:
     LoadGenerator.objects.filter(name__startswith=PREFIX).delete()
     Machine.objects.filter(name__startswith=PREFIX).delete()
-
-
-# The tables that grow with runs; what their size is shared out over.
-GROWING = (
-    ("runs_run", "run"),
-    ("runs_measurementset", "run"),
-    ("runs_measurement", "measurement"),
-    ("runs_finding", "run"),
-    ("runs_runevent", "run"),
-    ("runs_series", "series"),
-    ("runs_artifact", "run"),
-)
 
 
 class Command(BaseCommand):

@@ -1,28 +1,18 @@
 """What a member is told by e-mail, and the team's webhooks."""
 
-import hashlib
-import logging
-import smtplib
 import uuid
-from datetime import timedelta
-from typing import Any, Final
 
-from django.conf import settings
 from django.contrib import messages
-from django.core import signing
-from django.core.mail import EmailMessage
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
-from redis.exceptions import RedisError
 
-from benchsite.teams import audit, deliveries, login_throttling, webhooks
+from benchsite.teams import deliveries, webhooks
+from benchsite.teams.email_verification import NotSent, account_of, confirm, send
 from benchsite.teams.forms import PreferencesForm, WebhookForm
 from benchsite.teams.models import Delivery, Role, User, Webhook
-from benchsite.teams.notices import KINDS, absolute, mail_works, one_line
+from benchsite.teams.notices import KINDS, mail_works
 from benchsite.teams.permissions import (
     has_role,
     keep_team,
@@ -34,97 +24,6 @@ from benchsite.teams.permissions import (
     user_of,
 )
 from benchsite.teams.webhooks import WebhookRefused
-
-log = logging.getLogger(__name__)
-LIFE: Final = timedelta(days=3)
-A_DAY_S: Final = 24 * 3600
-# Links a day: of one account to one address, of one account, and to one address from whichever account. The last is
-# more than one account can ask for, so that no stranger uses up what its owner needs, and few enough to flood nobody.
-MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS: Final = 3
-MAX_OF_AN_ACCOUNT: Final = 5
-MAX_TO_AN_ADDRESS: Final = 10
-_signer = signing.TimestampSigner(salt="benchsite.teams.email_verification")
-
-
-class NotSent(Exception):
-    """The link was not sent. The message says why and what to do."""
-
-
-def send(user: User) -> None:
-    """Mail the link to the address of the account, unless it is confirmed or there is none. Raises NotSent."""
-    if not user.email or user.has_confirmed_email:
-        return
-    if not mail_works():
-        raise NotSent("This site has no mail server, so no link can be sent.")
-    _count(user)
-    try:
-        message_to(user).send()
-    except (OSError, smtplib.SMTPException, ValueError) as error:
-        log.warning("The link that confirms an address was not sent: %s", error)
-        raise NotSent("The mail server did not take it; the site's log says why.") from None
-
-
-def message_to(user: User) -> EmailMessage:
-    """It says no more than it must: whoever reads it may never have heard of this site."""
-    # The link names the account and the address: nothing has to be kept of it, and it ends when either has changed.
-    # Without it a member could have the site write to strangers.
-    link = absolute(reverse("confirm-address", args=[_signer.sign_object([str(user.pk), user.email])]))
-    body = (
-        f"The account “{one_line(user.get_username())}” at {settings.SITE_URL} asks for notices at this address.\n\n"
-        f"If that is you, open this link within {LIFE.days} days and press the button:\n{link}\n\n"
-        "If not, do nothing: no notice is sent here."
-    )
-    return EmailMessage(
-        subject="Confirm your e-mail address",
-        body=body,
-        from_email=settings.DEFAULT_FROM_EMAIL,
-        to=[one_line(user.email)],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
-
-
-def account_of(token: str) -> User | None:
-    """Whose link this is, as long as it counts."""
-    try:
-        key, address = _read(token)
-    except (signing.BadSignature, ValueError):
-        return None
-    return User.objects.filter(pk=key, email=address, is_active=True).exclude(email="").first()
-
-
-@transaction.atomic
-def confirm(token: str) -> User | None:
-    """The address is its account's from now on; None for a link that counts no more. A second time changes nothing."""
-    user = account_of(token)
-    if user is None:
-        return None
-    changed = User.objects.filter(pk=user.pk, email=user.email).exclude(confirmed_email=user.email)
-    if changed.update(confirmed_email=user.email):
-        audit.note("address_confirmed", team=None, actor=user)
-    return user
-
-
-def _read(token: str) -> tuple[str, str]:
-    found: Any = _signer.unsign_object(token, max_age=LIFE)
-    key, address = found
-    return str(key), str(address)
-
-
-def _count(user: User) -> None:
-    """One more link today. While nobody can count, nothing is sent: it goes to whom somebody named."""
-    address = hashlib.sha256(user.email.strip().casefold().encode(errors="replace")).hexdigest()
-    limits = (
-        (f"confirm:{user.pk}:{address}", MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS),
-        (f"confirm:{user.pk}", MAX_OF_AN_ACCOUNT),
-        (f"confirm:{address}", MAX_TO_AN_ADDRESS),
-    )
-    try:
-        may_send = login_throttling.counted(limits, A_DAY_S)
-    except (RedisError, ValueError):
-        raise NotSent("The link could not be sent just now. Ask for it again in a minute.") from None
-    if not may_send:
-        raise NotSent("That link was sent several times today. Look for it among unwanted mail, or wait a day.")
-
 
 DELIVERIES_SHOWN = 50
 

@@ -22,6 +22,8 @@ from benchsite.teams.models import SignedIn, User
 from benchsite.teams.permissions import keep_team, user_of
 from benchsite.url_checks import openable
 
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
 
 @require_http_methods(["GET", "POST"])
 @login_required
@@ -62,9 +64,6 @@ def session_end(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     sessions.end(get_object_or_404(SignedIn.objects.select_related("user"), user=user_of(request), pk=pk))
     messages.success(request, "That browser is signed out.")
     return redirect("account")
-
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def _wanted(request: HttpRequest) -> str:

@@ -29,6 +29,8 @@ from benchsite.teams.permissions import (
 )
 from benchsite.teams.views.sign_in import BACKEND
 
+ENTRIES_PER_PAGE = 100
+
 
 @require_http_methods(["GET", "POST"])
 @sensitive_post_parameters("password1", "password2")
@@ -62,9 +64,6 @@ def _join(token: str, me: User | None, form: SignUpForm) -> tuple[User, Team]:
     """The account, made where there is none, and its team: both or neither."""
     user = me or form.save()
     return user, membership.accept(token, user)
-
-
-ENTRIES_PER_PAGE = 100
 
 
 @require_GET
