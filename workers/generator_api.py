@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import DataError, IntegrityError, connection
+from django.db import DatabaseError, connection
 from django.db.models import QuerySet
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -70,7 +70,7 @@ def endpoint(method: str) -> Callable[[Handler], Callable[..., JsonResponse]]:
                 return _problem(400, f"The request is malformed: {type(error).__name__}: {error}.")
             except DATABASE_ERRORS:
                 return _problem(503, "The site's database does not answer.")
-            except (DataError, IntegrityError):
+            except DatabaseError:  # a value that fits no column, or of another type
                 return _problem(400, "The request is malformed: the database stores no such value.")
             except OSError as error:
                 return _problem(507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 503, str(error))

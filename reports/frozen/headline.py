@@ -111,4 +111,5 @@ def _times(comparison: Comparison) -> str:
 def _few(comparison: Comparison) -> str:
     """That few runs stand behind it."""
     fewest = min(comparison.n_a, comparison.n_b)
-    return f", by only {fewest} runs of each side" if comparison.low_n else f" ({fewest} runs of each side)"
+    runs = f"{formatting.counted(fewest, 'run')} of each side"
+    return f", by only {runs}" if comparison.low_n else f" ({runs})"

@@ -8,11 +8,11 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.core.cache import cache
 from django.test import Client
 
-from benchsite.teams import middleware
+from benchsite.teams import password_hashing
 from benchsite.teams.login_throttling import MAX_PER_NAME
 from runs.tests.factories import make_team, make_user
 
-HASHER = "benchsite.teams.middleware.BoundedHasher"
+HASHER = "benchsite.teams.password_hashing.BoundedHasher"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def here():
 def quick(settings, monkeypatch):
     """The site's own hashing, made cheap."""
     settings.PASSWORD_HASHERS = [HASHER]
-    monkeypatch.setattr(middleware.BoundedHasher, "iterations", 1000)
+    monkeypatch.setattr(password_hashing.BoundedHasher, "iterations", 1000)
 
 
 def tried(password, address):
@@ -51,7 +51,7 @@ def test_a_right_password_counts_for_nothing(here):
 @pytest.mark.django_db
 def test_one_beyond_the_limit_is_told_to_come_again(quick, here, monkeypatch):
     make_user(team=make_team(), username="ada")
-    monkeypatch.setattr(middleware, "_places", threading.Semaphore(0))
+    monkeypatch.setattr(password_hashing, "_places", threading.Semaphore(0))
     answer = tried("correct horse", here)
     assert answer.status_code == 503 and int(answer["Retry-After"]) > 0
     assert b"was not looked at" in answer.content
@@ -68,18 +68,18 @@ def test_a_process_hashes_few_at_once(quick, monkeypatch):
 
     def encode():
         try:
-            middleware.BoundedHasher().encode("a", "b")
-        except middleware.Busy:
+            password_hashing.BoundedHasher().encode("a", "b")
+        except password_hashing.Busy:
             refused.append(1)
             may_end.set()
 
-    monkeypatch.setattr(middleware.PBKDF2PasswordHasher, "encode", slow)
-    threads = [threading.Thread(target=encode) for _ in range(middleware.MAX_AT_ONCE + 1)]
+    monkeypatch.setattr(password_hashing.PBKDF2PasswordHasher, "encode", slow)
+    threads = [threading.Thread(target=encode) for _ in range(password_hashing.MAX_AT_ONCE + 1)]
     for one in threads:
         one.start()
     for one in threads:
         one.join()
-    assert (len(going), len(refused)) == (middleware.MAX_AT_ONCE, 1)
+    assert (len(going), len(refused)) == (password_hashing.MAX_AT_ONCE, 1)
 
 
 def test_hashes_made_before_are_still_good(settings):
