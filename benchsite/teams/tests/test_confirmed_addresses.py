@@ -10,11 +10,10 @@ from django.test import Client
 
 from benchsite.logs import mask
 from benchsite.mail import mail_server
-from benchsite.teams import deliveries
+from benchsite.teams import deliveries, email_verification
 from benchsite.teams.models import AuditEntry, Delivery, Membership, Preference, User
 from benchsite.teams.notices import note
 from benchsite.teams.tests.receivers import mail_sink
-from benchsite.teams.views import notifications
 from conftest import signed_in
 from runs.tests.factories import make_user
 
@@ -96,23 +95,23 @@ def test_what_waits_for_an_address_that_was_changed_is_given_up(team, user, mess
 
 def test_the_link_is_sent_again_but_not_without_end(client_in, user, messages, address):
     choose(client_in, address)
-    for _ in range(notifications.MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS + 2):
+    for _ in range(email_verification.MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS + 2):
         page = client_in.post(f"{PAGE}confirm/", follow=True).content.decode()
     assert "sent several times today" in page
-    assert len(messages) == notifications.MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS
+    assert len(messages) == email_verification.MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS
 
 
 def test_a_stranger_does_not_use_up_the_links_of_an_address(client_in, team, messages, address):
     stranger = signed_in(make_user(team=team))
     choose(stranger, address)
-    for _ in range(notifications.MAX_TO_AN_ADDRESS + 2):
+    for _ in range(email_verification.MAX_TO_AN_ADDRESS + 2):
         stranger.post(f"{PAGE}confirm/")
-    assert len(messages) == notifications.MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS
+    assert len(messages) == email_verification.MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS
     assert f"Open the link that was sent to {address}" in choose(client_in, address)
 
 
 def test_many_accounts_together_do_not_flood_an_address(team, messages, address, monkeypatch):
-    monkeypatch.setattr(notifications, "MAX_TO_AN_ADDRESS", 2)
+    monkeypatch.setattr(email_verification, "MAX_TO_AN_ADDRESS", 2)
     for _ in range(3):
         choice = choose(signed_in(make_user(team=team)), address)
     assert "sent several times today" in choice
@@ -120,10 +119,10 @@ def test_many_accounts_together_do_not_flood_an_address(team, messages, address,
 
 
 def test_an_account_does_not_write_to_many(client_in, messages, address):
-    for n in range(notifications.MAX_OF_AN_ACCOUNT + 2):
+    for n in range(email_verification.MAX_OF_AN_ACCOUNT + 2):
         choice = choose(client_in, f"{n}-{address}")
     assert "sent several times today" in choice
-    assert len(messages) == notifications.MAX_OF_AN_ACCOUNT
+    assert len(messages) == email_verification.MAX_OF_AN_ACCOUNT
 
 
 @pytest.mark.parametrize("how", ["cut", "of another", "too old", "ended"])
@@ -135,7 +134,7 @@ def test_a_link_that_does_not_count_is_gone(client_in, user, messages, address, 
     elif how == "of another":
         link = "/team/notifications/confirm/WyJhIiwiYiJd:1abcde:" + "x" * 43 + "/"
     elif how == "too old":
-        monkeypatch.setattr(notifications, "LIFE", notifications.LIFE * 0)
+        monkeypatch.setattr(email_verification, "LIFE", email_verification.LIFE * 0)
     else:
         User.objects.filter(pk=user.pk).update(is_active=False)
     assert Client().get(link).status_code == 410
@@ -150,7 +149,7 @@ def test_without_a_mail_server_nobody_is_asked_for_anything(client_in, address):
 
 def test_a_name_in_the_message_is_one_line_and_the_log_has_no_link(user, messages, address):
     user.username, user.email = "x\r\nBcc: all@example.org", address
-    notifications.send(user)
+    email_verification.send(user)
     message = email.message_from_bytes(messages[0], policy=email.policy.default)
     assert (message["To"], message["Bcc"]) == (address, None)
     assert "“x Bcc: all@example.org”" in message.get_content()
