@@ -126,9 +126,8 @@ def _search_on(sweep_id: UUID) -> None:
         _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
         return
     _end_with_answer(sweep, step, trials)
-    if step.low is not None and sweep.ladder == Matrix.Ladder.TARGET:
-        at_low = sum(trial.trial is not None and trial.run.target_ops_s == step.low for trial in trials)
-        _measure_curve(sweep, newest.run, step.low, at_low)
+    if sweep.ladder == Matrix.Ladder.TARGET:
+        _measure_curve(sweep, step, trials)
 
 
 def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
@@ -170,22 +169,31 @@ def _repeats(sweep: Sweep) -> int:
     return sweep.matrix.repeats
 
 
-def _measure_curve(sweep: Sweep, run: Run, sustained_ops_s: int, trials: int) -> None:
+def _measure_curve(sweep: Sweep, end: Step, trials: Sequence[RunTrial]) -> None:
     """Order the rungs up to the highest target sustained, pass by pass, in the place of the search's last trial.
 
     At 100 % the search's own trials count as the first repeats. At least one run is a fresh one of that target, so it
-    confirms it or refutes it.
+    confirms it or refutes it. Where the trials were spent before a target was sustained, 100 % is the least that the
+    database did under a target.
     """
-    queued_at = run.created_at
+    targets = [trial.trial for trial in trials if trial.trial is not None and trial.run.target_ops_s]
+    if end.low is not None:
+        full, text = end.low, "% of the highest target that the search has sustained."
+    elif targets and end.state == State.SPENT and all(trial.is_short for trial in targets):
+        full = math.floor(min(trial.throughput_ops_s for trial in targets))
+        text = "% of the lowest throughput of the trials, of which none reached its target."
+    else:
+        return
+    at_full = sum(trial.load == full for trial in targets)
+    run, queued_at = trials[-1].run, trials[-1].run.created_at
     for repeat in range(_repeats(sweep)):
         for share in search_spec(sweep).get("curve_percent", []):
-            if share == 100 and repeat < min(trials, _repeats(sweep) - 1):
+            if share == 100 and repeat < min(at_full, _repeats(sweep) - 1):
                 continue
             # Each behind the one before, with its own load in between where it needs one.
             queued_at += timedelta(microseconds=1)
-            text = f"{share} % of the highest target that the search has sustained."
-            target = max(round(share / 100 * sustained_ops_s), 1)
-            lifecycle.run_at(run, run.threads, target, text, queued_at=queued_at)
+            target = max(round(share / 100 * full), 1)
+            lifecycle.run_at(run, run.threads, target, f"{share} {text}", queued_at=queued_at)
 
 
 def search_spec(sweep: Sweep) -> SearchSpec:

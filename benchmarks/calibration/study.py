@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from benchsite.formatting import counted
 from benchsite.teams.models import Team, User
 from reports.curves import Curve
 from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Workload
@@ -90,7 +91,7 @@ def errors(curve: Curve) -> Iterator[Error]:
         yield Error("knee", KNEE_THREADS, curve.knee.threads, "threads")
     for point in curve.counted:
         known = known_throughput(point.threads)
-        yield Error(f"throughput, {point.threads} threads", known, point.throughput_ops_s.median, "ops/s")
+        yield Error(f"throughput, {counted(point.threads, 'thread')}", known, point.throughput_ops_s.median, "ops/s")
         operation = point.operation("READ")
         if latency_us := (operation.median_us("p50") if operation else None):
-            yield Error(f"READ p50, {point.threads} threads", 1e3 * point.threads / known, latency_us / 1e3, "ms")
+            yield Error(f"READ p50, {counted(point.threads, 'thread')}", 1e3 * point.threads / known, latency_us / 1e3, "ms")

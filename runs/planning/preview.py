@@ -122,10 +122,7 @@ def max_trials(plan: Plan) -> int:
         return 1
     trials = int(plan.search["max_trials"])
     curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
-    if not curve:
-        return trials
-    has_trial = 100 in curve and plan.repeats > 1  # The search's own trial is a repeat of that rung.
-    return trials + (len(curve) + 1) * plan.repeats - has_trial
+    return trials + (len(curve) + 1) * plan.repeats if curve else trials
 
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:

@@ -103,7 +103,7 @@ def test_answer_explains_an_estimate_below_its_lower_bound(team):
 
 def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
     sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
-    assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 3 + 2, "its own trial is a repeat; two may decide"
+    assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4 + 2, "two may decide"
     drive(sweep, token_bucket(10_000))
     answer, last = sweep.decisions.filter(rule="end")
     after = sweep.runs.filter(finished_at__gt=answer.decided_at).order_by("finished_at")
@@ -147,7 +147,29 @@ def test_runs_that_decide_are_no_more_than_the_repeats(team):
     capacity = iter([10_000] * 3 + [1_000, 1_000, 1_000, 1_000])
     answer = drive(sweep, lambda run: token_bucket(next(capacity, 10_000))(run))
     assert sweep.decisions.filter(rule="decide").count() == 2
-    assert sweep.runs.count() == preview(stored_plan(sweep.matrix)).runs and answer.rule == "end"
+    # At 100 % the search's own trial is a repeat.
+    assert sweep.runs.count() == preview(stored_plan(sweep.matrix)).runs - 1 and answer.rule == "end"
+
+
+def test_curve_of_a_search_that_sustained_no_target(team):
+    """The probe was fast and then the machine was busy: the curve ends at the lowest throughput of the trials."""
+    search = {**SEARCH, "width": 0.1, "max_trials": 3, "curve_percent": [50, 100]}
+    sweep = submitted(team, search=search)
+    capacity = iter([18_000, 15_000])
+    answer = drive(sweep, lambda run: token_bucket(next(capacity, 10_000))(run))
+    first = sweep.decisions.filter(rule="end")[0]
+    assert (first.state, first.low) == (State.SPENT, None)
+    assert sweep.runs.filter(target_ops_s=5_000).count() == 2
+    assert answer.state == State.BRACKETED and answer.low == 10_000
+    assert sweep.runs.count() <= preview(stored_plan(sweep.matrix)).runs
+
+
+def test_no_curve_where_a_limit_decided(team):
+    """Trials that broke their limit of latency do not show what the database can do."""
+    search = {**SEARCH, "width": 0.1, "max_trials": 3, "slo": SLO, "curve_percent": [50, 100]}
+    sweep = submitted(team, search=search)
+    drive(sweep, lambda run: {**token_bucket(10_000)(run), "p99_us": 1e6})
+    assert sweep.runs.count() == 3
 
 
 def test_target_above_a_curve_that_was_all_sustained(team):

@@ -17,7 +17,7 @@ from benchmarks.calibration.study import (
 )
 from benchsite.demo.study import Progress
 from benchsite.embedded import EmbeddedError, EmbeddedServers
-from benchsite.formatting import signed_percent, significant
+from benchsite.formatting import exact, short, signed_percent, significant
 from benchsite.paths import places
 from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
@@ -91,8 +91,8 @@ class Command(BaseCommand):
         self.stdout.write("| value | known | measured | error |\n|---|---|---|---|")
         for row in errors(curve):
             self.stdout.write(
-                f"| {row.name} | {significant(row.known)} {row.unit} "
-                f"| {significant(row.measured)} {row.unit} | {signed_percent(row.relative)} |"
+                f"| {row.name} | {exact(row.known)} {row.unit} "
+                f"| {short(row.measured)} {row.unit} | {signed_percent(row.relative)} |"
             )
         intervals = [
             (known_throughput(point.threads), mean_interval(point.throughput_ops_s.values)) for point in curve.counted
