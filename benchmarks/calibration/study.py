@@ -91,7 +91,8 @@ def errors(curve: Curve) -> Iterator[Error]:
         yield Error("knee", KNEE_THREADS, curve.knee.threads, "threads")
     for point in curve.counted:
         known = known_throughput(point.threads)
-        yield Error(f"throughput, {counted(point.threads, 'thread')}", known, point.throughput_ops_s.median, "ops/s")
+        rung = counted(point.threads, "thread")
+        yield Error(f"throughput, {rung}", known, point.throughput_ops_s.median, "ops/s")
         operation = point.operation("READ")
         if latency_us := (operation.median_us("p50") if operation else None):
-            yield Error(f"READ p50, {counted(point.threads, 'thread')}", 1e3 * point.threads / known, latency_us / 1e3, "ms")
+            yield Error(f"READ p50, {rung}", 1e3 * point.threads / known, latency_us / 1e3, "ms")
