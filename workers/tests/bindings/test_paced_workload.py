@@ -1,5 +1,6 @@
 """A target is offered on a schedule that begins with the measured window: real Redis, stalled by CLIENT PAUSE."""
 
+import signal
 import time
 
 import pytest
@@ -8,6 +9,7 @@ import redis
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.window import Cut
+from workers.tests.bindings.clients import StartedClient
 from workers.tests.bindings.conftest import Target
 
 pytestmark = pytest.mark.slow
@@ -23,12 +25,21 @@ READS = {
 
 def measure(target: Target, properties: dict[str, str], *, stall_at_s: float, stall_s: float) -> MergedRun:
     """A run whose server stops answering for a while; cut as the conductor does."""
-    client = target.start({**READS, **properties}, threads=4)
-    client.go()
+    client = started(target, properties)
     client.wait_for("BENCHSITE STARTED")
     time.sleep(stall_at_s)
     with redis.Redis(port=target.server.port) as connection:
         connection.client_pause(round(stall_s * 1000), all=True)
+    return merged_run(client)
+
+
+def started(target: Target, properties: dict[str, str]) -> StartedClient:
+    client = target.start({**READS, **properties}, threads=4)
+    client.go()
+    return client
+
+
+def merged_run(client: StartedClient) -> MergedRun:
     ended = client.end()
     assert ended.exit_code == 0, ended.stderr
     logs = [ended.log(name) for name in ("READ", "Intended-READ")]
@@ -52,6 +63,28 @@ def test_stall_before_the_window_is_not_made_up_for(redis_target: Target, proper
     assert least < merged.throughput_ops_s / TARGET_OPS_S < most
     # Both answer at once when the backlog is gone; only YCSB's own schedule has one from before the window.
     assert (response_us(merged, 90) > 300_000) is (not properties)
+
+
+def until_status_line(client: StartedClient, second: int) -> None:
+    until = time.monotonic() + 20
+    while not any(f" {second} sec: " in line for line in client.output["stderr"]):
+        assert time.monotonic() < until, client.output["stderr"]
+        time.sleep(0.01)
+
+
+def test_stall_of_the_client_as_the_window_begins_is_not_made_up_for(redis_target: Target):
+    """It delays the status line with which the window begins, so the window is shorter by as much."""
+    redis_target.load()
+    client = started(redis_target, PACED)
+    # The window begins with the line of second 2, or of second 3 where the first operation came late.
+    for second in (1, 2):
+        until_status_line(client, second)
+        time.sleep(0.8)
+        client.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.6)
+        client.process.send_signal(signal.SIGCONT)
+    merged = merged_run(client)
+    assert merged.throughput_ops_s / TARGET_OPS_S < 1.02
 
 
 def test_stall_in_the_window_is_made_up_for_and_seen(redis_target: Target):

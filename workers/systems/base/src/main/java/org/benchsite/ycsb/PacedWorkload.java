@@ -1,8 +1,8 @@
 package org.benchsite.ycsb;
 
+import java.io.PrintStream;
 import java.util.Properties;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 import site.ycsb.DB;
@@ -18,22 +18,31 @@ import site.ycsb.measurements.Measurements;
  * window and is late is dropped. Within the window every operation keeps its scheduled start, so a stall there is made
  * up for as YCSB does, and response times contain it.
  *
+ * <p>The window begins with one of YCSB's status lines: there the intervals of all operations end. A stall delays that
+ * line too, so the line itself is waited for and not the instant at which it is due: else what was due in between
+ * would be made up for in a window that is shorter by as much.
+ *
  * <p>YCSB's throttle stays on. It never waits longer than this one, which is behind it by what was dropped.
  */
 public final class PacedWorkload extends Workload {
-    /** Seconds from a client's first operation to the measured window. */
+    /** Seconds from the end of a client's first operation to the measured window. */
     public static final String WINDOW_START = "window.start_s";
     /** The class that makes the operations. */
     public static final String OPERATIONS = "window.workload";
     private static final double SECOND_NS = 1e9;
 
-    private final AtomicLong windowStart = new AtomicLong();
     private Workload operations;
     private double warmUpNs;
-    private double statusNs;
+    private long statusNs;
     private long tickNs;
     private boolean spins;
-    private long initNs;
+
+    private int lines;
+    private long firstLineNs;
+    private long firstOperationNs;
+    private volatile boolean hasBegun;
+    private long windowNs;
+    private volatile boolean isInWindow;
 
     @Override
     public void init(Properties properties) throws WorkloadException {
@@ -47,9 +56,9 @@ public final class PacedWorkload extends Workload {
         int threads = Integer.parseInt(properties.getProperty("threadcount", "1"));
         tickNs = Math.max(1, (long) (SECOND_NS * threads / Integer.parseInt(properties.getProperty("target"))));
         warmUpNs = SECOND_NS * Integer.parseInt(properties.getProperty(WINDOW_START));
-        statusNs = SECOND_NS * Integer.parseInt(properties.getProperty("status.interval", "10"));
+        statusNs = (long) SECOND_NS * Integer.parseInt(properties.getProperty("status.interval", "10"));
         spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
-        initNs = System.nanoTime();
+        System.setErr(new StatusLines(System.err));
     }
 
     @Override
@@ -61,7 +70,11 @@ public final class PacedWorkload extends Workload {
     public boolean doTransaction(DB db, Object thread) {
         Schedule schedule = (Schedule) thread;
         schedule.awaitNext();
-        return !isStopRequested() && operations.doTransaction(db, schedule.state);
+        boolean succeeded = !isStopRequested() && operations.doTransaction(db, schedule.state);
+        if (!hasBegun) {
+            begin();
+        }
+        return succeeded;
     }
 
     @Override
@@ -74,16 +87,48 @@ public final class PacedWorkload extends Workload {
         operations.cleanup();
     }
 
-    /**
-     * When the window begins. YCSB logs its intervals from status line to status line, counted from about the end of
-     * {@link #init}, and the window begins with the first one whose middle is behind the warm-up.
-     */
-    private long windowStart(long firstNs) {
-        if (windowStart.get() == 0) {
-            double lines = Math.ceil((firstNs - initNs + warmUpNs) / statusNs - 0.5);
-            windowStart.compareAndSet(0, initNs + (long) (Math.max(lines, 0) * statusNs));
+    /** The first operation has ended: YCSB's logs begin here. */
+    private synchronized void begin() {
+        if (!hasBegun) {
+            firstOperationNs = System.nanoTime();
+            hasBegun = true;
+            beginInterval(firstOperationNs);
         }
-        return windowStart.get();
+    }
+
+    private synchronized void endInterval() {
+        long now = System.nanoTime();
+        if (lines == 0) {
+            firstLineNs = now;
+        }
+        lines++;
+        if (hasBegun) {
+            beginInterval(now);
+        }
+    }
+
+    /** The window begins with the first interval whose middle lies behind the warm-up. */
+    private void beginInterval(long fromNs) {
+        long untilNs = Math.max(firstLineNs + lines * statusNs, fromNs);
+        if (!isInWindow && (fromNs - firstOperationNs + untilNs - firstOperationNs) / 2.0 >= warmUpNs) {
+            windowNs = fromNs;
+            isInWindow = true;
+        }
+    }
+
+    /** Where YCSB prints its status lines, the only ones that it builds; the first is printed before any operation. */
+    private final class StatusLines extends PrintStream {
+        StatusLines(PrintStream out) {
+            super(out, true);
+        }
+
+        @Override
+        public void println(Object line) {
+            super.println(line);
+            if (line instanceof StringBuilder) {
+                endInterval();
+            }
+        }
     }
 
     /** When the operations of one thread are due. */
@@ -103,8 +148,7 @@ public final class PacedWorkload extends Workload {
                 began = true;
                 dueNs = now + ThreadLocalRandom.current().nextLong(tickNs);
             }
-            long start = windowStart(now);
-            long lateNs = (now - start < 0 ? now : start) - dueNs;
+            long lateNs = (isInWindow ? windowNs : now) - dueNs;
             dueNs += Math.max(lateNs, 0);
             while (dueNs - System.nanoTime() > 0) {
                 if (spins) {
