@@ -65,35 +65,51 @@ def more_targets(values: Mapping[int, float]) -> tuple[int, ...]:
     return tuple(target for target in dict.fromkeys(thirds) if low < target < high)
 
 
-@transaction.atomic
-def extend(sweep: Sweep, user: User) -> list[Run]:
-    """Queue two more rungs of an ended sweep with the repeats of its plan. Raises ExtensionRefused."""
-    locked = Sweep.objects.select_for_update(of=("self",), no_key=True).select_related("matrix").get(pk=sweep.pk)
-    runs = locked.runs.filter(phase=Phase.MEASURE, is_bracket=False, source=Run.Source.SCHEDULED)
-    last = runs.filter(status=Status.SUCCEEDED, throughput_ops_s__gt=0).order_by("-finished_at").first()
-    if locked.matrix is not None and locked.matrix.trial_of_id is not None:
-        raise ExtensionRefused("This is a trial run: submit its plan, then extend the plan's sweep.")
-    if last is None or locked.matrix is None:
-        raise ExtensionRefused("No run of this sweep was scheduled here and succeeded: there is nothing to extend.")
-    decision = locked.decisions.last()
-    if runs.filter(status__in=Status.unfinished()).exists() or (decision and decision.state == State.SEARCHING):
-        raise ExtensionRefused("This sweep is not finished: extend it when its last run has ended.")
-    is_target = locked.ladder == Matrix.Ladder.TARGET
+def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
+    """The run of a sweep that was measured last, and the next two loads. Raises ExtensionRefused where none is left."""
+    runs = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False, throughput_ops_s__gt=0)
+    last = runs.filter(status=Status.SUCCEEDED).order_by("-finished_at", "pk").first()
+    if last is None:
+        raise ExtensionRefused("No run of this sweep has succeeded: there is nothing to extend.")
+    is_target = sweep.ladder == Matrix.Ladder.TARGET
     values: dict[int, list[float]] = defaultdict(list)
-    for run in runs.filter(throughput_ops_s__gt=0, excluded_reason=""):
+    for run in runs.filter(excluded_reason=""):
         if run.target_ops_s or not is_target:
             values[run.target_ops_s or run.threads].append(run.throughput_ops_s or 0.0)
-    clients = len(last.spec["generators"]) * last.spec["load"]["processes"]
+    clients = max(len(last.spec["generators"]), 1) * last.spec["load"]["processes"]
     medians = {load: statistics.median(rates) for load, rates in values.items()}
     rungs: tuple[int, ...] = ()
     if medians:
         rungs = more_targets(medians) if is_target else more_rungs(medians, lowest=clients)
     if not rungs:
         raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
+    return last, rungs
+
+
+@transaction.atomic
+def extend(sweep: Sweep, user: User) -> list[Run]:
+    """Queue two more rungs of an ended sweep with the repeats of its plan. Raises ExtensionRefused."""
+    locked = Sweep.objects.select_for_update(of=("self",), no_key=True).select_related("matrix").get(pk=sweep.pk)
+    matrix = locked.matrix
+    if matrix is None or matrix.by_hand:
+        _, rungs = next_rungs(locked)
+        unit = "ops/s" if locked.ladder == Matrix.Ladder.TARGET else "threads"
+        raise ExtensionRefused(
+            f"This sweep was measured elsewhere. Submit a matrix with its next rungs ({', '.join(map(str, rungs))} "
+            f"{unit}) on a database of yours: “Plan two more rungs” on the sweep's page begins one."
+        )
+    if matrix.trial_of_id is not None:
+        raise ExtensionRefused("This is a trial run: submit its plan, then extend the plan's sweep.")
+    runs = locked.runs.filter(phase=Phase.MEASURE, is_bracket=False)
+    decision = locked.decisions.last()
+    if runs.filter(status__in=Status.unfinished()).exists() or (decision and decision.state == State.SEARCHING):
+        raise ExtensionRefused("This sweep is not finished: extend it when its last run has ended.")
+    last, rungs = next_rungs(locked)
     text = f"Two more rungs, by {user.get_username()}."
+    is_target = locked.ladder == Matrix.Ladder.TARGET
     loads = [(last.threads, rung) if is_target else (rung, None) for rung in rungs]
-    queued = runs.filter(repeat__lte=max(locked.matrix.looks, default=0)).aggregate(most=Max("repeat"))["most"]
-    repeats = 1 if locked.matrix.search is not None else queued or locked.matrix.repeats
+    queued = runs.filter(repeat__lte=max(matrix.looks, default=0)).aggregate(most=Max("repeat"))["most"]
+    repeats = 1 if matrix.search is not None else queued or matrix.repeats
     return [
         lifecycle.run_at(last, threads, target_ops_s, text, queued_at=None)
         for threads, target_ops_s in loads

@@ -13,13 +13,15 @@ from django.http import QueryDict
 from benchsite.teams.models import Team, User
 from runs.catalog import Mode, System, load_catalog
 from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
+from runs.forms.extension_form import Extension
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.generators import GeneratorsForm
+from runs.forms.proposed_workloads import store_proposed
 from runs.forms.study_form import Following, StudyAsk
 from runs.generators import generators_of
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.measures.sustained_load import MAX_ERRORS
-from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
+from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Sweep, Workload
 from runs.models.plan import Purpose
 from runs.models.result import LatencyKind
 from runs.planning import Plan, plan_of, sizes, submit
@@ -153,11 +155,13 @@ class MatrixForm(GeneratorsForm):
         final: bool = False,
         start: Mapping[str, str] | None = None,
         study: StudyAsk | None = None,
+        extends: Sweep | None = None,
         **kwargs: Any,
     ) -> None:
         self.team = team
         self.source = source
         self.study = study
+        self.extends = extends
         self.final = final  # Whether it is to be submitted; a preview shows a cell left out before its reason is there.
         self.databases = list(
             Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes__machine")
@@ -165,11 +169,13 @@ class MatrixForm(GeneratorsForm):
         self.team_workloads = list(Workload.objects.filter(team=team))
         self.generators = list(generators_for(team).select_related("machine"))
         self.follows = Following(study, team, self.databases, self.team_workloads, self.generators) if study else None
-        if self.follows:
-            self.team_workloads += self.follows.proposed
+        self.extension = Extension(extends, self.databases, self.team_workloads) if extends else None
+        self.proposed = [w for draft in (self.follows, self.extension) if draft for w in draft.proposed]
+        self.team_workloads += self.proposed
         kwargs["initial"] = {
             **initial_of(source, [] if self.has_many_generators else self.generators, self._chosen(start or {})),
             **(self.follows.initial() if self.follows and source is None else {}),
+            **(self.extension.initial() if self.extension else {}),
         }
         super().__init__(*args, **kwargs)
         self._choices(
@@ -219,8 +225,8 @@ class MatrixForm(GeneratorsForm):
 
     @property
     def proposed_workloads(self) -> set[str]:
-        """Those of the study that are made when the matrix is submitted."""
-        return {str(w.pk) for w in self.follows.proposed} if self.follows else set()
+        """Those that are made when the matrix is submitted."""
+        return {str(w.pk) for w in self.proposed}
 
     @property
     def scaling_sets(self) -> list[dict[str, object]]:
@@ -373,9 +379,7 @@ class MatrixForm(GeneratorsForm):
     def store(self, user: User) -> Matrix:
         """Saves the matrix alone, to be submitted later."""
         matrix = self.matrix()
-        workloads = self.chosen_workloads()
-        if self.follows:
-            workloads = self.follows.stored(workloads, matrix)
+        workloads = store_proposed(self.proposed, self.chosen_workloads(), matrix)
         matrix.created_by = user
         matrix.save()
         matrix.workloads.set(workloads)

@@ -1,24 +1,23 @@
 """A matrix in the builder that follows a published study: what is ticked at first, who can play which part, what
 deviates."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchsite.teams.models import Team
 from runs.catalog import Mode, System, UnknownName, load_catalog
+from runs.forms.proposed_workloads import match_workloads
 from runs.models import Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
 from runs.planning import sizes
 from runs.studies import scaling
-from runs.studies.deviations import Chosen, ChosenEntry, deviations, filled
+from runs.studies.deviations import Chosen, ChosenEntry, deviations
 from runs.studies.templates import Part, StudyTemplate, template_of
 
 if TYPE_CHECKING:
     from runs.forms.matrices import MatrixForm
 
-_PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workloads that are not yet stored
 STUDY_LOAD_THREADS = 256
 YCSB_VERSION = "0.17.0"  # of the core in Benchsite's own bindings
 
@@ -73,27 +72,17 @@ class Following:
 
     def _workloads(self, held: Sequence[Workload]) -> tuple[list[Workload], list[Workload]]:
         """The study's workloads that the team has already, by their properties, and the others, not stored."""
-        known = {tuple(sorted(filled(w.properties).items())): w for w in held}
-        names = {w.name for w in held}
-        workloads, proposed = [], []
-        for planned in self.study.scenario.workloads:
-            key = tuple(sorted(filled(planned.properties).items()))
-            if key in known:
-                workloads.append(known[key])
-                continue
-            # The letter first: figures shorten long names in their middle.
-            name = f"{planned.short_name}: {self.study.template.name}, {sizes.plain(planned.records)}"
-            workload = Workload(
-                pk=uuid.uuid5(_PROPOSED, f"{self.team.pk} {key}"),
-                team=self.team,
-                name=_free(name, names),
+        workloads = [
+            Workload(
+                # The letter first: figures shorten long names in their middle.
+                name=f"{planned.short_name}: {self.study.template.name}, {sizes.plain(planned.records)}",
                 short_name=planned.short_name,
                 properties=dict(planned.properties),
                 notes=f"{planned.name}, as {self.study.template.name} has it.",
             )
-            names.add(workload.name)
-            proposed.append(workload)
-        return workloads, proposed
+            for planned in self.study.scenario.workloads
+        ]
+        return match_workloads(self.team, workloads, held)
 
     def initial(self) -> dict[str, Any]:
         """What the builder's fields begin with."""
@@ -143,21 +132,6 @@ class Following:
             "not_run": [f"{part.name} ({part.mode}): {reason}" for part, reason in self.unplayed],
         }
 
-    def stored(self, workloads: Sequence[Workload], matrix: Matrix) -> list[Workload]:
-        """The chosen workloads with the proposed ones made; the matrix' rules name them by their new keys."""
-        proposed = {w.pk for w in self.proposed}
-        made: dict[str, Workload] = {}
-        for workload in workloads:
-            if workload.pk in proposed:
-                made[str(workload.pk)] = Workload.objects.create(
-                    team=workload.team, name=workload.name, short_name=workload.short_name,
-                    properties=workload.properties, notes=workload.notes,
-                )  # fmt: skip
-        for rule in (*matrix.exclusions, *matrix.overrides):
-            if (named := rule["match"].get("workload")) in made:
-                rule["match"]["workload"] = str(made[named].pk)
-        return [made.get(str(workload.pk), workload) for workload in workloads]
-
 
 def machine_of(databases: Sequence[Database], clients: int) -> scaling.Machine:
     """The smallest machine that a runnable database stands on; what nobody knows is taken as careful defaults."""
@@ -172,15 +146,18 @@ def machine_of(databases: Sequence[Database], clients: int) -> scaling.Machine:
 
 def who_plays(part: Part, databases: Sequence[Database]) -> tuple[list[Database], str]:
     """The team's databases that can play a part of a study, or why none can."""
-    if part.left_out:
-        return [], part.left_out
-    system = load_catalog().system(part.system)
-    mode = system.mode(part.mode)
+    return ([], part.left_out) if part.left_out else databases_for(part.system, part.mode, databases)
+
+
+def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> tuple[list[Database], str]:
+    """The databases that can run a system of the catalog in a mode, or why none can."""
+    system = load_catalog().system(slug)
+    mode = system.mode(mode_slug)
     if not system.has_client:
         return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
     described = [database for database in databases if (own := _system(database)) and own.slug == system.slug]
     if not described:
-        return [], f"no database of {system.name} is described: add one, then open the template again"
+        return [], f"no database of {system.name} is described: add one, then open this again"
     if not any(_runnable(database) for database in described):
         return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
     able = [database for database in described if _runnable(database) and _has(database, mode)]
@@ -249,12 +226,3 @@ def _known(machines: Sequence[Machine], name: str) -> list[int]:
     facts = (machine.facts.get(name) for machine in machines)
     values = (fact.get("value") for fact in facts if isinstance(fact, Mapping))
     return [int(value) for value in values if isinstance(value, int | float) and value >= 1]
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, or with a number behind it where the team has something else of that name."""
-    name, number = name[:76], 2
-    free = name
-    while free in taken:
-        free, number = f"{name} {number}", number + 1
-    return free

@@ -172,9 +172,9 @@ def test_rung_that_runs_keeps_its_repeats():
     assert rungs_beyond("threads", ended, [*ended, running, *waiting]) == {32}
 
 
-def test_extension_is_refused_where_nothing_was_scheduled(team, user):
+def test_extension_is_refused_where_nothing_was_measured(team, user):
     sweep = make_sweep(team=team)
-    make_run(sweep, source="uploaded")
+    make_run(sweep, status="failed")
     with pytest.raises(ExtensionRefused, match="nothing to extend"):
         extend(sweep, user)
 

@@ -4,10 +4,11 @@ import uuid
 from collections.abc import Iterable
 from datetime import timedelta
 from itertools import starmap
+from typing import TypeVar
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -18,13 +19,15 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
-from runs.models import Matrix, Run
+from runs.models import Matrix, Run, Sweep
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
 from runs.planning import Plan, PlanError, Preview, Problem, preview, start_trial
 from runs.studies.templates import templates
 from runs.views.pagination import MAX_ROWS, page_of
 from runs.views.table_exports import twin
+
+M = TypeVar("M", bound=Model)
 
 
 def grid_of(plan: Plan, preview: Preview) -> dict[str, object] | None:
@@ -155,21 +158,26 @@ def matrix_preview(request: HttpRequest) -> HttpResponse:
 
 
 def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
-    """The form as it was sent, or as the matrix or the study named in the URL has it; what the URL asks in vain."""
-    source = request.GET.get("from") or request.POST.get("from")
-    matrix: Matrix | None = None
-    if source:
-        try:
-            matrix = owned_or_404(Matrix.objects.all(), request, uuid.UUID(source))
-        except ValueError:
-            raise Http404 from None
+    """The form as it was sent, or as the matrix, study or sweep named in the URL has it; what the URL asks in vain."""
+    matrix = _named(request, "from", Matrix.objects.all())
     posted = request.POST if request.method == "POST" else None
     study, problem = study_asked(study_of(matrix) if matrix else posted or request.GET)
     form = MatrixForm(
         posted, team=team_of(request), source=matrix, final=bool({"submit", "trial"} & request.POST.keys()),
-        start=request.GET, study=study,
+        start=request.GET, study=study, extends=_named(request, "extends", Sweep.objects.select_related("team")),
     )  # fmt: skip
     return form, problem
+
+
+def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
+    """The team's row that the address or the form names; None without the parameter."""
+    key = request.GET.get(parameter) or request.POST.get(parameter)
+    if not key:
+        return None
+    try:
+        return owned_or_404(rows, request, uuid.UUID(key))
+    except ValueError:
+        raise Http404 from None
 
 
 def study_of(matrix: Matrix) -> dict[str, object]:
@@ -182,7 +190,7 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     """What the plan would cost; nothing but the form's own errors while there are any."""
     bound = form
     if not form.is_bound:
-        bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, study=form.study)
+        bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, study=form.study, extends=form.extends)
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
     plan = bound.plan()

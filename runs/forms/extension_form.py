@@ -1,0 +1,83 @@
+"""Two more rungs of a sweep that was measured elsewhere: the builder begins with them."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.db.models import Max
+
+from runs.catalog import load_catalog
+from runs.extension import ExtensionRefused, next_rungs
+from runs.forms.proposed_workloads import match_workloads
+from runs.forms.study_form import databases_for
+from runs.models import Database, Matrix, Run, Sweep, Workload
+from runs.uploading.metadata import checked
+
+MAX_REPEATS: Final = 50
+
+
+class Extension:
+    """The next rungs of a sweep with what a team has to run them on."""
+
+    def __init__(self, sweep: Sweep, databases: Sequence[Database], workloads: Sequence[Workload]) -> None:
+        self.sweep = sweep
+        self.last: Run | None = None
+        self.rungs: tuple[int, ...] = ()
+        self.kept: list[Workload] = []
+        self.proposed: list[Workload] = []
+        self.databases: list[Database] = []
+        self.missing: list[str] = []  # what a person has to choose or add, and why
+        try:
+            self.last, self.rungs = next_rungs(sweep)
+        except ExtensionRefused as refused:
+            self.missing.append(str(refused))
+            return
+        self._choose_databases(databases)
+        self._choose_workload(self.last, workloads)
+
+    def _choose_databases(self, databases: Sequence[Database]) -> None:
+        system = load_catalog().get(self.sweep.system)
+        if system is None:
+            self.missing.append("The catalog does not have its system: choose the database to measure.")
+        elif self.sweep.mode not in system.modes:
+            self.missing.append("Its durability mode is not known: choose one.")
+        else:
+            self.databases, reason = databases_for(system.slug, self.sweep.mode, databases)
+            if reason:
+                self.missing.append(f"{reason[0].upper()}{reason[1:]}.")
+
+    def _choose_workload(self, run: Run, held: Sequence[Workload]) -> None:
+        stated = run.spec["workload"]
+        properties = checked(stated)
+        if properties is None:
+            self.missing.append("Its workload is not fully stated: choose one with the same mix and records.")
+            return
+        workload = Workload(
+            name=stated["name"], short_name=stated["short_name"] or "W", properties=properties,
+            notes=f"As “{self.sweep.name}” states it.",
+        )  # fmt: skip
+        self.kept, self.proposed = match_workloads(self.sweep.team, [workload], held)
+
+    def initial(self) -> dict[str, Any]:
+        """What the builder's fields begin with; what the sweep does not state is left as it is."""
+        if self.last is None:
+            return {}
+        window = self.last.spec["window"]
+        cut = self.last.measurement_sets.filter(is_current=True).first()
+        measured_s = window["min_measure_s"] or round(cut.window_s if cut else 0)
+        stated = {
+            "warmup_s": window["warmup_s"],
+            "measure_s": measured_s,
+            "threads": self.last.threads if self.sweep.ladder == Matrix.Ladder.TARGET else None,
+        }
+        repeats = self.sweep.runs.aggregate(most=Max("repeat"))["most"]
+        return {
+            "name": f"{self.sweep.name}: two more rungs"[:120],
+            "purpose": self.sweep.purpose,
+            "entries": [f"{database.pk}:{self.sweep.mode}" for database in self.databases],
+            "workloads": [str(workload.pk) for workload in (*self.kept, *self.proposed)],
+            "ladder": self.sweep.ladder,
+            "rungs": list(self.rungs),
+            "repeats": min(repeats, MAX_REPEATS),
+            "tags": self.sweep.tags,
+            **{name: value for name, value in stated.items() if value},
+        }
