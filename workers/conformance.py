@@ -257,8 +257,8 @@ class Conformance:
 
     def cut_connection(self) -> str:
         """All connections are closed in the middle of a run: operations succeed again afterwards."""
-        with _proxy(self.server.host, self.server.port) as (port, cut, carried):
-            through = dataclasses.replace(self.server, host="127.0.0.1", port=port, nodes=(("127.0.0.1", port),))
+        with _proxies(self.server.nodes or [(self.server.host, self.server.port)]) as (nodes, cut, carried):
+            through = dataclasses.replace(self.server, host=nodes[0][0], port=nodes[0][1], nodes=nodes)
             at_cut: list[int] = []
             timer = threading.Timer(CUT_AFTER_S, lambda: at_cut.extend((sum(carried), cut())))
             properties = {**CORE_WORKLOADS["A"], "operationcount": "2147483647", "maxexecutiontime": str(CUT_RUN_S)}
@@ -404,11 +404,13 @@ def _expect(
 
 
 @contextmanager
-def _proxy(host: str, port: int) -> Iterator[tuple[int, Callable[[], int], list[int]]]:
-    """A TCP proxy on a free port of 127.0.0.1, a function that closes its connections and returns their number, and the
-    sizes in bytes of what it carried.
+def _proxies(
+    nodes: Sequence[tuple[str, int]],
+) -> Iterator[tuple[tuple[tuple[str, int], ...], Callable[[], int], list[int]]]:
+    """TCP proxies of the nodes on one port of 127.0.0.1, 127.0.0.2 and so on: their addresses, a function that closes
+    their connections and returns the number of those, and the sizes in bytes of what they carried.
     """
-    listener = socket.create_server(("127.0.0.1", 0))
+    listeners: list[socket.socket] = []
     connections: list[socket.socket] = []
     carried: list[int] = []
 
@@ -419,12 +421,12 @@ def _proxy(host: str, port: int) -> Iterator[tuple[int, Callable[[], int], list[
                 carried.append(len(data))
         _shut(source, sink)
 
-    def accept() -> None:
+    def accept(listener: socket.socket, node: tuple[str, int]) -> None:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
                 try:
-                    server = socket.create_connection((host, port), timeout=5)
+                    server = socket.create_connection(node, timeout=5)
                 except OSError:
                     client.close()
                     continue
@@ -433,12 +435,15 @@ def _proxy(host: str, port: int) -> Iterator[tuple[int, Callable[[], int], list[
                 for pair in ((client, server), (server, client)):
                     threading.Thread(target=pump, args=pair, daemon=True).start()
 
-    threading.Thread(target=accept, daemon=True).start()
     try:
-        yield listener.getsockname()[1], lambda: _shut(*connections), carried
+        for number, node in enumerate(nodes, 1):
+            port = listeners[0].getsockname()[1] if listeners else 0
+            listeners.append(socket.create_server((f"127.0.0.{number}", port)))
+            threading.Thread(target=accept, args=(listeners[-1], node), daemon=True).start()
+        yield tuple(each.getsockname() for each in listeners), lambda: _shut(*connections), carried
     finally:
-        _shut(listener, *connections)
-        for connection in (listener, *connections):
+        _shut(*listeners, *connections)
+        for connection in (*listeners, *connections):
             connection.close()
 
 

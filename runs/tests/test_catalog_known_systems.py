@@ -78,6 +78,12 @@ RECORDS = {
         "majority": ("disk", "quorum", "disk", 0.0),
         "majority-linearizable": ("disk", "quorum", "disk", 0.0),
     },
+    "redis-cluster": {
+        "off": ("memory", 0, "none", None),
+        "no": ("os_buffer", 0, "none", None),
+        "everysec": ("os_buffer", 0, "none", 1.0),
+        "always": ("disk", 0, "none", 0.0),
+    },
     "rocksdb": {
         "no-wal": ("memory", 0, "none", None),
         "no-sync": ("os_buffer", 0, "none", None),
@@ -161,7 +167,8 @@ def test_it_shows_each_on_a_page_of_its_own(client_in, system):
 def test_it_lists_four_facts_of_each_system(client_in):
     page = client_in.get(reverse("systems")).content.decode()
     rows = {
-        slug: re.sub(r"<[^>]+>", " ", row) for slug, row in re.findall(r'systems/(\w+)/">(.*?)</tr>', page, re.DOTALL)
+        slug: re.sub(r"<[^>]+>", " ", row)
+        for slug, row in re.findall(r'systems/([\w-]+)/">(.*?)</tr>', page, re.DOTALL)
     }
     assert rows.keys() == CATALOG.systems.keys()
     for slug, system in CATALOG.systems.items():

@@ -137,6 +137,10 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
             "always-wait-1": None,
         },
     ),
+    "redis-cluster": (
+        {"redis.host": "10.0.0.1", "redis.port": "7001", "redis.cluster": "true"},
+        {"off": {}, "no": {}, "everysec": {}, "always": {}},
+    ),
 }
 
 

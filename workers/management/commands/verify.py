@@ -55,7 +55,9 @@ class Command(BaseCommand):
             help="of the client, such as redis.database=1",
         )
         parser.add_argument("--password-env", help="the environment variable that holds the password")
-        parser.add_argument("--nodes", type=int, default=1, help="of a cluster that Benchsite starts (%(default)s)")
+        parser.add_argument(
+            "--nodes", type=int, help="of a cluster that Benchsite starts (default: the catalog's, or 1)"
+        )
         parser.add_argument("--table", default="benchsite_verify", help="where records are written (%(default)s)")
         parser.add_argument(
             "--not-tested",
@@ -81,6 +83,8 @@ class Command(BaseCommand):
         if not options["hosts"] and not system.can_be_started:
             raise CommandError(f"Benchsite cannot start {system.name}: give the address of a server.")
         properties = self._properties(system, options)
+        if options["nodes"] is None:
+            options["nodes"] = int(system.settings["nodes"].default or 1) if "nodes" in system.settings else 1
         entry: dict[str, Any] = {
             "system": system.slug,
             "version": "",

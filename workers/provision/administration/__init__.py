@@ -1,9 +1,10 @@
-"""What speaks to a server under test beside the load: a class for Redis, one for PostgreSQL, and one for all systems
-whose binding brings a program for it.
+"""What speaks to a server under test beside the load: classes for Redis, Redis Cluster and PostgreSQL, and one for all
+systems whose binding brings a program for it.
 """
 
 from collections.abc import Mapping
 
+from benchsite.addresses import split_address
 from runs.catalog import System
 from workers.provision.administration.base import (
     Address,
@@ -15,6 +16,7 @@ from workers.provision.administration.base import (
 from workers.provision.administration.java import JavaAdministration
 from workers.provision.administration.postgresql import PostgresqlAdministration
 from workers.provision.administration.redis import RedisAdministration
+from workers.provision.administration.redis_cluster import RedisClusterAdministration
 
 
 def administration_for(
@@ -30,6 +32,9 @@ def administration_for(
     match system.slug:
         case "redis":
             return RedisAdministration(address)
+        case "redis-cluster":
+            nodes = client_properties[system.binding.endpoint.host].split(",")
+            return RedisClusterAdministration(address, [split_address(node, address.port) for node in nodes])
         case "postgresql":
             return PostgresqlAdministration(address)
         case _:

@@ -55,7 +55,7 @@ class RedisAdministration:
         self.address = address
 
     def ping(self) -> None:
-        with self._client(PING_TIMEOUT_S) as client:
+        with self.connect(PING_TIMEOUT_S) as client:
             # INFO, unlike PING, is answered while a data set is still being read.
             if client.info("persistence").get("loading"):
                 raise AdministrationError("Redis is still reading its data set.")
@@ -65,26 +65,26 @@ class RedisAdministration:
         """Nothing: Redis makes its databases by itself."""
 
     def server_version(self) -> str:
-        with self._client() as client:
+        with self.connect() as client:
             return str(client.info("server")["redis_version"])
 
     def data_folder(self) -> str:
         return self.read_settings(["dir"])["dir"]
 
     def read_settings(self, names: Iterable[str]) -> dict[str, str]:
-        with self._client() as client:
+        with self.connect() as client:
             found: dict[str, str] = {}
             for name in names:
                 found.update(cast(dict[str, str], client.config_get(name)))
             return found
 
     def replicas(self) -> int:
-        with self._client() as client:
+        with self.connect() as client:
             return sum(replica["state"] == "online" for replica in _replicas(client.info("replication")))
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:
-        with self._client(COUNTERS_TIMEOUT_S) as client:
+        with self.connect(COUNTERS_TIMEOUT_S) as client:
             yield lambda: self._read_counters(client)
 
     def _read_counters(self, client: "redis.Redis") -> Counters:
@@ -97,24 +97,24 @@ class RedisAdministration:
         return Counters(counts, values)
 
     def content(self, table: str) -> str:
-        with self._client() as client:
+        with self.connect() as client:
             key = client.randomkey()
         return f"the key {str(key)[:60]!r}" if key is not None else ""
 
     def size(self, table: str) -> int:
-        with self._client() as client:
+        with self.connect() as client:
             marked = bool(client.exists(MARKER_KEY))
-            return int(client.dbsize()) - marked - (marked and int(client.exists(*_indexes(table))))
+            return int(client.dbsize()) - marked - (marked and int(client.exists(*indexes(table))))
 
     def read_marker(self, table: str) -> str:
-        with self._client() as client:
+        with self.connect() as client:
             kind = str(client.type(MARKER_KEY))
             if kind not in ("none", "string"):
                 raise MarkerNameTaken(f"the key {MARKER_KEY} is a {kind} and not a marker of Benchsite")
             return str(client.get(MARKER_KEY) or "")
 
     def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:
-        with self._client() as client:
+        with self.connect() as client:
             if not replaces:
                 return bool(client.set(MARKER_KEY, marker, nx=True))
             with client.pipeline() as transaction, contextlib.suppress(redis.WatchError):
@@ -130,7 +130,7 @@ class RedisAdministration:
         return False
 
     def drop_empty_table(self, table: str) -> bool:
-        with self._client() as client, client.pipeline() as transaction, contextlib.suppress(redis.WatchError):
+        with self.connect() as client, client.pipeline() as transaction, contextlib.suppress(redis.WatchError):
             transaction.watch(MARKER_KEY)  # type: ignore[no-untyped-call]
             if self.size(table) == 0:
                 transaction.multi()
@@ -139,13 +139,13 @@ class RedisAdministration:
         return False
 
     def count_keys(self, table: str, keys: Sequence[str]) -> int:
-        with self._client() as client:
+        with self.connect() as client:
             return int(client.exists(*keys))
 
     def delete_keys(self, table: str, keys: Sequence[str]) -> int:
-        with self._client() as client:
+        with self.connect() as client:
             deleted = int(client.unlink(*keys))
-            for index in _indexes(table):
+            for index in indexes(table):
                 if client.type(index) == "zset":
                     client.zrem(index, *keys)  # Redis removes the index with its last member.
             return deleted
@@ -153,7 +153,7 @@ class RedisAdministration:
     def shut_down(self) -> bool:
         """Without an append-only file only a snapshot keeps the data; with one, its buffers are written and forced."""
         save = self.read_settings(["appendonly"]).get("appendonly") == "no"
-        with self._client(LONG_TIMEOUT_S) as client:
+        with self.connect(LONG_TIMEOUT_S) as client:
             client.shutdown(save=save)
         return True
 
@@ -164,7 +164,7 @@ class RedisAdministration:
         """Nothing: every call has its own connection."""
 
     @contextlib.contextmanager
-    def _client(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Iterator["redis.Redis"]:
+    def connect(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Iterator["redis.Redis"]:
         client = redis.Redis(
             host=self.address.host,
             port=self.address.port,
@@ -194,7 +194,7 @@ def _replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [value for key, value in info.items() if REPLICA.fullmatch(key) and isinstance(value, dict)]
 
 
-def _indexes(table: str) -> list[str]:
+def indexes(table: str) -> list[str]:
     return [index.format(table=table) for index in INDEXES]
 
 

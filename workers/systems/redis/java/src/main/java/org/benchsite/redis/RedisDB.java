@@ -2,25 +2,27 @@ package org.benchsite.redis;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.Vector;
+import java.util.stream.Collectors;
 
 import org.benchsite.ycsb.BenchsiteDB;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.OperationFailed;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
-import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.Protocol.Keyword;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
 import site.ycsb.ByteArrayByteIterator;
 import site.ycsb.ByteIterator;
 import site.ycsb.DBException;
@@ -33,10 +35,14 @@ import site.ycsb.Status;
  * sorted set "table:index", in which a scan finds the keys in lexicographic order. With {@code redis.wait.replicas} a
  * write succeeds only when so many replicas have acknowledged it in time. What belongs to one operation travels in one
  * round trip.
+ *
+ * <p>With {@code redis.cluster=true}, {@code redis.host} lists host:port of all masters, and commands go to the master of
+ * their key's slot. The sorted set has one slot, so all its changes go to one master.
  */
 public final class RedisDB extends BenchsiteDB {
     private static final List<Property> DECLARED = List.of(
         Property.text("redis.host", "127.0.0.1"),
+        Property.flag("redis.cluster", false),
         Property.whole("redis.port", 6379, 1, 65_535),
         Property.text("redis.password", ""),
         Property.whole("redis.database", 0, 0, 10_000),
@@ -44,11 +50,12 @@ public final class RedisDB extends BenchsiteDB {
         Property.flag("redis.index", false),
         Property.whole("redis.wait.replicas", 0, 0, 100),
         Property.whole("redis.wait.timeout_ms", 1_000, 1, 600_000));
-    private static final byte[] SCORE = {'0'};
+    private static final byte[] ZERO = {'0'};
+    private static final byte[] LAST = {'+'};
 
     private final Map<String, byte[]> names = new HashMap<>();
-    private Jedis jedis;
-    private Connection connection;
+    private Servers servers;
+    private boolean cluster;
     private boolean index;
     private int waitReplicas;
     private byte[][] waitArguments;
@@ -72,24 +79,27 @@ public final class RedisDB extends BenchsiteDB {
             throw new DBException("redis.timeout_ms must be longer than redis.wait.timeout_ms");
         }
         String password = given.text("redis.password");
-        jedis = new Jedis(
-            new HostAndPort(given.text("redis.host"), given.whole("redis.port")),
-            DefaultJedisClientConfig.builder().resp2().timeoutMillis(timeout)
-                .password(password.isEmpty() ? null : password).database(given.whole("redis.database")).build());
-        // A server that asks for a password accepts the connection without one and refuses only the first command.
-        jedis.ping();
-        connection = jedis.getConnection();
+        cluster = given.flag("redis.cluster");
+        JedisClientConfig config = DefaultJedisClientConfig.builder().resp2().timeoutMillis(timeout)
+            .password(password.isEmpty() ? null : password).database(given.whole("redis.database")).build();
+        servers = cluster
+            ? Servers.cluster(addresses(given.text("redis.host")), config)
+            : Servers.single(new HostAndPort(given.text("redis.host"), given.whole("redis.port")), config);
+    }
+
+    private static List<HostAndPort> addresses(String nodes) throws DBException {
+        try {
+            return Arrays.stream(nodes.split(",")).map(HostAndPort::from).collect(Collectors.toList());
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+            throw new DBException("redis.host must list host:port of all masters of the cluster: " + nodes);
+        }
     }
 
     @Override
     protected void disconnect() {
-        if (jedis != null) {
-            try {
-                jedis.close();
-            } catch (RuntimeException e) {
-                // A broken connection cannot be closed in order, and nothing is lost with it.
-            }
-            jedis = null;
+        if (servers != null) {
+            servers.close();
+            servers = null;
         }
     }
 
@@ -103,6 +113,10 @@ public final class RedisDB extends BenchsiteDB {
             return Failure.broken(thrown.getClass().getSimpleName() + ": " + Failure.describe(thrown));
         }
         String message = Failure.describe(thrown);
+        if (cluster && thrown instanceof JedisMovedDataException) {
+            // The next attempt connects anew, and so asks the nodes for their slots.
+            return Failure.broken(message);
+        }
         switch (message.split(" ", 2)[0]) {
             case "NOAUTH":
             case "WRONGPASS":
@@ -128,7 +142,7 @@ public final class RedisDB extends BenchsiteDB {
     @Override
     protected Status tryRead(String table, String key, Set<String> fields, Map<String, ByteIterator> result) {
         sendRead(bytes(key), fields);
-        takeRow(connection.getOne(), fields, result);
+        takeRow(servers.replies().get(0), fields, result);
         return result.isEmpty() ? Status.NOT_FOUND : Status.OK;
     }
 
@@ -139,11 +153,13 @@ public final class RedisDB extends BenchsiteDB {
         if (!index) {
             throw new OperationFailed(Failure.lasting(Status.NOT_IMPLEMENTED, "a scan needs redis.index=true"));
         }
-        List<byte[]> keys = jedis.zrangeByLex(name(table + ":index"), bytes("[" + startKey), bytes("+"), 0, count);
-        for (byte[] key : keys) {
-            sendRead(key, fields);
+        byte[] indexKey = name(table + ":index");
+        byte[][] range = {indexKey, bytes("[" + startKey), LAST, Keyword.LIMIT.getRaw(), ZERO, bytes(String.valueOf(count))};
+        servers.send(indexKey, Command.ZRANGEBYLEX, range);
+        for (Object key : (List<?>) servers.replies().get(0)) {
+            sendRead((byte[]) key, fields);
         }
-        for (Object reply : replies(keys.size())) {
+        for (Object reply : servers.replies()) {
             HashMap<String, ByteIterator> row = new HashMap<>();
             takeRow(reply, fields, row);
             if (!row.isEmpty()) {
@@ -156,7 +172,7 @@ public final class RedisDB extends BenchsiteDB {
     @Override
     protected Status tryUpdate(String table, String key, Map<String, byte[]> values) throws OperationFailed {
         sendWrite(bytes(key), values);
-        finishWrite(1);
+        finishWrite();
         return Status.OK;
     }
 
@@ -165,26 +181,28 @@ public final class RedisDB extends BenchsiteDB {
         byte[] keyBytes = bytes(key);
         sendWrite(keyBytes, values);
         if (index) {
-            connection.sendCommand(Command.ZADD, name(table + ":index"), SCORE, keyBytes);
+            byte[] indexKey = name(table + ":index");
+            servers.send(indexKey, Command.ZADD, indexKey, ZERO, keyBytes);
         }
-        finishWrite(index ? 2 : 1);
+        finishWrite();
         return Status.OK;
     }
 
     @Override
     protected Status tryDelete(String table, String key) throws OperationFailed {
         byte[] keyBytes = bytes(key);
-        connection.sendCommand(Command.DEL, keyBytes);
+        servers.send(keyBytes, Command.DEL, keyBytes);
         if (index) {
-            connection.sendCommand(Command.ZREM, name(table + ":index"), keyBytes);
+            byte[] indexKey = name(table + ":index");
+            servers.send(indexKey, Command.ZREM, indexKey, keyBytes);
         }
-        List<Object> replies = finishWrite(index ? 2 : 1);
+        List<Object> replies = finishWrite();
         return Long.valueOf(0).equals(replies.get(0)) ? Status.NOT_FOUND : Status.OK;
     }
 
     private void sendRead(byte[] key, Set<String> fields) {
         if (fields == null) {
-            connection.sendCommand(Command.HGETALL, key);
+            servers.send(key, Command.HGETALL, key);
             return;
         }
         byte[][] arguments = new byte[1 + fields.size()][];
@@ -193,7 +211,7 @@ public final class RedisDB extends BenchsiteDB {
         for (String field : fields) {
             arguments[i++] = name(field);
         }
-        connection.sendCommand(Command.HMGET, arguments);
+        servers.send(key, Command.HMGET, arguments);
     }
 
     /** HGETALL answers with names and values in turn, HMGET with values in the order asked, null for a missing one. */
@@ -223,33 +241,20 @@ public final class RedisDB extends BenchsiteDB {
             arguments[i++] = name(field.getKey());
             arguments[i++] = field.getValue();
         }
-        connection.sendCommand(Command.HSET, arguments);
+        servers.send(key, Command.HSET, arguments);
     }
 
     /** Sends WAIT behind the commands where it is asked for, and reads the replies of all. */
-    private List<Object> finishWrite(int commands) throws OperationFailed {
+    private List<Object> finishWrite() throws OperationFailed {
         if (waitReplicas == 0) {
-            return replies(commands);
+            return servers.replies();
         }
-        connection.sendCommand(Command.WAIT, waitArguments);
-        List<Object> replies = replies(commands + 1);
-        long acknowledged = (Long) replies.get(commands);
-        if (acknowledged < waitReplicas) {
-            throw new OperationFailed(Failure.passing(
-                Status.ERROR, acknowledged + " of " + waitReplicas + " replicas acknowledged the write in time"));
-        }
-        return replies;
-    }
-
-    /** All replies are read before an error among them is raised: an unread one would answer the next operation. */
-    private List<Object> replies(int count) {
-        if (count == 1) {
-            return List.of(connection.getOne());
-        }
-        List<Object> replies = new ArrayList<>(connection.getMany(count));
-        for (Object reply : replies) {
-            if (reply instanceof JedisDataException) {
-                throw (JedisDataException) reply;
+        int asked = servers.sendToPending(Command.WAIT, waitArguments);
+        List<Object> replies = servers.replies();
+        for (Object acknowledged : replies.subList(replies.size() - asked, replies.size())) {
+            if ((Long) acknowledged < waitReplicas) {
+                throw new OperationFailed(Failure.passing(
+                    Status.ERROR, acknowledged + " of " + waitReplicas + " replicas acknowledged the write in time"));
             }
         }
         return replies;

@@ -1,5 +1,6 @@
 package org.benchsite.redis;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -9,6 +10,7 @@ import org.benchsite.ycsb.BenchsiteDB;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import site.ycsb.DB;
@@ -55,5 +57,25 @@ class RedisErrorsTest {
         db.setProperties(properties);
         DBException refused = assertThrows(DBException.class, db::init);
         assertEquals("redis.timeout_ms must be longer than redis.wait.timeout_ms", refused.getMessage());
+    }
+
+    @Test
+    void aNodeOfAClusterHasTheSlotsOfItsOwnLine() {
+        String nodes = "07c3 127.0.0.2:7000@17000 master - 0 1 2 connected 5-16383\n"
+            + "67ed 127.0.0.1:7000@17000 myself,master - 0 1 1 connected 0-2 4 [5->-07c3] [9-<-07c3]\n";
+        assertArrayEquals(new int[] {0, 1, 2, 4}, Servers.ownSlots(nodes));
+        assertArrayEquals(new int[0], Servers.ownSlots("67ed :0@0 myself,slave 07c3 0 1 1 connected"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"127.0.0.1", "127.0.0.1:x"})
+    void aClusterNeedsThePortOfEachMaster(String nodes) {
+        DB db = new RedisDB();
+        Properties properties = new Properties();
+        properties.setProperty("redis.cluster", "true");
+        properties.setProperty("redis.host", nodes);
+        db.setProperties(properties);
+        DBException refused = assertThrows(DBException.class, db::init);
+        assertEquals("redis.host must list host:port of all masters of the cluster: " + nodes, refused.getMessage());
     }
 }
