@@ -92,7 +92,6 @@ class LiveSeries:
     available: bool
     seconds: tuple[int, ...] = ()
     rate_ops_s: tuple[float, ...] = ()
-    clients_reporting: tuple[int, ...] = ()
     operations: Mapping[str, OperationSeries] = field(default_factory=dict)
     clients: tuple[ClientSeries, ...] = ()
 
@@ -237,7 +236,6 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
         available=True,
         seconds=seconds,
         rate_ops_s=tuple(sum(by[s].rate_ops_s for by in slots.values() if s in by) for s in seconds),
-        clients_reporting=tuple(sum(s in by for by in slots.values()) for s in seconds),
         operations=_operations(slots, seconds),
         clients=tuple(_client(number, clients[number], slots[number], after) for number in sorted(clients)),
     )

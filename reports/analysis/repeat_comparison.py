@@ -18,7 +18,7 @@ import numpy as np
 
 from benchsite.formatting import TIMES, plain_percent, ratio, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
-from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
+from reports.analysis.effects import cliffs_delta, hedges_g
 from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (
     CONFIDENCE,
@@ -84,7 +84,6 @@ class Comparison:
     reason: str  # why the outcome is what it is, as a sentence
     needs_more: int | None = None  # repeats that the shorter side lacks; None: nothing is lacking, or no number helps
     hedges_g: float | None = None  # above 0: a is better
-    mann_whitney_p: float | None = None
     threshold: float = THRESHOLD
     spread: SessionSpread | None = None  # between sessions, where the sides were measured in different ones
     cliffs_delta: float | None = None  # P(a is better) - P(b is better), -1 to 1
@@ -176,7 +175,6 @@ def compare_values(
         sds=(sds[0], sds[1]) if sds[0] is not None and sds[1] is not None else None,
         hedges_g=None if g is None else sign * g,
         cliffs_delta=None if delta is None or g is None else sign * delta,
-        mann_whitney_p=mann_whitney_p(a, b),
     )
     if look and not look.after:
         return replace(

@@ -53,20 +53,6 @@ class Usl:
         """X(N) in ops/s."""
         return self.lam * threads / (1 + self.sigma * (threads - 1) + self.kappa * threads * (threads - 1))
 
-    def latency_at(self, throughput_ops_s: float) -> float | None:
-        """R = N / X in s, N the smaller root of lam N = X (1 + sigma (N - 1) + kappa N (N - 1)); None above the peak.
-
-        The shorter formula (sigma - 1) / (sigma X - lam) drops kappa and is too low before every peak.
-        """
-        x = throughput_ops_s
-        linear, constant = x * (self.sigma - self.kappa) - self.lam, x * (1 - self.sigma)
-        if x <= 0:
-            return None
-        if self.kappa == 0:
-            return -constant / linear / x if linear < 0 else None
-        root = linear * linear - 4 * x * self.kappa * constant
-        return (-linear - math.sqrt(root)) / (2 * x * self.kappa) / x if root >= 0 else None
-
 
 # X(N) = lam · N / (1 + sigma (N - 1) + kappa N (N - 1)), throughput in ops/s (analysis 2.2). It predicts a peak; it is
 # not the knee.

@@ -104,14 +104,8 @@ def test_a_peak_far_beyond_the_ladder_is_extrapolated():
     assert fit_usl([1, 2, 4, 8, 16, 32], [5.0] * 6) is None
 
 
-def test_usl_latency_solves_the_quadratic():
-    law = Usl(1500.0, 0.02, 4e-5, 1.0, 9, 256)
-    for threads in (1.0, 20.0, 100.0, 150.0):
-        assert law.latency_at(law.throughput_at(threads)) == pytest.approx(threads / law.throughput_at(threads))
-    assert law.latency_at(law.peak_ops_s * 1.001) is None and law.latency_at(0.0) is None
+def test_usl_without_coherency_peaks_at_what_contention_leaves():
     contention = Usl(1000.0, 0.1, 0.0, 1.0, 6, 32)
-    assert contention.latency_at(contention.throughput_at(8)) == pytest.approx(8 / contention.throughput_at(8))
-    assert contention.latency_at(10_000.0) is None
     assert (contention.peak_threads, contention.peak_ops_s) == (math.inf, pytest.approx(10_000.0))
 
 

@@ -21,11 +21,8 @@ class Stability:
     sd: float  # n - 1
     cv: float  # sd / mean
     median: float
-    mad: float
     robust_cv: float
-    mean_deviation: float
-    down_spike: float  # median - smallest
-    down_spike_share: float
+    down_spike_share: float  # median - smallest
     slow_share: float  # of the seconds
     longest_slow_s: int
 
@@ -48,18 +45,14 @@ def stability(series: Sequence[float]) -> Stability | None:
     sd = float(values.std(ddof=1))
     mad = float(np.median(np.abs(values - median)))
     slow = values < SLOW * median
-    spike = median - float(values.min())
     return Stability(
         seconds=int(values.size),
         mean=mean,
         sd=sd,
         cv=sd / mean,
         median=median,
-        mad=mad,
         robust_cv=MAD_TO_SD * mad / median,
-        mean_deviation=float(np.abs(values - mean).mean()),
-        down_spike=spike,
-        down_spike_share=spike / median,
+        down_spike_share=(median - float(values.min())) / median,
         slow_share=float(slow.mean()),
         longest_slow_s=longest_run(slow.tolist()),
     )

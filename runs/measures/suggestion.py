@@ -15,16 +15,11 @@ MAX_GAPS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Cut `cut_s` seconds by MSER-5, the later of throughput's and the latencies'; at a limit there is nothing to cut.
-
-    Rates are means in operations per second: of the whole series, and of what the cut leaves.
-    """
+    """Cut `cut_s` seconds by MSER-5, the later of throughput's and the latencies'; none at a limit."""
 
     cut_s: int
     by: str  # "throughput", or "p95 of READ": which of the series asked for the later cut
     at_limit: bool  # that series has no steady state within this run
-    rate_whole_ops_s: float
-    rate_kept_ops_s: float
     drift: float  # of the throughput over what the cut leaves, as a share of its mean
 
     @property
@@ -50,14 +45,11 @@ def suggest(
     if "throughput" not in steady_parts:
         return None
     by, steady = max(steady_parts.items(), key=lambda item: (item[1].at_limit, item[1].truncate_s))
-    kept = rate[steady.truncate_s :]
-    drift = drift_of(kept)
+    drift = drift_of(rate[steady.truncate_s :])
     return Suggestion(
         cut_s=steady.truncate_s * interval_s,
         by=by,
         at_limit=steady.at_limit,
-        rate_whole_ops_s=float(rate.mean()),
-        rate_kept_ops_s=float(kept.mean()),
         drift=max(drift.slope, drift.halves, key=abs),
     )
 

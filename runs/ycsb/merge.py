@@ -6,7 +6,6 @@ client's own intervals cover, and never a count divided by a length in which it 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from runs.ycsb.batches import Batches
 from runs.ycsb.histogram import Histogram
@@ -57,8 +56,6 @@ def assemble(
         throughput_sum_ops_s=_printed_sum(clients) if not window.missing else None,
         throughput_wall_ops_s=_wall(clients),
         overlap=overlap(window.spans),
-        init_share=_largest_share(clients, "init_s"),
-        cleanup_share=_largest_share(clients, "cleanup_s"),
         longest_us=_longest(counted, clients),
         timelines=tuple(timelines),
     )
@@ -165,17 +162,6 @@ def _printed_sum(clients: Sequence[MergedClient]) -> float | None:
 def _wall(clients: Sequence[MergedClient]) -> float:
     wall = max(client.ended_s for client in clients) - min(client.started_s for client in clients)
     return sum(client.run_operations for client in clients) / max(wall, MIN_S)
-
-
-def _largest_share(clients: Sequence[MergedClient], field: Literal["init_s", "cleanup_s"]) -> float | None:
-    shares = [
-        (client.init_s if field == "init_s" else client.cleanup_s or 0.0, client.runtime_ms)
-        for client in clients
-        if client.runtime_ms
-    ]
-    return max(
-        (seconds / (runtime / 1000) for seconds, runtime in shares if seconds is not None and runtime), default=None
-    )
 
 
 def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> float:

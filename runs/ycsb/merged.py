@@ -180,8 +180,6 @@ class MergedRun(OfClients[MergedOperation]):
     throughput_sum_ops_s: float | None  # the sum of what the clients printed over their whole runs
     throughput_wall_ops_s: float  # all operations / from the first start to the last end
     overlap: float  # the clients' common time / the whole of it, over their whole runs
-    init_share: float | None  # of the run time, of the client with the largest
-    cleanup_share: float | None
     longest_us: float  # the sum of the longest service times in the window, one for each thread (0 if unknown)
     timelines: tuple[Timeline, ...]  # of the whole run: when its intervals were, and how many values each counts
     reader_version: int = READER_VERSION

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from benchmarks.private_site import restart_with_private_site
 from benchmarks.speed import (
     browser,
     driver,
@@ -19,7 +20,6 @@ from benchmarks.speed import (
     uploads,
 )
 from benchmarks.speed.report import BenchmarkFailed, Report, forget_earlier
-from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
 from workers.manifests import ManifestError
 from workers.provision.ports import free_port

@@ -15,11 +15,11 @@ from benchmarks.calibration.study import (
     plan_calibration,
     plan_searches,
 )
+from benchmarks.private_site import restart_with_private_site
 from benchsite.demo.study import Progress
 from benchsite.embedded import EmbeddedError, EmbeddedServers
 from benchsite.formatting import exact, short, signed_percent, significant
 from benchsite.paths import places
-from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
 from benchsite.teams.membership import ensure_demo_team
 from reports.analysis.ratios import mean_interval

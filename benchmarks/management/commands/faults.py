@@ -12,9 +12,9 @@ from benchmarks.faults.outcome import append, current_commit, row
 from benchmarks.faults.registry import FAULTS
 from benchmarks.faults.site import FaultSite, SiteTimeout
 from benchmarks.faults.trial import run_tries
+from benchmarks.private_site import restart_with_private_site
 from benchsite.embedded import EmbeddedError
 from benchsite.paths import places
-from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import STOP_SIGNALS, interrupt
 from workers.provision.ports import free_port
 

@@ -17,8 +17,6 @@ FLAT = [100.0, 101.0, 99.0, 102.0, 98.0] * 12
 def test_the_reference_series_is_cut_by_ten_seconds():
     suggestion = suggest(WARMING, {})
     assert (suggestion.cut_s, suggestion.by, suggestion.at_limit) == (10, "throughput", False)
-    assert suggestion.rate_whole_ops_s == pytest.approx(94.717, abs=1e-3)
-    assert suggestion.rate_kept_ops_s == pytest.approx(99.96, abs=1e-2)
     assert not suggestion.is_drifting
 
 

@@ -186,7 +186,7 @@ def test_it_merges_a_killed_client_as_far_as_it_came():
     merged = merge([client("killed/0")], warmup_s=1)
     assert merged.total_operations > 1000
     assert merged.clients[0].printed_counts is None
-    assert merged.init_share is None
+    assert merged.clients[0].init_s is None
 
 
 def test_it_says_when_there_is_no_common_window():
@@ -227,7 +227,6 @@ def test_it_counts_a_stall_at_the_end_as_time():
 def test_it_states_the_share_of_setting_up():
     logs = ClientLogs(0, [steady_log("READ", 8, 10)], made_summary(10_000, 8, READ=80))
     merged = merge([logs], warmup_s=0)
-    assert merged.init_share == pytest.approx(0.2)
     assert merged.clients[0].init_s == pytest.approx(2)
     assert merged.throughput_sum_ops_s == 8
 
