@@ -21,7 +21,7 @@ from runs.api.schemas import ROOT, OnPage, page_address
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
 from runs.pages.progress import progress_of
-from runs.pages.trial import Trial, trial_of
+from runs.pages.trial import trial_of
 from runs.planning import PlanError, Preview, preview, start_trial, submit
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
@@ -227,7 +227,7 @@ def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     operation_id="start_trial",
     summary="Try a plan before it is submitted",
 )
-def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[Trial]:
+def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[dict[str, Any]]:
     """Measures the first and the last rung of every sweep for 10 s over 1,000 records of their own. 422 `plan-refused`
     says what keeps the plan from being tried.
     """
@@ -245,12 +245,12 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[Trial]:
     auth=READ,
     summary="Read what the trial run of a plan says",
 )
-def get_trial(request: HttpRequest, matrix_id: UUID) -> Trial:
+def get_trial(request: HttpRequest, matrix_id: UUID) -> dict[str, Any]:
     """404 where the plan has no trial run."""
     return _trial(owned(team_matrices(request), request, matrix_id))
 
 
-def _trial(matrix: Matrix) -> Trial:
+def _trial(matrix: Matrix) -> dict[str, Any]:
     trial = trial_of(matrix)
     if trial is None:
         raise Problem("not-found", "This plan has no trial run: start one with POST.")

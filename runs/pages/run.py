@@ -1,8 +1,7 @@
 """The page of one run: what came out, what was asked for, what happened, as plain values for the template."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -61,25 +60,6 @@ BAD_FIRST = (
     Finding.Severity.REJECT, Finding.Severity.WARN, Finding.Severity.INFO, Finding.Severity.NOT_ASSESSED,
     Finding.Severity.PASS,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Readback:
-    """One server setting as it was expected and as the server answered."""
-
-    setting: str
-    expected: str
-    before: str | None  # None: nobody asked; empty is an answer
-    after: str | None
-    ok: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One stage of a run's way."""
-
-    name: str
-    state: str  # done | now | ahead
 
 
 def run_page(run: Run) -> dict[str, object]:
@@ -231,23 +211,26 @@ def _returns(measurements: Iterable[Measurement]) -> list[dict[str, object]]:
     return returns
 
 
-def _readback(evidence: Mapping[str, Any]) -> tuple[Readback, ...]:
-    """Settings as read back before and after; either is missing when the run ended in between."""
+def _readback(evidence: Mapping[str, Any]) -> list[dict[str, object]]:
+    """Settings as read back before and after; either is missing when the run ended in between.
+
+    None: nobody asked; empty is an answer.
+    """
     before, after = (evidence.get(when) or {} for when in ("before", "after"))
     expected = {**after.get("expected", {}), **before.get("expected", {})}
     answers = [reading.get("found", {}) for reading in (before, after)]
     differences = [*before.get("differences", []), *after.get("differences", [])]
     # The reading itself knows that 1GB and 1073741824 are the same; a setting is wrong where a difference names it.
-    return tuple(
-        Readback(
-            setting=setting,
-            expected=str(expected.get(setting, "")),
-            before=_answer(answers[0], setting),
-            after=_answer(answers[1], setting),
-            ok=not any(difference.startswith(f"{setting} should be") for difference in differences),
-        )
+    return [
+        {
+            "setting": setting,
+            "expected": str(expected.get(setting, "")),
+            "before": _answer(answers[0], setting),
+            "after": _answer(answers[1], setting),
+            "ok": not any(difference.startswith(f"{setting} should be") for difference in differences),
+        }
         for setting in dict.fromkeys([*expected, *answers[0], *answers[1]])
-    )
+    ]
 
 
 def _answer(answers: Mapping[str, Any], setting: str) -> str | None:
@@ -276,37 +259,29 @@ def _blameless(artifact: Artifact) -> bool:
     return client is not None and client.state != ClientRun.State.FAILED
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How far an unfinished run has come, and when it should end."""
-
-    steps: tuple[Step, ...]
-    elapsed_s: float | None
-    left_s: float | None  # None before it has started, and when it is late
-    ends_at: datetime | None
-    share: float  # 0..1 of the expected time
-
-    @property
-    def late(self) -> bool:
-        return self.elapsed_s is not None and self.left_s is None
-
-
-def way_of(run: Run, now: datetime | None = None) -> Way:
-    now = now or timezone.now()
+def way_of(run: Run) -> dict[str, object]:
+    """How far an unfinished run has come, and when it should end. `share` is of the expected time."""
     if run.started_at is None:
-        return Way(_steps(run), None, None, None, 0.0)
-    elapsed = max((now - run.started_at).total_seconds(), 0.0)
+        return {"steps": _steps(run), "elapsed_s": None, "left_s": None, "late": False, "ends_at": None, "share": 0.0}
+    elapsed = max((timezone.now() - run.started_at).total_seconds(), 0.0)
     left = run.expected_s - elapsed
-    share = min(elapsed / run.expected_s, 0.99) if run.expected_s else 0.0
-    ends_at = run.started_at + timedelta(seconds=run.expected_s)
-    return Way(_steps(run), elapsed, left if left > 0 else None, ends_at, share)
+    return {
+        "steps": _steps(run),
+        "elapsed_s": elapsed,
+        "left_s": left if left > 0 else None,
+        "late": left <= 0,
+        "ends_at": run.started_at + timedelta(seconds=run.expected_s),
+        "share": min(elapsed / run.expected_s, 0.99) if run.expected_s else 0.0,
+    }
 
 
-def _steps(run: Run) -> tuple[Step, ...]:
+def _steps(run: Run) -> list[dict[str, str]]:
+    """The stages of a run's way: done, now or ahead."""
     load = run.phase == Phase.LOAD
     busy = Stage.LOADING if load else Stage.MEASURING
     stages = [Stage.PROVISIONING, *([] if load else [Stage.PREPARING]), busy, Stage.COLLECTING, Stage.JUDGING]
     now = stages.index(Stage(run.stage)) if run.stage in stages else -1
-    return tuple(
-        Step(str(stage.label), "done" if i < now else "now" if i == now else "ahead") for i, stage in enumerate(stages)
-    )
+    return [
+        {"name": str(stage.label), "state": "done" if i < now else "now" if i == now else "ahead"}
+        for i, stage in enumerate(stages)
+    ]

@@ -1,8 +1,8 @@
 """What a trial run says of the cells of a plan: which can be measured, and what to do about the others."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.utils.text import capfirst
@@ -14,42 +14,11 @@ from runs.next_runs import OVERLOAD
 from runs.pages.run_list import HEAVY
 
 
-@dataclass(frozen=True, slots=True)
-class TrialCell:
-    """One sweep of the plan, by its first and last rung. `state`: passed, failed, cancelled or waits."""
+def trial_of(matrix: Matrix) -> dict[str, Any] | None:
+    """The newest trial run of a plan, in three queries; None: there is none.
 
-    name: str
-    state: str
-    run: Run  # the one that says so
-    problem: str = ""
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    matrix: Matrix
-    cells: tuple[TrialCell, ...]
-
-    @property
-    def unfinished(self) -> int:
-        return sum(cell.state == "waits" for cell in self.cells)
-
-    @property
-    def failed(self) -> int:
-        return sum(cell.state == "failed" for cell in self.cells)
-
-    @property
-    def passed(self) -> int:
-        return sum(cell.state == "passed" for cell in self.cells)
-
-    @property
-    def exclusions(self) -> list[str]:
-        """Why cells were not tried."""
-        return list(dict.fromkeys(rule.get("reason", "") for rule in self.matrix.exclusions))
-
-
-def trial_of(matrix: Matrix) -> Trial | None:
-    """The newest trial run of a plan, in three queries; None: there is none."""
+    Its cells are the sweeps of the plan, each by its first and last rung; `exclusions` say why cells were not tried.
+    """
     trial = matrix.trials.order_by("-created_at").first()
     if trial is None:
         return None
@@ -64,23 +33,34 @@ def trial_of(matrix: Matrix) -> Trial | None:
     findings: dict[UUID, list[Finding]] = defaultdict(list)
     for finding in rejecting:
         findings[finding.measurement_set.run_id].append(finding)
-    return Trial(trial, tuple(_cell(name, repeated, findings) for name, repeated in sweeps.items()))
+    cells = [_cell(name, repeated, findings) for name, repeated in sweeps.items()]
+    states = Counter(cell["state"] for cell in cells)
+    return {
+        "matrix": trial,
+        "cells": cells,
+        "unfinished": states["waits"],
+        "failed": states["failed"],
+        "passed": states["passed"],
+        "exclusions": list(dict.fromkeys(rule.get("reason", "") for rule in trial.exclusions)),
+    }
 
 
-def _cell(name: str, runs: Sequence[Run], findings: Mapping[UUID, list[Finding]]) -> TrialCell:
+def _cell(name: str, runs: Sequence[Run], findings: Mapping[UUID, list[Finding]]) -> dict[str, Any]:
+    """`state` is passed, failed, cancelled or waits; `run` is the one that says so."""
     replaced = {run.rerun_of_id for run in runs}
     states = {run: _state(run, findings) for run in runs if run.pk not in replaced}
     state = next(state for state in ("failed", "cancelled", "waits", "passed") if state in states.values())
     run = next(run for run in states if states[run] == state)
+    cell = {"name": name, "state": state, "run": run, "problem": "", "remedy": ""}
     if state != "failed":
-        return TrialCell(name, state, run)
+        return cell
     if run.status == Status.SUCCEEDED:
         finding = next((finding for finding in findings.get(run.pk, []) if finding.check_id not in OVERLOAD), None)
-        return TrialCell(name, state, run, finding.message if finding else "", finding.remedy if finding else "")
+        return cell | ({"problem": finding.message, "remedy": finding.remedy} if finding else {})
     cause = run if run.status == Status.FAILED else run.needs
     assert cause is not None  # `_state` calls no other cancelled run failed.
     problem = f"{capfirst(cause.get_reason_display())}. {cause.reason_detail}"
-    return TrialCell(name, state, cause, problem, remedy(cause.reason))
+    return cell | {"run": cause, "problem": problem, "remedy": remedy(cause.reason)}
 
 
 def _state(run: Run, findings: Mapping[UUID, list[Finding]]) -> str:

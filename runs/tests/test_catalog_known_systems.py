@@ -141,11 +141,11 @@ def test_it_warns_of_pitfalls_and_cites_no_address(system):
 @each_known
 def test_it_renders_every_mode_for_pages(system):
     for row in mode_rows(system):
-        assert not row.problem
+        assert not row["problem"]
         started_with = system.process.settings if system.process else {}
-        assert {line.name: line.value for line in row.server} == started_with | row.mode.server_settings
+        assert {line["name"]: line["value"] for line in row["server"]} == started_with | row["mode"].server_settings
         fixed = {name: value for name, value in system.binding.fixed.items() if not name.startswith("url.")}
-        assert {line.name: line.value for line in row.client} == fixed | row.mode.client_properties
+        assert {line["name"]: line["value"] for line in row["client"]} == fixed | row["mode"].client_properties
 
 
 @pytest.mark.slow

@@ -41,12 +41,12 @@ def test_loss_beyond_the_record_is_a_contradiction(changes, mode, message):
 
 def test_table_has_modes_and_faults():
     table = measured_table(load_catalog().system("redis"))
-    assert [mode.slug for mode, _ in table.rows] == ["off", "no", "everysec", "always"]
-    assert table.columns[:2] == ("process crash", "power cut")
-    cells = {mode.slug: cells for mode, cells in table.rows}
-    assert cells["always"][1].faults == "lost in 0 of 60"
-    assert cells["always"][1].detail.startswith("lost in at most 4.87")
-    assert cells["everysec"][1].detail.startswith("oldest lost write: median 0.")
+    assert [mode.slug for mode, _ in table["rows"]] == ["off", "no", "everysec", "always"]
+    assert table["columns"][:2] == ["process crash", "power cut"]
+    cells = {mode.slug: cells for mode, cells in table["rows"]}
+    assert cells["always"][1]["faults"] == "lost in 0 of 60"
+    assert cells["always"][1]["detail"].startswith("lost in at most 4.87")
+    assert cells["everysec"][1]["detail"].startswith("oldest lost write: median 0.")
     assert measured_table(load_catalog().system("memcached")) is None
 
 

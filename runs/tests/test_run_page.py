@@ -264,7 +264,13 @@ def test_the_mode_is_shown_as_read_back_before_and_after(client_in, sweep):
     }
     run = make_run(sweep, evidence={"before": reading, "after": wrong, "server_version": "7.0.15"})
     (line,) = client_in.get(url(run)).context["page"]["readback"]
-    assert (line.setting, line.before, line.after, line.ok) == ("appendfsync", "always", "no", False)
+    assert line == {
+        "setting": "appendfsync",
+        "expected": "always",
+        "before": "always",
+        "after": "no",
+        "ok": False,
+    }
 
 
 def test_the_disk_probe_is_shown_with_its_warning(client_in, sweep):
@@ -456,4 +462,4 @@ def test_the_poll_in_which_a_run_begins_brings_its_figure(client_in, running):
 def test_an_empty_answer_is_an_answer(client_in, sweep):
     reading = {"expected": {"save": ""}, "found": {"save": ""}, "differences": []}
     (line,) = client_in.get(url(make_run(sweep, evidence={"before": reading}))).context["page"]["readback"]
-    assert (line.before, line.after) == ("", None)
+    assert (line["before"], line["after"]) == ("", None)

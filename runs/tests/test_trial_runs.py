@@ -66,7 +66,7 @@ def test_external_server_without_tables_is_left_alone(matrix, user):
     Cluster.objects.update(provisioner="external")
     trial = start_trial(matrix, user)
     assert set(trial.runs.values_list("system", flat=True)) == {"postgresql"}
-    assert trial_of(matrix).exclusions == [
+    assert trial_of(matrix)["exclusions"] == [
         "Redis has no tables: a trial would replace the data set of the external server."
     ]
     matrix.entries.filter(mode="on").delete()
@@ -121,9 +121,9 @@ def test_page_lists_failing_cells_and_submits(matrix, user, client_in):
     )
     for run in trial.runs.exclude(mode="always"):
         end(run, seconds=20, verdict="pass")
-    cells = {cell.run.mode: cell for cell in trial_of(matrix).cells}
-    assert [cell.state for cell in cells.values()] == ["failed", "passed"]
-    assert cells["always"].run == load
+    cells = {cell["run"].mode: cell for cell in trial_of(matrix)["cells"]}
+    assert [cell["state"] for cell in cells.values()] == ["failed", "passed"]
+    assert cells["always"]["run"] == load
     page = text_of(client_in.get(f"/matrices/{matrix.pk}/"))
     assert "1 of 2 sweeps passed" in page and "appendfsync is no." in page
     assert remedy(Reason.MODE_NOT_IN_FORCE)[:40] in page
@@ -138,7 +138,7 @@ def test_rejected_run_fails_its_cell(matrix, user):
     trial = start_trial(matrix, user)
     for run in trial.runs.all():
         end(run, seconds=20, verdict="reject" if run.threads == 64 else "pass")
-    assert [cell.state for cell in trial_of(matrix).cells] == ["failed", "passed"]
+    assert [cell["state"] for cell in trial_of(matrix)["cells"]] == ["failed", "passed"]
 
 
 def test_builder_offers_a_trial_of_long_plans(matrix, client_in):

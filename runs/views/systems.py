@@ -1,7 +1,6 @@
 """Systems: the catalog, read only."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,40 +16,23 @@ from runs.pages.durability import mode_rows
 from runs.verifications import verifications_of
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One mode and one kind of fault; all texts are empty where it was not measured."""
+def measured_table(system: System) -> dict[str, Any] | None:
+    """The results for the catalog's modes of the system, weakest first; None where nothing was measured.
 
-    faults: str = ""  # "lost in 60 of 60"
-    detail: str = ""
-    contradiction: str = ""  # of the record in the catalog
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredTable:
-    """`columns` are faults, with the disk where it is not an ordinary one; `rows` have a cell for each."""
-
-    versions: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Mode, tuple[Cell, ...]], ...]
-
-
-def measured_table(system: System) -> MeasuredTable | None:
-    """The results for the catalog's modes of the system, weakest first; None where nothing was measured."""
+    `columns` are faults, with the disk where it is not an ordinary one; `rows` have a cell for each, None where it was
+    not measured.
+    """
     losses = [loss for loss in load_measured_losses() if loss.system == system.slug and loss.mode in system.modes]
     if not losses:
         return None
-    columns = tuple(dict.fromkeys(_column(loss) for loss in losses))
+    columns = list(dict.fromkeys(_column(loss) for loss in losses))
     rows = []
     for mode in system.modes.values():
         by_column = {_column(loss): _cell(loss, mode) for loss in losses if loss.mode == mode.slug}
         if by_column:
-            rows.append((mode, tuple(by_column.get(column, Cell()) for column in columns)))
-    return MeasuredTable(_versions(losses), columns, tuple(rows))
-
-
-def _versions(losses: Sequence[MeasuredLoss]) -> str:
-    return ", ".join(dict.fromkeys(loss.version for loss in losses))
+            rows.append((mode, [by_column.get(column) for column in columns]))
+    versions = ", ".join(dict.fromkeys(loss.version for loss in losses))
+    return {"versions": versions, "columns": columns, "rows": rows}
 
 
 def _column(loss: MeasuredLoss) -> str:
@@ -58,7 +40,8 @@ def _column(loss: MeasuredLoss) -> str:
     return f"{loss.fault}, {disk}" if disk else loss.fault.value
 
 
-def _cell(loss: MeasuredLoss, mode: Mode) -> Cell:
+def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
+    """In how many faults writes were lost, how much, and what of it contradicts the record in the catalog."""
     faults = f"lost in {grouped(loss.with_loss)} of {grouped(loss.faults)}"
     if loss.max_loss_share is not None:
         detail = [f"lost in at most {percent(loss.max_loss_share)} of faults (95 %)"]
@@ -72,7 +55,7 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> Cell:
     ]
     if loss.not_started:
         detail.append(f"{grouped(loss.not_started)} times the server did not start")
-    return Cell(faults, "; ".join(detail), loss.contradiction(mode.durability))
+    return {"faults": faults, "detail": "; ".join(detail), "contradiction": loss.contradiction(mode.durability)}
 
 
 @require_GET
