@@ -28,8 +28,8 @@ def side(throughputs=((8, 410_000.0, 500.0), (16, 820_000.0, 1000.0)), setup=NOD
 
 
 def only(result):
-    assert len(result.answers) == 1 and not result.refused
-    return result.answers[0]
+    assert len(result["answers"]) == 1 and not result["refused"]
+    return result["answers"][0]
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_the_limit_lowers_what_a_node_brings():
 
 def refusal(one, query):
     result = answer([one], asked(query))
-    assert not result.answers
-    return result.refused[0].reason.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert not result["answers"]
+    return result["refused"][0]["reason"].replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
 def test_who_does_not_qualify_is_told_why():
@@ -148,29 +148,29 @@ def test_several_cluster_sizes_of_one_matrix_answer_together():
 
 
 def test_more_nodes_that_bring_nothing_are_no_answer():
-    reason = answer(scaled((2, 400.0), (4, 390.0)), asked("throughput=700")).refused[0].reason
+    reason = answer(scaled((2, 400.0), (4, 390.0)), asked("throughput=700"))["refused"][0]["reason"]
     assert reason == "2 and 4 nodes were measured, and 4 may do more: the ladder is too short."
 
 
 def test_sweeps_of_different_matrices_or_the_same_size_stand_for_themselves():
     first, second = scaled((2, 400.0)), scaled((4, 600.0))
-    assert len(answer([*first, *second], asked("throughput=100")).answers) == 2
-    assert len(answer(scaled((2, 400.0), (2, 500.0)), asked("throughput=100")).answers) == 2
+    assert len(answer([*first, *second], asked("throughput=100"))["answers"]) == 2
+    assert len(answer(scaled((2, 400.0), (2, 500.0)), asked("throughput=100"))["answers"]) == 2
 
 
 def test_the_cheapest_comes_first_then_the_fewest_nodes():
     cheap = side(setup=replace(NODES, price_per_hour=3.0), mode="cheap")
     free = side(setup=replace(NODES, price_per_hour=None), mode="unpriced")
     response = answer([free, side(mode="dear"), cheap], asked("throughput=1M"))
-    assert [answer.curve.mode for answer in response.answers] == ["cheap", "dear", "unpriced"]
+    assert [answer.curve.mode for answer in response["answers"]] == ["cheap", "dear", "unpriced"]
 
 
 def test_the_product_of_ratios_stands_beside_what_binds():
     slow = side(((8, 200_000.0, 500.0),), setup=replace(NODES, replication_factor=4, price_per_hour=60.0))
-    against = answer([side(), slow], asked("throughput=1M&data=4000&node=3200")).against
-    assert [round(one.throughput_ratio, 2) for one in against] == [4.1] and against[0].storage_ratio == 2.0
-    assert against[0].product == pytest.approx(8.2) and against[0].binding == pytest.approx(4.1)
-    assert answer([side(), slow], asked("throughput=1M")).against == ()
+    against = answer([side(), slow], asked("throughput=1M&data=4000&node=3200"))["against"]
+    assert [round(one["throughput_ratio"], 2) for one in against] == [4.1] and against[0]["storage_ratio"] == 2.0
+    assert against[0]["product"] == pytest.approx(8.2) and against[0]["binding"] == pytest.approx(4.1)
+    assert answer([side(), slow], asked("throughput=1M"))["against"] == []
 
 
 def test_response_times_count_where_a_target_was_set():
@@ -209,4 +209,4 @@ def test_targets_of_which_none_was_sustained_answer_nothing():
     never = targets((25_000, 20_000.0, 100.0), (50_000, 30_000.0, 120.0))
     for query in ("throughput=10k", "throughput=10k&within=100"):
         result = answer([never], asked(query))
-        assert not result.answers and result.refused[0].reason == "No target was sustained."
+        assert not result["answers"] and result["refused"][0]["reason"] == "No target was sustained."

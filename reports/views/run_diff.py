@@ -17,7 +17,7 @@ from reports.analysis.causes import Cause, RunPair, causes, run_pair
 from reports.analysis.comparability import gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
-from reports.analysis.run_sides import Group, MachinePair, RunSide
+from reports.analysis.run_sides import RunSide
 from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Operation, Point
 from reports.figures.captions import KIND_SAYS
@@ -26,81 +26,12 @@ from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_s
 from reports.queries.run_pair import RUNS
 from runs.identifiers import uuid_of
 from runs.models import Run
-from runs.validity import CheckResult, Profile, judge_pair
+from runs.validity import Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
 HOW_TO_CHOOSE = (
     "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One number of both runs. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
-
-    label: str
-    a: str
-    b: str
-    change: float | None
-    better: str = ""  # "higher" or "lower"; empty: neither is good
-
-
-@dataclass(frozen=True, slots=True)
-class FindingPair:
-    """One check that does not say the same of both."""
-
-    title: str
-    check_id: str
-    a: CheckResult | None  # None: it did not look at this run
-    b: CheckResult | None
-
-
-@dataclass(frozen=True, slots=True)
-class WhyPage:
-    a: RunSide
-    b: RunSide
-    sentences: tuple[str, ...]
-    comparison: Comparison
-    metrics: tuple[Metric, ...]
-    kinds: str  # of the latencies, in words
-    causes: tuple[Cause, ...]
-    groups: tuple[Group, ...]
-    machines: tuple[MachinePair, ...]
-    findings: tuple[FindingPair, ...]
-
-    @property
-    def low_n(self) -> bool:
-        """Whether the verdict is one of fewer repeats than a published one has."""
-        comparison = self.comparison
-        return comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n
-
-    @property
-    def differing(self) -> list[Group]:
-        return [group for group in self.groups if group.differing]
-
-    @property
-    def unclear(self) -> list[str]:
-        """What is known of one side only."""
-        return [line.label for group in self.groups for line in group.unclear]
-
-    @property
-    def alike(self) -> list[Group]:
-        return [group for group in self.groups if group.alike]
-
-    @property
-    def alike_count(self) -> int:
-        return sum(len(group.alike) for group in self.groups)
-
-    @property
-    def nothing(self) -> bool:
-        """Nothing that is recorded differs, and nothing is known of one side only."""
-        return not self.causes and not self.differing and not any(pair.group.differing for pair in self.machines)
-
-    @property
-    def same_machines(self) -> bool:
-        return bool(self.machines) and not any(
-            pair.group.differing or pair.a is None or pair.b is None for pair in self.machines
-        )
 
 
 def why_page(
@@ -110,7 +41,7 @@ def why_page(
     profile: Profile,
     *,
     ceilings: tuple[Curve, Curve] | None = None,
-) -> WhyPage:
+) -> dict[str, object]:
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
     at_ceilings = ceilings is not None
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
@@ -126,25 +57,36 @@ def why_page(
     sides = run_pair(a, b, at_ceilings=at_ceilings)
     change = _change(_throughput(a), _throughput(b))
     likely = causes(sides, change)
-    # The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared.
-    findings: list[FindingPair] = []
+    groups, machines = sides.groups, sides.machines
+    return {
+        "a": a,
+        "b": b,
+        "sentences": list(_sentences(sides, comparison, ratio, floor, likely)),
+        # A verdict of fewer repeats than a published one has.
+        "low_n": comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n,
+        "metrics": list(_metrics(a.point, b.point)),
+        "kinds": " and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
+        "causes": likely,
+        "differing": [group for group in groups if group.differing],
+        "unclear": [line.label for group in groups for line in group.unclear],  # known of one side only
+        "alike": [group for group in groups if group.alike],
+        "alike_count": sum(len(group.alike) for group in groups),
+        "machines": machines,
+        "same_machines": not any(pair.group.differing or pair.a is None or pair.b is None for pair in machines),
+        "findings": list(_differing_findings(a, b)),
+    }
+
+
+def _differing_findings(a: RunSide, b: RunSide) -> Iterator[dict[str, object]]:
+    """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared.
+
+    None: the check did not look at this run.
+    """
     held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
     for check_id in sorted({*held[0], *held[1]}):
         x, y = (side.get(check_id) for side in held)
         if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
-            findings.append(FindingPair(known.title, check_id, x, y))
-    return WhyPage(
-        a=a,
-        b=b,
-        sentences=tuple(_sentences(sides, comparison, ratio, floor, likely)),
-        comparison=comparison,
-        metrics=tuple(_metrics(a.point, b.point)),
-        kinds=" and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
-        causes=tuple(likely),
-        groups=sides.groups,
-        machines=sides.machines,
-        findings=tuple(findings),
-    )
+            yield {"title": known.title, "check_id": check_id, "a": x, "b": y}
 
 
 def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
@@ -242,10 +184,11 @@ def _noise(change: float, floor: SessionSpread | None) -> str:
     return f"{sentence}: this difference is above that noise."
 
 
-def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
+def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
+    """The numbers of both. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
     x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
     texts = [formatting.throughput(value) for value in (x, y)]
-    yield Metric("throughput", texts[0], texts[1], _change(x, y), "higher")
+    yield {"label": "throughput", "a": texts[0], "b": texts[1], "change": _change(x, y)}
     names = sorted(
         {(operation.operation, operation.kind) for point in (a, b) if point for operation in point.operations},
         key=_order,
@@ -257,9 +200,9 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
         for statistic, label in STATISTICS:
             yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
     errors = [point.error_ratio if point else None for point in (a, b)]
-    yield Metric("failed operations", *_percents(errors), _change(errors[0], errors[1]), "lower")
+    yield _share("failed operations", errors)
     busy = [point.generator_cpu if point else None for point in (a, b)]
-    yield Metric("CPU of the busiest load generator", *_percents(busy), _change(busy[0], busy[1]))
+    yield _share("CPU of the busiest load generator", busy)
 
 
 def _kinds(*points: Point | None) -> set[str]:
@@ -271,18 +214,19 @@ def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
     return (first.index(name[0]) if name[0] in first else len(first), name[0], name[1] != "service")
 
 
-def _latency(label: str, statistic: str, a: Operation | None, b: Operation | None) -> Metric:
+def _latency(label: str, statistic: str, a: Operation | None, b: Operation | None) -> dict[str, object]:
     values = [row.median_us(statistic) if row else None for row in (a, b)]
     texts = [
         formatting.latency_between(*bounds) if row and (bounds := row.bounds_us.get(statistic)) else
         formatting.latency(value)
         for row, value in zip((a, b), values, strict=True)
     ]  # fmt: skip
-    return Metric(label, texts[0], texts[1], _change(values[0], values[1]), "lower")
+    return {"label": label, "a": texts[0], "b": texts[1], "change": _change(values[0], values[1])}
 
 
-def _percents(values: Sequence[float | None]) -> tuple[str, str]:
-    return formatting.percent(values[0]), formatting.percent(values[1])
+def _share(label: str, values: Sequence[float | None]) -> dict[str, object]:
+    a, b = values
+    return {"label": label, "a": formatting.percent(a), "b": formatting.percent(b), "change": _change(a, b)}
 
 
 @dataclass(frozen=True, slots=True)

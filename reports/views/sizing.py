@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
@@ -131,64 +131,12 @@ class Answer:
         return self.dollars_an_hour * HOURS_A_MONTH if self.dollars_an_hour else None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """One result that does not meet the need."""
+def answer(curves: Iterable[Curve], question: Question) -> dict[str, Any]:
+    """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together.
 
-    curve: Curve
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Against:
-    """A result beside the first: how many times the nodes, as the study of 2017 multiplies it and as it binds."""
-
-    curve: Curve
-    throughput_ratio: float
-    storage_ratio: float
-    sign: str | None = ""  # of the ratio of throughputs; None: both are lower bounds
-
-    @property
-    def product(self) -> float:
-        return product_as_published(self.storage_ratio, self.throughput_ratio)
-
-    @property
-    def binding(self) -> float:
-        return binding_ratio(self.storage_ratio, self.throughput_ratio)
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not."""
-
-    answers: tuple[Answer, ...]
-    refused: tuple[Refused, ...]
-
-    @property
-    def priced(self) -> bool:
-        """Whether anybody stated what a node of any of them costs."""
-        return any(answer.price for answer in self.answers)
-
-    @property
-    def against(self) -> tuple[Against, ...]:
-        """The others beside the first; empty where storage is not asked for, for then there is one ratio only."""
-        first = next(iter(self.answers), None)
-        if first is None or "storage" not in first.sizing.parts:
-            return ()
-        return tuple(
-            Against(
-                answer.curve,
-                first.node_ops_s / answer.node_ops_s,
-                answer.sizing.parts["storage"] / first.sizing.parts["storage"],
-                bound_sign(bool(first.reached.at_least), bool(answer.reached.at_least)),
-            )
-            for answer in self.answers[1:]
-        )
-
-
-def answer(curves: Iterable[Curve], question: Question) -> Answers:
-    """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together."""
-    refused: list[Refused] = []
+    Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not.
+    """
+    refused: list[dict[str, object]] = []
     series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
     for curve in curves:
         measured = reached(curve, question)
@@ -200,16 +148,47 @@ def answer(curves: Iterable[Curve], question: Question) -> Answers:
             key = (curve.matrix_id or curve.sweep_id, *same)
             series[key if measured.nodes not in series[key] else (*key, curve.sweep_id)][measured.nodes] = measured
         else:
-            refused.append(Refused(curve, measured))
+            refused.append({"curve": curve, "reason": measured})
     answers: list[Answer] = []
     for sizes in series.values():
         sized = _answer(sizes, question)
         if isinstance(sized, Answer):
             answers.append(sized)
         else:
-            refused.append(Refused(sizes[max(sizes)].curve, sized))
+            refused.append({"curve": sizes[max(sizes)].curve, "reason": sized})
     answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
-    return Answers(tuple(answers), tuple(refused))
+    return {
+        "answers": answers,
+        "refused": refused,
+        "priced": any(answer.price for answer in answers),
+        "against": _beside_the_first(answers),
+    }
+
+
+def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """How many times the nodes each other answer takes, as the study of 2017 multiplies it and as it binds.
+
+    Empty where storage is not asked for, for then there is one ratio only. `sign` is of the ratio of throughputs; None:
+    both are lower bounds.
+    """
+    first = next(iter(answers), None)
+    if first is None or "storage" not in first.sizing.parts:
+        return []
+    rows = []
+    for answer in answers[1:]:
+        throughput_ratio = first.node_ops_s / answer.node_ops_s
+        storage_ratio = answer.sizing.parts["storage"] / first.sizing.parts["storage"]
+        rows.append(
+            {
+                "curve": answer.curve,
+                "throughput_ratio": throughput_ratio,
+                "storage_ratio": storage_ratio,
+                "sign": bound_sign(bool(first.reached.at_least), bool(answer.reached.at_least)),
+                "product": product_as_published(storage_ratio, throughput_ratio),
+                "binding": binding_ratio(storage_ratio, throughput_ratio),
+            }
+        )
+    return rows
 
 
 def reached(curve: Curve, question: Question) -> Reached | str:

@@ -3,11 +3,10 @@
 import secrets
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, cast
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.core.cache import cache
 from django.db import transaction
@@ -39,9 +38,8 @@ from reports.selection import ALL, VERSION, Selection, read
 from reports.views.compare import selection_in
 from runs import live
 from runs.identifiers import uuid_of
-from runs.live import LiveSeries
-from runs.models import Matrix, Run
-from runs.pages.matrix import MatrixPage, matrix_page
+from runs.models import Matrix
+from runs.pages.matrix import matrix_page
 from runs.pages.queue import last_of_lanes, queue
 
 LIFE: Final = timedelta(hours=24)
@@ -112,38 +110,23 @@ def selection_of(link: WatchLink) -> Selection:
     return read(QueryDict(link.query))
 
 
-@dataclass(frozen=True, slots=True)
-class WatchPage:
-    link: WatchLink
-    token: str
-    figures: tuple[FigureLink, ...]
-    curves: tuple[Curve, ...]
-    labels: dict[UUID, str]
-    warnings: tuple[str, ...]
-    matrix: MatrixPage | None
-    now: tuple[tuple[Run, LiveSeries], ...]
-
-    @property
-    def active(self) -> bool:
-        return self.matrix is not None and self.matrix.progress.unfinished > 0
-
-
-def watch_page(link: WatchLink, selection: Selection, token: str) -> WatchPage:
+def watch_page(link: WatchLink, selection: Selection, token: str) -> dict[str, object]:
     curves = compared(link.team, selection).curves
     grid = matrix_page(link.matrix, queue(last_of_lanes(link.matrix)).rows) if link.matrix else None
     sentences = [f"{sentence}." for sentence in [machine_sentence(curves)] if sentence]
     if any(not curve.publishable for curve in curves):
         sentences.append(f"{DEMONSTRATION}.")
-    return WatchPage(
-        link,
-        token,
-        tuple(_figures(token, selection, curves)),
-        curves,
-        labels_of(curves),
-        tuple(sentences),
-        grid,
-        tuple((run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in grid.now) if grid else (),
-    )
+    return {
+        "link": link,
+        "token": token,
+        "figures": _figures(token, selection, curves),
+        "curves": curves,
+        "labels": labels_of(curves),
+        "warnings": sentences,
+        "matrix": grid,
+        "active": grid is not None and grid.progress.unfinished > 0,
+        "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in grid.now] if grid else [],
+    }
 
 
 def _figures(token: str, selection: Selection, curves: tuple[Curve, ...]) -> list[FigureLink]:
