@@ -1,13 +1,16 @@
-"""The list of sweeps: a filter that lives in the address, and the rows it means."""
+"""The list of sweeps: a filter that lives in the address, and the rows it means; and the rungs of one sweep."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from benchsite.teams.models import Team
+from reports.curves import Curve
 from reports.queries.sweep_selection import one_per_test, sweeps_of
-from runs.models import Matrix, Sweep
+from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.pages.filters import AddressFilter
@@ -84,3 +87,21 @@ def sweep_choices(team: Team) -> dict[str, list[Any]]:
         "tags": sorted({tag for tags in tagged for tag in tags}),
         "matrices": [(str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MAX_CHOICES]],
     }
+
+
+def rung_rows(sweep: Sweep, curve: Curve) -> list[dict[str, Any]]:
+    """Each rung with its point, where one was measured, and its runs by their repeats. One query."""
+    points = {(point.target_ops_s or 0, point.threads): point for point in curve.points}
+    rungs: dict[tuple[int, int], list[Run]] = defaultdict(list)
+    for run in sweep.runs.defer("spec", "evidence").order_by("repeat", "created_at"):
+        rungs[(run.target_ops_s or 0, run.threads)].append(run)
+    return [
+        {"threads": threads, "target_ops_s": target or None, "point": points.get((target, threads)), "runs": runs}
+        for (target, threads), runs in sorted(rungs.items(), key=lambda item: item[0])
+    ]
+
+
+def last_evidence(sweep: Sweep) -> Mapping[str, Any] | None:
+    """What the newest ended run of a sweep found out about its server: version and disk probe; one query."""
+    newest = sweep.runs.filter(evidence__has_key="server_version").order_by("-finished_at")
+    return newest.values("pk", server_version=F("evidence__server_version"), disk=F("evidence__disk")).first()

@@ -29,8 +29,7 @@ from reports.figures.theme import theme_named
 from reports.queries import StoredSeries, chosen, curves, key_of, run_point, stored_series, sweeps_of
 from reports.queries.computed_cache import run_version, sweeps_version
 from reports.queries.over_time import events_of, heats, over_time
-from reports.queries.series import MAX_ROWS, Part
-from reports.queries.server_metrics import server_metrics
+from reports.queries.series import MAX_ROWS, Part, server_metrics
 from reports.selection import read
 from runs.models import Matrix, Run
 from runs.models.run import Phase

@@ -9,7 +9,7 @@ from runs.catalog import UnknownSystem, load_catalog
 from runs.kits.plan import Facts, PlanFile, planned, twice_the_same
 from runs.models import Cluster, Database, LoadGenerator, Machine
 from runs.planning import Plan, PlannedRun, expand, preview
-from runs.planning.node_capacity import STORAGE_FACTOR
+from runs.planning.capacity import STORAGE_FACTOR
 from runs.planning.plan import Entry, PlannedGenerator
 from runs.property_schema import PropertyError
 from runs.thresholds import thresholds_of

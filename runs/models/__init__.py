@@ -12,8 +12,7 @@ from runs.models.plan import (
     Node,
     Workload,
 )
-from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
+from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series, ThresholdOverride
 from runs.models.run import ClientRun, Deployment, Run, RunEvent, SearchDecision, Sweep
 from runs.models.schedule import Ending, Occasion, Schedule
-from runs.models.threshold import ThresholdOverride
 from runs.models.upload import Upload, UploadedFile, UploadKey

@@ -19,9 +19,8 @@ from runs.catalog import (
     start_problem,
 )
 from runs.generators import how_to_align
+from runs.planning.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
-from runs.planning.generator_capacity import capacity_warnings
-from runs.planning.node_capacity import capacity_messages, disk_by_cluster
 from runs.planning.operation_limit import limit_message
 from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
 from runs.planning.sizes import sentences

@@ -1,4 +1,4 @@
-"""Writing a plan down: its sweeps and runs with their immutable specs, in one transaction."""
+"""Writing a plan down: its sweeps and runs with their immutable specs, in one transaction; and copying one."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from benchsite.teams import limits
 from benchsite.teams.models import User
 from runs.generators import generator_key, generators_of
 from runs.measures.search import Rule, State
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, MatrixEntry, Run, SearchDecision
 from runs.models.plan import Provisioner
 from runs.models.run import Phase
 from runs.planning import rows
@@ -131,3 +131,20 @@ def _spec_of(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
         cluster=facts.clusters[database.cluster_id],
         generators=[facts.generators[generator.id] for generator in planned.generators],
     )
+
+
+# What belongs to one carrying out of a plan, and not to the plan.
+OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "notes", "trial_of")
+
+
+def clone(matrix: Matrix, *, name: str, by: User | None) -> Matrix:
+    """A copy of the plan, down to its exclusions and overrides. The caller holds the transaction."""
+    fields = [one.attname for one in Matrix._meta.concrete_fields if one.name not in OF_ONE_MATRIX]
+    made = Matrix.objects.create(**{one: getattr(matrix, one) for one in fields}, name=name, created_by=by)
+    made.workloads.set(matrix.workloads.all())
+    made.load_generators.set(matrix.load_generators.all())
+    MatrixEntry.objects.bulk_create(
+        MatrixEntry(matrix=made, database_id=entry.database_id, mode=entry.mode, position=entry.position)
+        for entry in matrix.entries.all()
+    )
+    return made

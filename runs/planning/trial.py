@@ -13,9 +13,8 @@ from runs.catalog import load_catalog
 from runs.models import Matrix
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
-from runs.planning.clone import clone
 from runs.planning.plan import PlanError, Problem
-from runs.planning.submission import submit
+from runs.planning.submission import clone, submit
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 TAG = "trial"

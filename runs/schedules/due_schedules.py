@@ -14,7 +14,7 @@ from benchsite.teams.models import User
 from runs.models import Matrix, Occasion, Run, Schedule
 from runs.models.run import Status
 from runs.planning import PlanError, submit
-from runs.planning.clone import clone
+from runs.planning.submission import clone
 from runs.schedules import schedule_changes
 from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import next_times

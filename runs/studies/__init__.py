@@ -4,8 +4,7 @@ Pure: no Django, and nothing read but the files beside this module. Numbers are 
 contradict each other or arithmetic, a dispute says so beside them and nothing is corrected.
 """
 
-from runs.studies.identities import expanded, folded
-from runs.studies.loader import read_facts, read_pack, read_study, studies, study_of
+from runs.studies.loader import expanded, folded, read_facts, read_pack, read_study, studies, study_of
 from runs.studies.records import (
     SYSTEMS,
     Dispute,

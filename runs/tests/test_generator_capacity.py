@@ -7,7 +7,7 @@ import pytest
 from runs import generators
 from runs.models import LoadGenerator, Node, Run
 from runs.planning import preview, stored_plan
-from runs.planning.generator_capacity import capacity_ops_s
+from runs.planning.capacity import capacity_ops_s
 from runs.planning.plan import PlannedGenerator
 from runs.recording import scheduled_runs as recording
 from runs.tests.factories import (

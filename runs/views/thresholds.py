@@ -1,5 +1,8 @@
 """Thresholds of the validity checks: everybody in the team sees them, its admins replace them."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -8,11 +11,47 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
-from runs.forms.thresholds import ThresholdForm
+from runs.forms.fields import DescribedForm
 from runs.models.plan import Purpose
-from runs.thresholds import PURPOSES, ThresholdRefused, replace_threshold, restore_default, thresholds_of
+from runs.thresholds import (
+    MAX_REASON_LENGTH,
+    PURPOSES,
+    ThresholdRefused,
+    replace_threshold,
+    restore_default,
+    thresholds_of,
+)
 from runs.validity import THRESHOLDS, profile
-from runs.validity.profile import shown
+from runs.validity.profile import Threshold, shown
+
+EVERY_PURPOSE = "every purpose"
+
+
+class ThresholdForm(DescribedForm):
+    value = forms.FloatField(widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}))
+    purpose = forms.ChoiceField(
+        required=False,
+        choices=[("", EVERY_PURPOSE), *Purpose.choices],
+        label="For",
+        help_text="One for a single purpose outweighs one for every purpose.",
+    )
+    reason = forms.CharField(
+        max_length=MAX_REASON_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Everybody who wonders about a verdict reads it.",
+        error_messages={"required": "Write why the default does not suit your runs."},
+    )
+
+    def __init__(self, *args: Any, threshold: Threshold, **kwargs: Any) -> None:
+        self.scale = 100.0 if threshold.unit == "share" else 1.0
+        super().__init__(*args, **kwargs)
+        unit = {"share": "in %", "s": "in seconds", "ops/s": "in ops/s"}.get(threshold.unit, "")
+        self.fields["value"].label = f"Value {unit}".strip()
+
+    def clean_value(self) -> float:
+        """The value in the unit of the profile: shares are fractions there."""
+        value: float = self.cleaned_data["value"]
+        return value / self.scale
 
 
 @require_GET

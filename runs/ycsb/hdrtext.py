@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.time_bounds import EARLIEST_S, LATEST_S
+from runs.ycsb.numbers import EARLIEST_S, LATEST_S
 
 # No histogram of microseconds needs a longer line.
 MAX_LINE_LENGTH: Final = 4 << 20

@@ -1,8 +1,13 @@
-"""Numbers as Java prints them, read without ever raising."""
+"""Numbers as Java prints them, read without ever raising, and which of them can be times."""
 
 import math
 import re
+from datetime import UTC, datetime
 from typing import Final
+
+import numpy as np
+
+from runs.ycsb.histogram import Floats
 
 # What HdrHistogram answers for the smallest of no values at all.
 NO_MINIMUM: Final = 9_223_372_036_854_775_807
@@ -10,6 +15,9 @@ _MAX_LENGTH: Final = 400  # characters; Double.toString needs 24, DecimalFormat 
 # Commas that people and spreadsheets put into a copy; YCSB itself never groups digits in a summary.
 _GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d{1,40})?", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?\d{1,40},\d{1,40}", re.ASCII)
+LATEST_S: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+# A clock may be set wrong by years, but its year has four digits.
+EARLIEST_S: Final = datetime(2, 1, 1, tzinfo=UTC).timestamp()
 
 
 def finite(text: str) -> float | None:
@@ -45,3 +53,8 @@ def ungrouped(text: str, *, is_whole: bool) -> str | None:
     if _GROUPED.fullmatch(text):
         return text.replace(",", "") if is_whole or "." in text or text.count(",") > 1 else None
     return text.replace(",", ".") if _DECIMAL.fullmatch(text) else None
+
+
+def are_moments(seconds: Floats | float) -> bool:
+    """Whether all of them can be said as a date, in any time zone; NaN cannot."""
+    return bool(np.all((np.asarray(seconds) >= EARLIEST_S) & (np.asarray(seconds) <= LATEST_S)))

@@ -11,11 +11,11 @@ import numpy as np
 
 from runs.ycsb.histogram import Floats
 from runs.ycsb.merged import Window
+from runs.ycsb.numbers import are_moments
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.statuses import StatusTable
 from runs.ycsb.status import StatusLine
 from runs.ycsb.summary_counts import SummaryClient
-from runs.ycsb.time_bounds import are_moments
 
 # The printed times have three decimals: nothing is shorter.
 _MIN_S: Final = 0.001

@@ -11,8 +11,8 @@ from runs.ycsb.merged import Phase
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.goreports import ReportLine
 from runs.ycsb.readers.points import Points
-from runs.ycsb.readers.reports import Reports
 from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.readers.totals import Reports
 from runs.ycsb.readers.unparsed_lines import Chatter
 from runs.ycsb.redact import HIDDEN, is_secret, redact
 from runs.ycsb.status import StatusLine, StatusOperation
