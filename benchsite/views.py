@@ -55,9 +55,13 @@ def home_of(team: Team) -> dict[str, object]:
     stand = queue(mine[:FIRST_IN_QUEUE])
     lines = queue_lines(team, stand)
     going = [
-        {"run": line.run, "way": way_of(line.run), "live": live.read(line.run.pk, newest=NEWEST_ENTRIES)}
+        {
+            "run": line["run"],
+            "way": way_of(line["run"]),
+            "live": live.read(line["run"].pk, newest=NEWEST_ENTRIES),
+        }
         for line in lines
-        if line.row.holds and line.mine
+        if line["row"].holds and line["mine"]
     ]
     waiting = mine.count()
     fleet = fleet_of(team)
@@ -65,7 +69,7 @@ def home_of(team: Team) -> dict[str, object]:
     matrices = latest_matrices(team)
     return {
         "going": going,
-        "queue": [line for line in lines if not line.row.holds],  # the team's first ones that wait
+        "queue": [line for line in lines if not line["row"].holds],  # the team's first ones that wait
         "waiting": waiting,  # of the team
         "others_waiting": stand.waiting - waiting,
         "active": bool(going or waiting),

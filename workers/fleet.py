@@ -1,6 +1,6 @@
 """What pages show of load generators, however many there are: states by the database, a page of rows at a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -73,29 +73,6 @@ class Generator:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """All load generators in one line."""
-
-    numbers: Mapping[str, int]  # state -> how many
-
-    @property
-    def up(self) -> int:
-        return sum(self.numbers.get(state, 0) for state in ALIVE)
-
-    @property
-    def total(self) -> int:
-        return sum(self.numbers.values())
-
-    @property
-    def good(self) -> bool:
-        return self.total > 0 and self.up == self.total
-
-    def states(self) -> list[tuple[str, int]]:
-        """Those that there are, in their order."""
-        return [(state, self.numbers[state]) for state in STATES if self.numbers.get(state)]
-
-
-@dataclass(frozen=True, slots=True)
 class FleetFilter(AddressFilter):
     """Which load generators are asked for."""
 
@@ -142,10 +119,17 @@ def fleet_of(team: Team) -> Rows:
     return rows.select_related("machine").order_by("name")
 
 
-def health(rows: Rows) -> Health:
-    """How many are in which state; one query."""
+def health(rows: Rows) -> dict[str, Any]:
+    """All load generators in one line: how many are in which state; one query."""
     counted = rows.order_by().values("state").annotate(number=Count("pk"))
-    return Health(dict(counted.values_list("state", "number")))
+    numbers: dict[str, int] = dict(counted.values_list("state", "number"))
+    total, up = sum(numbers.values()), sum(numbers.get(state, 0) for state in ALIVE)
+    return {
+        "up": up,
+        "total": total,
+        "good": total > 0 and up == total,
+        "states": [(state, numbers[state]) for state in STATES if numbers.get(state)],
+    }
 
 
 def troubled_first(rows: Rows) -> Rows:

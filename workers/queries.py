@@ -1,33 +1,18 @@
 """What the page of the queue shows: rows to plain values, and who may read which of them."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from benchsite.teams.models import Team
-from runs.models import Machine, Run
+from runs.models import Run
 from runs.models.run import Status
 from runs.pages.queue import Queue, QueueRow, silent_parts
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLine:
-    """One place in the queue as one team may see it: another team's run has no name and no link."""
+def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
+    """The rows of this queue as `team` may see them, in order: another team's run has no name and no link.
 
-    row: QueueRow
-    mine: bool
-    waits_for: str  # in words; empty for what holds its machines
-    in_vain: bool  # no conductor or not every load generator of it is alive, so no start can be predicted
-
-    @property
-    def run(self) -> Run:
-        return self.row.run
-
-    @property
-    def machines(self) -> tuple[Machine, ...]:
-        return self.row.machines
-
-
-def queue_lines(team: Team, queue: Queue) -> list[QueueLine]:
-    """The rows of this queue as `team` may see them, in order."""
+    `in_vain`: no conductor or not every load generator of it is alive, so no start can be predicted.
+    """
     rows = queue.rows
     holders = {machine.pk: row.run for row in rows if row.holds for machine in row.machines}
     silent = silent_parts([row.run for row in rows if not row.holds])
@@ -53,11 +38,13 @@ def queue_lines(team: Team, queue: Queue) -> list[QueueLine]:
         return "the scheduler"
 
     return [
-        QueueLine(
-            row,
-            mine=row.run.team_id == team.pk,
-            waits_for="" if row.holds else reason(row),
-            in_vain=row.run.pk in silent,
-        )
+        {
+            "row": row,
+            "run": row.run,
+            "machines": row.machines,
+            "mine": row.run.team_id == team.pk,
+            "waits_for": "" if row.holds else reason(row),
+            "in_vain": row.run.pk in silent,
+        }
         for row in rows
     ]

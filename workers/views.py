@@ -112,11 +112,11 @@ def queue(request: HttpRequest) -> HttpResponse:
     stand = read_queue(waiting_runs()[:MAX_SHOWN])
     lines = queue_lines(team_of(request), stand)
     context = {
-        "holding": [line for line in lines if line.row.holds],
-        "waiting": [line for line in lines if not line.row.holds],
+        "holding": [line for line in lines if line["row"].holds],
+        "waiting": [line for line in lines if not line["row"].holds],
         "waiting_total": stand.waiting,
         # No end can be predicted while a run waits for what gives no sign of life.
-        "ends_at": None if any(line.in_vain for line in lines) else max(stand.free_at.values(), default=None),
+        "ends_at": None if any(line["in_vain"] for line in lines) else max(stand.free_at.values(), default=None),
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, _whole_or_part(request, "workers/queue"), context)

@@ -82,51 +82,30 @@ class Part:
         return self.kind == "table" and len(self.grid.columns) > WIDE_FROM
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The whole report."""
-
-    title: str
-    headline: str
-    team: str
-    published_at: dt.datetime | None
-    demonstration: str
-    disclosures: tuple[tuple[str, str, bool], ...]  # label, text, whether it was stated
-    parts: tuple[Part, ...]
-    judged: tuple[dict[str, str], ...]  # the verdicts against a baseline, as texts
-    sentences: tuple[str, ...]
-    algorithms: tuple[tuple[str, str], ...]
-    environment: tuple[Grid, ...]
-    validity: Grid
-    excluded: Grid
-    sources: Grid
-    can_be_run: bool
-
-
-def page_of(content: Content) -> Page:
-    """The page's own words, parts in the order that the author chose."""
+def page_of(content: Content) -> dict[str, Any]:
+    """The whole report: the page's own words, parts in the order that the author chose."""
     method = content["method"]
-    disclosed: list[tuple[str, str, bool]] = []
+    disclosed: list[tuple[str, str, bool]] = []  # label, text, whether it was stated
     for key, label in DISCLOSED:
         text = str(content["disclosures"].get(key, "")).strip()
         disclosed.append((label, text or NOT_STATED, bool(text)))
-    return Page(
-        title=content["title"],
-        headline=content["headline"],
-        team=content["team"],
-        published_at=_instant(content["published_at"]),
-        demonstration=content["demonstration"],
-        disclosures=tuple(disclosed),
-        parts=tuple(_parts(content)),
-        judged=tuple(_judged(verdict) for verdict in content["verdicts"]),
-        sentences=tuple(method["sentences"]),
-        algorithms=tuple(sorted((str(name), str(version)) for name, version in method["algorithms"].items())),
-        environment=tuple(grid(cells) for cells in abreast(method["environment"])),
-        validity=grid(method["validity"]),
-        excluded=grid(method["excluded"]),
-        sources=grid(sources_table(content)),
-        can_be_run=bool(content.get("plan")),
-    )
+    return {
+        "title": content["title"],
+        "headline": content["headline"],
+        "team": content["team"],
+        "published_at": _instant(content["published_at"]),
+        "demonstration": content["demonstration"],
+        "disclosures": disclosed,
+        "parts": list(_parts(content)),
+        "judged": [_judged(verdict) for verdict in content["verdicts"]],  # against a baseline
+        "sentences": method["sentences"],
+        "algorithms": sorted((str(name), str(version)) for name, version in method["algorithms"].items()),
+        "environment": [grid(cells) for cells in abreast(method["environment"])],
+        "validity": grid(method["validity"]),
+        "excluded": grid(method["excluded"]),
+        "sources": grid(sources_table(content)),
+        "can_be_run": bool(content.get("plan")),
+    }
 
 
 def part_named(content: Content, name: str, kind: str) -> Part | None:

@@ -11,6 +11,6 @@ from reports.queries.noise import session_spreads
 from reports.queries.run_pair import others_of, run_at_ceiling, run_sides
 from reports.queries.series import StoredSeries, stored_series
 from reports.queries.sides import profile_of, sides_by_sweep, sides_of, submitted_of
-from reports.queries.sizing import Candidates, candidates, measured_workloads
+from reports.queries.sizing import candidates, measured_workloads
 from reports.queries.sweep_list import SweepFilter, last_evidence, rung_rows, sweep_choices
 from reports.queries.sweep_selection import Chosen, Compared, chosen, compared, is_lost, pinned, sweeps_of

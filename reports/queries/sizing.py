@@ -1,9 +1,9 @@
 """The measured sweeps that may answer a sizing question."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from benchsite.teams.models import Team
-from reports.curves import PUBLISHABLE, Curve
+from reports.curves import PUBLISHABLE
 from reports.queries.curves import curves
 from reports.queries.sweep_selection import phase_of
 
@@ -11,17 +11,11 @@ from reports.queries.sweep_selection import phase_of
 MAX_SWEEPS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Curves, the newest first, and whether there were more than are looked at."""
+def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -> dict[str, Any]:
+    """Curves, the newest first, whether there are `more`, and how many were left out for their purpose.
 
-    curves: tuple[Curve, ...]
-    more: bool
-    unpublishable: int  # sweeps that were left out for their purpose
-
-
-def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -> Candidates:
-    """Eight queries at most, whatever the number of sweeps and runs."""
+    Eight queries at most, whatever the number of sweeps and runs.
+    """
     rows = phase_of(team)
     if workload:
         rows = rows.filter(workload_name=workload)
@@ -31,7 +25,7 @@ def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -
         rows = rows.filter(purpose__in=PUBLISHABLE)
     newest = rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")
     sweeps = list(newest[: MAX_SWEEPS + 1])
-    return Candidates(tuple(curves(sweeps[:MAX_SWEEPS])), len(sweeps) > MAX_SWEEPS, left_out)
+    return {"curves": curves(sweeps[:MAX_SWEEPS]), "more": len(sweeps) > MAX_SWEEPS, "unpublishable": left_out}
 
 
 def measured_workloads(team: Team) -> list[str]:

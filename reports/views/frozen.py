@@ -210,7 +210,7 @@ def _page(opened: Opened, place: Place) -> bytes:
     content = content_of(revision)
     pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
     page = page_of(content)
-    shown = next((part for part in page.parts if part.name in pictures), None)
+    shown = next((part for part in page["parts"] if part.name in pictures), None)
     context = {
         "page": page,
         "place": place,
@@ -361,7 +361,7 @@ def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
 def _embedded(opened: Opened, place: Place, name: str) -> bytes:
     revision = row_of(opened)
     content = content_of(revision)
-    first = next((part.name for part in page_of(content).parts if part.kind == "figure"), "")
+    first = next((part.name for part in page_of(content)["parts"] if part.kind == "figure"), "")
     part = part_named(content, name or first, "figure")
     if part is None:
         raise Http404("The report has no such figure.")

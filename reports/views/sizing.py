@@ -330,6 +330,6 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
         "events": EVENTS.items(),
         "workloads": measured_workloads(team),
         "found": measured,
-        "result": answer(measured.curves, question) if measured else None,
+        "result": answer(measured["curves"], question) if measured else None,
     }
     return render(request, "reports/sizing.html", context)

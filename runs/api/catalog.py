@@ -11,7 +11,7 @@ from benchsite.teams.models import Scope
 from runs.api.routers import catalog
 from runs.catalog import System, load_catalog
 from runs.uploading.upload_lifecycle import MAX_IN_REQUEST
-from runs.verifications import Verification, verifications_of
+from runs.verifications import verifications_of
 from runs.ycsb.readers.results import Format
 
 
@@ -56,7 +56,7 @@ class SystemAnswer(Schema):
     modes: list[ModeAnswer] = Field(validation_alias="modes.values")
 
     @staticmethod
-    def resolve_verified(system: System) -> list[Verification]:
+    def resolve_verified(system: System) -> list[dict[str, Any]]:
         return verifications_of(system.slug)
 
     @staticmethod

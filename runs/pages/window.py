@@ -22,54 +22,41 @@ from runs.ycsb.series import unpack
 MAX_POINTS = 7_200
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """One measurement set in the list."""
+def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: bool) -> dict[str, object] | None:
+    """The cuts of a run, and what the form needs where it can be cut: by its suggestion, and as shares of its time.
 
-    row: MeasurementSet
-    verdict: str
-    lines: tuple[Measurement, ...]  # by operation: service times, or response times where nothing else was measured
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """The clients' common time as shares of 100: what is left out, what is measured."""
-
-    warmup: float
-    measured: float
-    tail: float
-    suggested: float | None  # where the suggested cut would begin to measure
-
-
-@dataclass(frozen=True, slots=True)
-class WindowPanel:
-    """Seconds; `begin_s` and `end_s` are the common time on the axis of the run's figure."""
-
-    cuts: tuple[Cut, ...]
-    common_s: float
-    begin_s: float
-    end_s: float
-    bar: Bar
-    can_be_cut: bool
-    suggestion: Suggestion | None
-    rate_now_ops_s: float  # by the series, over the current window
-    rate_suggested_ops_s: float  # the same with the suggested warm-up
-
-    @property
-    def current(self) -> MeasurementSet:
-        return next(cut.row for cut in self.cuts if cut.row.is_current)
-
-    @property
-    def is_covered(self) -> bool:
-        """Whether the current warm-up already leaves out what is suggested."""
-        return self.suggestion is not None and self.suggestion.cut_s <= self.current.warmup_s
-
-
-def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: bool) -> WindowPanel | None:
-    """Four queries; None for a run that was not measured. A run without intervals has one cut and no way to another."""
+    Four queries; None for a run that was not measured. A run without intervals has one cut and no way to another.
+    """
     current = next((kept for kept in sets if kept.is_current), None)
     if current is None:
         return None
+    panel: dict[str, object] = {"cuts": _cuts(sets), "can_be_cut": False}
+    whole = whole_run(current, ())
+    if whole is None or run.phase == Phase.LOAD or not has_intervals:
+        return panel
+    series = _series(run)
+    base_s = min((samples.base_s for samples in series), default=whole.from_s)
+    rates = Rates.of(series, whole)
+    suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s) if rates else None
+    to_s = whole.length_s - current.tail_s
+    return panel | {
+        "can_be_cut": True,
+        "common_s": whole.length_s,
+        # The clients' common time on the axis of the run's figure.
+        "begin_s": whole.from_s - base_s,
+        "end_s": whole.to_s - base_s,
+        "bar": _bar(current, whole, suggestion),
+        "suggestion": suggestion,
+        # Whether the current warm-up already leaves out what is suggested.
+        "is_covered": suggestion is not None and suggestion.cut_s <= current.warmup_s,
+        # By the series: over the current window, and with the suggested warm-up.
+        "rate_now_ops_s": rates.mean(current.warmup_s, to_s) if rates else 0.0,
+        "rate_suggested_ops_s": rates.mean(suggestion.cut_s, to_s) if rates and suggestion else 0.0,
+    }
+
+
+def _cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
+    """The sets with their verdicts, and their service times by operation, response times where there are no others."""
     keys = [kept.pk for kept in sets]
     severities: dict[UUID, list[str]] = defaultdict(list)
     for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
@@ -77,26 +64,9 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
     for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
         lines[row.measurement_set_id].setdefault(row.operation, row)
-    cuts = tuple(Cut(kept, _verdict(severities[kept.pk]), tuple(lines[kept.pk].values())) for kept in sets)
-    whole = whole_run(current, ())
-    if whole is None or run.phase == Phase.LOAD or not has_intervals:
-        return WindowPanel(cuts, current.window_s, 0.0, 0.0, Bar(0.0, 100.0, 0.0, None), False, None, 0.0, 0.0)
-    series = _series(run)
-    base_s = min((samples.base_s for samples in series), default=whole.from_s)
-    rates = Rates.of(series, whole)
-    suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s) if rates else None
-    to_s = whole.length_s - current.tail_s
-    return WindowPanel(
-        cuts=cuts,
-        common_s=whole.length_s,
-        begin_s=whole.from_s - base_s,
-        end_s=whole.to_s - base_s,
-        bar=_bar(current, whole, suggestion),
-        can_be_cut=True,
-        suggestion=suggestion,
-        rate_now_ops_s=rates.mean(current.warmup_s, to_s) if rates else 0.0,
-        rate_suggested_ops_s=rates.mean(suggestion.cut_s, to_s) if rates and suggestion else 0.0,
-    )
+    return [
+        {"row": kept, "verdict": _verdict(severities[kept.pk]), "lines": list(lines[kept.pk].values())} for kept in sets
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +123,13 @@ def _verdict(severities: Sequence[str]) -> str:
     return worst if worst in ("warn", "reject") else "pass"
 
 
-def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> Bar:
+def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> dict[str, float | None]:
+    """The clients' common time as shares of 100: what is left out, what is measured, where a suggested cut begins."""
     share = 100 / whole.length_s
     warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)
-    suggested = suggestion.cut_s * share if suggestion and not suggestion.at_limit else None
-    return Bar(warmup, max(100.0 - warmup - tail, 0.0), tail, suggested)
+    return {
+        "warmup": warmup,
+        "measured": max(100.0 - warmup - tail, 0.0),
+        "tail": tail,
+        "suggested": suggestion.cut_s * share if suggestion and not suggestion.at_limit else None,
+    }

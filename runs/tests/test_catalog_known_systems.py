@@ -175,7 +175,7 @@ def test_it_lists_four_facts_of_each_system(client_in):
         assert ("uploads only" in rows[slug]) == (not system.has_client)
         assert ("mode stated" in rows[slug]) == (not system.administered)
         assert ("process" in rows[slug]) == system.can_be_started
-        assert all(verification.label in rows[slug] for verification in verifications_of(slug))
+        assert all(verification["label"] in rows[slug] for verification in verifications_of(slug))
     assert "CouchbaseMock v1.5.25 (vendor mock)" in rows["couchbase"]
     assert "(wire stand-in)" in rows["aerospike"] and "(real server)" in rows["redis"]
 

@@ -47,8 +47,8 @@ def warming(seconds=60):
 
 def test_the_current_cut_is_drawn_with_what_it_leaves_out(client_in, run):
     window = window_of(client_in, run)
-    assert (window.bar.warmup + window.bar.measured + window.bar.tail) == pytest.approx(100)
-    assert window.bar.warmup == pytest.approx(100 * 1 / window.common_s)
+    assert (window["bar"]["warmup"] + window["bar"]["measured"] + window["bar"]["tail"]) == pytest.approx(100)
+    assert window["bar"]["warmup"] == pytest.approx(100 * 1 / window["common_s"])
     page = text_of(client_in.get(url(run)))
     assert "1 s</span> of warm-up left out" in page.replace("\u202f", " ")
     assert 'data-fills="#cut"' in page
@@ -59,9 +59,9 @@ def test_cutting_again_shows_both_cuts(client_in, run):
     page = text_of(client_in.post(url(run, "cut/"), {"warmup_s": "2", "tail_s": "0.5", "reason": "cold"}, follow=True))
     assert "Cut 2 is the current one" in page
     assert "cold" in page
-    cuts = window_of(client_in, run).cuts
-    assert [(cut.row.number, cut.row.is_current) for cut in cuts] == [(1, False), (2, True)]
-    assert all(cut.verdict and cut.lines for cut in cuts)
+    cuts = window_of(client_in, run)["cuts"]
+    assert [(cut["row"].number, cut["row"].is_current) for cut in cuts] == [(1, False), (2, True)]
+    assert all(cut["verdict"] and cut["lines"] for cut in cuts)
 
 
 def test_an_older_cut_is_made_current(client_in, run, team):
@@ -89,8 +89,8 @@ def test_what_cannot_be_cut_is_said_and_changes_nothing(client_in, run, sent, sa
 def test_a_warm_up_is_suggested_and_never_applied_by_itself(client_in, run):
     give_series(run, warming())
     window = window_of(client_in, run)
-    assert (window.suggestion.cut_s, window.is_covered) == (10, False)
-    assert window.rate_suggested_ops_s > window.rate_now_ops_s
+    assert (window["suggestion"].cut_s, window["is_covered"]) == (10, False)
+    assert window["rate_suggested_ops_s"] > window["rate_now_ops_s"]
     page = text_of(client_in.get(url(run)))
     assert "Suggested: cut 10 s" in page
     assert "MSER-5 on throughput" in page
@@ -125,7 +125,7 @@ def test_a_short_run_gets_no_suggestion(client_in, run):
 def test_a_long_run_is_looked_at_on_a_coarser_level(client_in, run):
     """12 hours in seconds would take the page longer than reading it."""
     give_series(run, warming(8000))
-    assert window_of(client_in, run).suggestion is None  # only the level of 1 s is there, and that is too long
+    assert window_of(client_in, run)["suggestion"] is None  # only the level of 1 s is there, and that is too long
     points = np.zeros(800, dtype=POINT)
     current = run.measurement_sets.get()
     points["second"], points["p95_us"] = np.arange(800) * 10, 1000.0
@@ -133,7 +133,7 @@ def test_a_long_run_is_looked_at_on_a_coarser_level(client_in, run):
     begin = current.clients[0]["started_s"]
     row = Series("READ", "service", begin, 10, 2, points)
     write_series(run, [row], 1)
-    assert window_of(client_in, run).suggestion.cut_s == 200
+    assert window_of(client_in, run)["suggestion"].cut_s == 200
 
 
 def test_a_run_without_intervals_shows_its_one_cut_and_no_form(client_in, team):

@@ -64,7 +64,8 @@ def systems(request: HttpRequest) -> HttpResponse:
     ordered = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
         "systems": [
-            (system, list(dict.fromkeys(entry.label for entry in verifications_of(system.slug)))) for system in ordered
+            (system, list(dict.fromkeys(entry["label"] for entry in verifications_of(system.slug))))
+            for system in ordered
         ],
         "digest": load_catalog().digest,
     }

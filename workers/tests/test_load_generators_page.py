@@ -95,7 +95,7 @@ def test_it_shows_a_page_of_many_and_counts_them_all(client_in):
         make_load_generator(name=f"g-{number:02}", machine=machine, enabled=number > 0)
     page = client_in.get(URL)
     assert len(page.context["generators"]) == 50
-    assert page.context["health"].states() == [("up", 51), ("off", 1)]
+    assert page.context["health"]["states"] == [("up", 51), ("off", 1)]
     assert "of 52" in text_of(page)
     assert [generator.row.name for generator in client_in.get(URL, {"page": 2}).context["generators"]] == [
         "g-50",

@@ -6,7 +6,6 @@ published as it stands now is made of it. A published report is frozen and needs
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -27,15 +26,6 @@ from runs.uploading import keys
 
 LINKS_KEPT = timedelta(days=30)  # after they have run out
 EVENT = "files_removed"
-
-
-@dataclass(frozen=True, slots=True)
-class Thinned:
-    """What left one run."""
-
-    run: Run
-    files: int
-    series: int
 
 
 def runs_to_thin(days: int) -> QuerySet[Run]:
@@ -60,8 +50,11 @@ def runs_to_thin(days: int) -> QuerySet[Run]:
     )
 
 
-def thin(runs: QuerySet[Run]) -> Iterator[Thinned]:
-    """Removes files and series, each run in a transaction of its own; what several runs have stays with the last."""
+def thin(runs: QuerySet[Run]) -> Iterator[tuple[int, int]]:
+    """Removes files and series, each run in a transaction of its own; what several runs have stays with the last.
+
+    Yields how many of both left each run.
+    """
     for run in runs.iterator(chunk_size=500):
         with transaction.atomic():
             artifacts = Artifact.objects.filter(run=run)
@@ -72,7 +65,7 @@ def thin(runs: QuerySet[Run]) -> Iterator[Thinned]:
             RunEvent.objects.create(run=run, kind=EVENT, actor="retention", text=text)
             digests |= _forget_upload(run)
         forget_content(digests)
-        yield Thinned(run, files, series)
+        yield files, series
 
 
 def _forget_upload(run: Run) -> set[str]:
@@ -110,7 +103,7 @@ class Command(BaseCommand):
             return
         done = list(thin(runs))
         self.stdout.write(
-            f"Removed {sum(one.files for one in done):,} files and {sum(one.series for one in done):,} series"
+            f"Removed {sum(files for files, _ in done):,} files and {sum(series for _, series in done):,} series"
             f" of {len(done):,} runs. Their numbers stay."
         )
         # Removes what has run out and nobody can use any more; answers how many rows of each kind.
