@@ -1,18 +1,28 @@
 """What the API takes and says of frozen reports."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.conf import settings
+from django.http import HttpRequest
 from ninja import Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
 from benchsite.rest.pages import PageAnswer
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word
+from reports.frozen.builder import Item
 from reports.frozen.drafts import MAX_FOOTNOTES, MAX_HEADLINE, MAX_ITEMS, MAX_KEPT, MAX_QUERY_LENGTH
 
 Access = Literal["private", "unlisted", "public"]
 Query = Annotated[Text, StringConstraints(max_length=MAX_QUERY_LENGTH)]
+
+
+def report_address(request: HttpRequest, token: str) -> str:
+    """Where the report is read, with the site's own address."""
+    site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+    return f"{site}/r/{token}"
 
 
 class FootnoteEntry(RequestSchema):
@@ -101,6 +111,10 @@ class ItemEntry(Schema):
     title: str
     kind: Literal["figure", "table"]
 
+    @staticmethod
+    def resolve_kind(item: Item) -> str:
+        return "table" if item.is_table else "figure"
+
 
 class ReportPreview(Schema):
     """What would be published now."""
@@ -120,7 +134,9 @@ class RevisionAnswer(Schema):
     number: int
     title: str
     headline: str
-    sha256: str = Field(description="Of its canonical JSON, which the permalink with `.json` answers.")
+    sha256: str = Field(
+        validation_alias="digest", description="Of its canonical JSON, which the permalink with `.json` answers."
+    )
     published_at: datetime
     imported_at: datetime | None = Field(description="Null: published here.")
     bytes: int = Field(description="As it is kept, compressed.")
@@ -153,9 +169,13 @@ class ReportLine(Schema):
     access: Access
     expires_at: datetime | None
     permalink: str | None
-    revisions: int
+    revisions: int = Field(validation_alias="revisions_made")
     created_at: datetime
     published_at: datetime | None
+
+    @staticmethod
+    def resolve_permalink(report: Any, context: Mapping[str, Any]) -> str | None:
+        return report_address(context["request"], report.token) if report.token else None
 
 
 class ReportPage(PageAnswer):

@@ -2,34 +2,30 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Query, Status
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.pages import PageQuery, page_of
+from benchsite.rest.pages import PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import owned, refusals
 from benchsite.teams.models import Scope
 from reports.api.report_schemas import (
     AccessChange,
     DryRun,
-    FoundEntry,
-    ItemEntry,
     LinkAnswer,
     NewReport,
     PublishedAnswer,
     ReportAnswer,
     ReportChange,
-    ReportLine,
     ReportPage,
     ReportPreview,
-    RevisionAnswer,
+    report_address,
 )
 from reports.api.routers import reports
 from reports.frozen import links, publication, rights
@@ -47,10 +43,8 @@ NAMES = ("query", "headline", "notes")
 
 
 @reports.get("/reports", response={200: ReportPage}, auth=READ, summary="List the team's reports")
-def list_reports(request: HttpRequest, query: Query[PageQuery]) -> ReportPage:
-    page = page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), query)
-    items = [_line(request, item) for item in page.items]
-    return ReportPage(items=items, next_cursor=page.next_cursor, next=page.next)
+def list_reports(request: HttpRequest, query: Query[PageQuery]) -> Slice[Report]:
+    return page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), query)
 
 
 @reports.post(
@@ -78,8 +72,8 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
 @reports.get(
     "/reports/{report_id}", response={200: ReportAnswer}, auth=READ, summary="Read one report's link and revisions"
 )
-def get_report(request: HttpRequest, report_id: UUID) -> ReportAnswer:
-    return ReportAnswer(**_answer(request, _mine(request, report_id)))
+def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
+    return _answer(request, _mine(request, report_id))
 
 
 @reports.post(
@@ -102,14 +96,14 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
 @reports.patch(
     "/reports/{report_id}", response={200: ReportAnswer}, auth=WRITE, summary="Change who may read it, and until when"
 )
-def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> ReportAnswer:
+def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> dict[str, Any]:
     """Only admins of the team make a report `public`; whoever may publish takes that back."""
     report = _mine(request, report_id)
     values = change.dict(exclude_unset=True)
     until = values.get("expires_at", report.expires_at)
     with _allowed():
         publication.set_access(report, change.access or report.access, until, bearer_in(request).user)
-    return ReportAnswer(**_answer(request, report))
+    return _answer(request, report)
 
 
 @reports.delete(
@@ -143,7 +137,7 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
         raise Problem("conflict", "Nothing of this report is published yet, so it has no link.")
     with _allowed():
         link = links.rotate(report, bearer_in(request).user)
-    return LinkAnswer(permalink=_address(request, link.token))
+    return LinkAnswer(permalink=report_address(request, link.token))
 
 
 @reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Revoke a report's link")
@@ -178,71 +172,32 @@ def _changed(draft: Draft, change: ReportChange) -> Draft:
     return replace(draft, **values, **(change.disclosures.dict() if change.disclosures else {}))
 
 
-def _published(request: HttpRequest, report: Report) -> PublishedAnswer:
+def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
     try:
         with _allowed():
             made = publication.publish_once(report, bearer_in(request).user)
     except (PublishRefused, ContentRefused) as refused:
         raise Problem("report-refused", str(refused)) from refused
-    return PublishedAnswer(**_answer(request, report), found=_found(made), problems=list(made.problems))
+    return {**_answer(request, report), "found": made.found, "problems": made.problems}
 
 
 def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     link = links.link_of(report)
     return {
-        "id": report.pk,
-        "title": report.title,
-        "access": report.access,
-        "expires_at": report.expires_at,
-        "permalink": _address(request, link.token) if link else None,
+        **{name: getattr(report, name) for name in ("id", "title", "access", "expires_at")},
+        "permalink": report_address(request, link.token) if link else None,
         "page": reverse("report", args=[report.pk]),
-        "revisions": [
-            RevisionAnswer(
-                number=revision.number,
-                title=revision.title,
-                headline=revision.headline,
-                sha256=revision.digest,
-                published_at=revision.published_at,
-                imported_at=revision.imported_at,
-                bytes=revision.bytes,
-            )
-            for revision in revisions_of(report)
-        ],
+        "revisions": list(revisions_of(report)),
     }
 
 
-def _line(request: HttpRequest, report: Any) -> ReportLine:
-    return ReportLine(
-        id=report.pk,
-        title=report.title,
-        access=report.access,
-        expires_at=report.expires_at,
-        permalink=_address(request, report.token) if report.token else None,
-        revisions=report.revisions_made,
-        created_at=report.created_at,
-        published_at=report.published_at,
-    )
-
-
-def _address(request: HttpRequest, token: str) -> str:
-    site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
-    return f"{site}/r/{token}"
-
-
-def _preview(made: Built) -> ReportPreview:
-    return ReportPreview(
-        headline=made.content["headline"],
-        proposed_headline=made.headline,
-        items=made.content["order"],
-        available=[
-            ItemEntry(name=item.name, title=item.title, kind="table" if item.is_table else "figure")
-            for item in made.items
-        ],
-        found=_found(made),
-        problems=list(made.problems),
-        bytes=len(canonical(made.content)),
-    )
-
-
-def _found(made: Built) -> list[FoundEntry]:
-    return [FoundEntry(**asdict(place)) for place in made.found]
+def _preview(made: Built) -> dict[str, Any]:
+    return {
+        "headline": made.content["headline"],
+        "proposed_headline": made.headline,
+        "items": made.content["order"],
+        "available": made.items,
+        "found": made.found,
+        "problems": made.problems,
+        "bytes": len(canonical(made.content)),
+    }
