@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from runs.views import (
     clusters,
     databases,
+    deletion,
     imports,
     machines,
     matrices,
@@ -12,7 +13,6 @@ from runs.views import (
     outputs,
     plans,
     run,
-    run_deletion,
     run_list,
     schedules,
     systems,
@@ -97,7 +97,7 @@ schedule_urls: Patterns = [
 run_urls: Patterns = [
     path("", run_list.runs_list, name="runs"),
     path("bulk/", run_list.runs_bulk, name="runs-bulk"),
-    path("delete/", run_deletion.runs_delete, name="runs-delete"),
+    path("delete/", deletion.runs_delete, name="runs-delete"),
     path("<uuid:pk>/", run.run, name="run"),
     path("<uuid:pk>/live/", run.run_live, name="run-live"),
     path("<uuid:pk>/cancel/", run.run_cancel, name="run-cancel"),
@@ -106,7 +106,7 @@ run_urls: Patterns = [
     path("<uuid:pk>/exclude/", run.run_exclude, name="run-exclude"),
     path("<uuid:pk>/override/", run.run_override, name="run-override"),
     path("<uuid:pk>/cut/", run.run_cut, name="run-cut"),
-    path("<uuid:pk>/delete/", run_deletion.run_delete, name="run-delete"),
+    path("<uuid:pk>/delete/", deletion.run_delete, name="run-delete"),
 ]
 
 import_urls: Patterns = [

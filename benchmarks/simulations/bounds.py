@@ -12,9 +12,9 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from runs.ycsb.batches import MAX_BATCHES, Batches
 from runs.ycsb.encoded import Counts
 from runs.ycsb.histogram import Histogram, indices_of
+from runs.ycsb.intervals import MAX_BATCHES, Batches
 from runs.ycsb.upper_bounds import upper_bounds
 
 PERCENTILES: Final = (95.0, 99.0, 99.9)

@@ -23,9 +23,9 @@ from runs.ycsb.histogram import index_of
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.ingest import ingest as ingest_logs
 from runs.ycsb.logscan import LogSource
+from runs.ycsb.merge import recut as recut_stored
 from runs.ycsb.merged import ClientStatement
 from runs.ycsb.readers import read_file
-from runs.ycsb.recut import recut as recut_stored
 from runs.ycsb.series import pack
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.window import Cut

@@ -18,7 +18,6 @@ import numpy as np
 
 from benchsite.formatting import TIMES, plain_percent, ratio, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
-from reports.analysis.effects import cliffs_delta, hedges_g
 from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (
     CONFIDENCE,
@@ -28,6 +27,8 @@ from reports.analysis.ratios import (
     RatioInterval,
     bounded_exp,
     cautious,
+    cliffs_delta,
+    hedges_g,
     log_welch,
     pooled_welch,
     ratio_of,

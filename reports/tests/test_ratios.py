@@ -6,9 +6,11 @@ import pytest
 from django.conf import settings
 
 from benchsite.formatting import NOTHING, significant, times
-from reports.analysis.effects import cliffs_delta, cohens_d, hedges_g
 from reports.analysis.ratios import (
+    cliffs_delta,
+    cohens_d,
     half_width_in_cv,
+    hedges_g,
     log_welch,
     mean_interval,
     ratio_of,

@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Max
 
-from runs.measures.suggestion import Suggestion, suggest
+from runs.measures.steady import Suggestion, suggest
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.models.result import LatencyKind
 from runs.models.run import Phase

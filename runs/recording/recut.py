@@ -26,9 +26,9 @@ from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
+from runs.ycsb.merge import recut as merge_stored
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.readers.results import ReadOperation
-from runs.ycsb.recut import recut as merge_stored
 from runs.ycsb.series import Series, unpack
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary

@@ -15,7 +15,7 @@ from runs.models import Run
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
-from runs.views import run_deletion
+from runs.views import deletion
 from runs.views.pagination import page_of
 from runs.views.table_exports import twin
 
@@ -66,10 +66,10 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
     Keys of another team's runs match nothing, like keys of no run at all.
     """
     if request.POST.get("action") == "delete" and has_role(request, Role.ADMIN):
-        return run_deletion.ask(request, run_deletion.ticked(request))
+        return deletion.ask(request, deletion.ticked(request))
     back = _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
     try:
-        done = _bulk(request, run_deletion.ticked(request))
+        done = _bulk(request, deletion.ticked(request))
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:

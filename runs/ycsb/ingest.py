@@ -17,14 +17,13 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts, Payload, decode, inflate
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.grid import Grid, grid_of
 from runs.ycsb.hdr import BATCH, BATCH_BYTES, IntervalLog
 from runs.ycsb.hdrtext import LogText
 from runs.ycsb.histogram import Histogram, Ints, changes
-from runs.ycsb.intervals import Timeline, sums_by_interval
+from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
 from runs.ycsb.logscan import LogSource, ScannedLog, scan
 from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun

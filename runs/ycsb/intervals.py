@@ -1,15 +1,26 @@
 """When the intervals of one measurement of a run were, of all its clients, and how many values each counts.
 
 Times are seconds since the epoch on the reference clock. The histograms are in `runs.ycsb.stored`.
+
+A run's window is counted in parts of equal length too. Latencies in a row are alike: how much their share beyond a
+percentile varies between the parts shows how much less they say about it than as many independent ones
+(`runs.ycsb.upper_bounds`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from runs.ycsb.histogram import Floats, Ints
+from runs.ycsb.encoded import Counts
+from runs.ycsb.histogram import Floats, Histogram, Ints
 from runs.ycsb.names import MeasurementName, parse_name
+
+_GROWTH: Final = 1024  # indices by which the table gets wider
+MIN_BATCHES: Final = 10
+MAX_BATCHES: Final = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,3 +61,58 @@ def sums_by_interval(sizes: Ints, count: Ints) -> Ints:
     ends: Ints = np.cumsum(sizes)
     sums: Ints = running[ends] - running[ends - sizes]
     return sums
+
+
+def widened(table: Ints, width: int) -> Ints:
+    """The table with at least so many columns, the added ones of zeros. `np.pad` takes ten times as long."""
+    if width <= table.shape[1]:
+        return table
+    wide = np.zeros((table.shape[0], width), dtype=table.dtype)
+    wide[:, : table.shape[1]] = table
+    return wide
+
+
+class Batches:
+    """Counts by batch and histogram index. Without any batch nothing is counted."""
+
+    def __init__(self, number: int) -> None:
+        self._table: Ints = np.zeros((number, 0), dtype=np.int64)
+
+    @classmethod
+    def of_values(cls, parts: Sequence[Sequence[int]]) -> "Batches":
+        """One batch for each list of values in microseconds."""
+        batches = cls(len(parts))
+        for batch, values in enumerate(parts):
+            index, count = Histogram.of_values(values).sparse()
+            sizes = np.array([index.size], dtype=np.int64)
+            batches.add(np.array([batch]), Counts(sizes, index.astype(np.int32), count))
+        return batches
+
+    def __len__(self) -> int:
+        return int(self._table.shape[0])
+
+    def add(self, batch: Ints, counts: Counts) -> None:
+        """Add the histograms of some intervals, each to its batch."""
+        if not len(self) or not counts.index.size:
+            return
+        missing = (int(counts.index.max()) // _GROWTH + 1) * _GROWTH - self._table.shape[1]
+        if missing > 0:
+            self._table = widened(self._table, self._table.shape[1] + missing)
+        at = np.repeat(batch * self._table.shape[1], counts.sizes) + counts.index
+        np.add.at(self._table.reshape(-1), at, counts.count)
+
+    def from_indices(self, indices: Ints) -> Ints:
+        """For each index the number of values in each batch whose bucket is there or above."""
+        edges, place = np.unique(indices, return_inverse=True)
+        # An index may lie beyond all values that were counted.
+        table = widened(self._table, int(edges[-1]) + 1)
+        totals: Ints = np.add.reduceat(table, edges, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1].T[place]
+        return totals
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batches):
+            return NotImplemented
+        width = max(self._table.shape[1], other._table.shape[1])
+        return np.array_equal(widened(self._table, width), widened(other._table, width))
+
+    __hash__ = None  # type: ignore[assignment]

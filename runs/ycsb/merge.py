@@ -2,17 +2,20 @@
 
 Histograms are added index by index; throughput is the sum over clients of ok_k / L_k, where L_k is the length that the
 client's own intervals cover, and never a count divided by a length in which it was not counted.
+
+A run is cut again from its stored intervals, without its logs. Where those of ten seconds are kept together, the cut
+takes whole tens: each client's covered length is that of what is taken, so its throughput stays exact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runs.ycsb.batches import Batches
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.intervals import Timeline
+from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
-from runs.ycsb.window import MIN_S, Span, Windowed, overlap, workload_kind
+from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.window import MIN_S, Cut, Span, Windowed, overlap, regrouped, windowed, workload_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +173,25 @@ def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> flo
         return 0.0
     everything = Histogram.merged(entry.histogram() for entry in counted if _is_plain(entry.printed_name, "service"))
     return everything.longest_total_us(sum(number for number in threads if number is not None))
+
+
+def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement], cut: Cut) -> MergedRun:
+    """Every number of the run over another window. Raises MergeError where nothing is left of it."""
+    timelines = [entry.timeline for entry in stored]
+    window = windowed(timelines, [client.number for client in clients], cut)
+    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
+        window = regrouped(window, [entry.kept for entry in stored])
+    return assemble(window, [_counted(entry, window) for entry in stored], clients, timelines=timelines)
+
+
+def _counted(entry: StoredIntervals, windows: Windowed) -> Counted:
+    inside, batch = windows.inside(entry.kept), windows.batch(entry.kept)
+    whole = {}
+    for number in windows.ranges:
+        mine = entry.timeline.client == number
+        if mine.any():
+            whole[number] = int(entry.timeline.totals[mine].sum())
+    window = {number: entry.histogram(number, inside) for number in whole}
+    batches = Batches(windows.batches)
+    entry.add_to(batches, batch, inside)
+    return Counted(entry.timeline.parsed, entry.timeline.name, whole, window, batches)

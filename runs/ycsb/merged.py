@@ -6,11 +6,10 @@ from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
-from runs.ycsb.batches import Batches
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.intervals import Timeline
+from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 from runs.ycsb.upper_bounds import upper_bounds

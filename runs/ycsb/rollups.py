@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from runs.ycsb.batches import widened
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, Placed
 from runs.ycsb.histogram import Ints, changes, highest_values, median_values
+from runs.ycsb.intervals import widened
 
 LEVELS: Final = (1, 10, 60, 600)  # seconds; each divides the next
 PERCENTILES: Final = {"p50_us": 50.0, "p95_us": 95.0, "p99_us": 99.0}

@@ -17,12 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram, Ints
-from runs.ycsb.intervals import Timeline, sums_by_interval
-from runs.ycsb.packed import compressed, decompressed, heading, read_heading
+from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
+from runs.ycsb.series import compressed, decompressed, heading, read_heading
 
 MAGIC: Final = b"BSIV"
 FORMAT_VERSION: Final = 2

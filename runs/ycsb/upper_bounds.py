@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.batches import MIN_BATCHES, Batches
 from runs.ycsb.histogram import Floats, Histogram, Ints, index_of
+from runs.ycsb.intervals import MIN_BATCHES, Batches
 
 CONFIDENCE: Final = 0.99
 _MAX_CORRELATION: Final = 0.9

@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchsite.formatting import exact, grouped
-from runs.ycsb.batches import MAX_BATCHES, MIN_BATCHES
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import references
 from runs.ycsb.histogram import Floats, Ints
-from runs.ycsb.intervals import Timeline
+from runs.ycsb.intervals import MAX_BATCHES, MIN_BATCHES, Timeline
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
 

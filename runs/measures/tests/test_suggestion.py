@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runs.measures.suggestion import suggest
+from runs.measures.steady import suggest
 
 # analysis.md 4.3: MSER-5 cuts ten of these sixty seconds, and the mean goes from 94.717 to 99.96.
 WARMING = [

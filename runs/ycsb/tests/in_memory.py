@@ -8,12 +8,11 @@ from io import BytesIO
 import numpy as np
 import numpy.typing as npt
 
-from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts
 from runs.ycsb.hdr import IntervalLog, read_logs
 from runs.ycsb.histogram import Histogram, Ints
 from runs.ycsb.ingest import ClientLogs
-from runs.ycsb.intervals import Timeline, sums_by_interval
+from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
 from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.names import as_response, parse_name

@@ -16,8 +16,8 @@ from runs.ycsb.errors import HistogramError, MergeError
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.ingest import ClientLogs, Ingested, ingest
 from runs.ycsb.logscan import LogSource
+from runs.ycsb.merge import recut
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.recut import recut
 from runs.ycsb.stored import Write
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.hdrlogs import file_of, lines_of

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.packed import compressed, heading
+from runs.ycsb.series import compressed, heading
 from runs.ycsb.stored import MAGIC, Segment, StoredIntervals
 from runs.ycsb.tests.in_memory import Intervals, collect, pack_intervals, unpack_intervals
 from runs.ycsb.tests.samples import logs, made_log

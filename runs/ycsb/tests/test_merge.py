@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.ingest import ClientLogs, ingest
-from runs.ycsb.recut import recut
+from runs.ycsb.merge import recut
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.tests.in_memory import Kept, collected, pack_intervals, statements
 from runs.ycsb.tests.samples import client, made_log, made_summary, merge, steady_log

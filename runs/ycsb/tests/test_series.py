@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.ingest import ClientLogs
-from runs.ycsb.packed import compressed, heading
-from runs.ycsb.series import MAGIC, POINT, Series, pack, total_rate, unpack
+from runs.ycsb.series import MAGIC, POINT, Series, compressed, heading, pack, total_rate, unpack
 from runs.ycsb.tests.samples import client, made_log, merge, series_of, steady_log
 
 EPOCH = 1_700_000_000.0

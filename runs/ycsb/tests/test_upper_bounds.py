@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from runs.ycsb.batches import Batches
 from runs.ycsb.histogram import Histogram
+from runs.ycsb.intervals import Batches
 from runs.ycsb.upper_bounds import min_values, upper_bounds
 
 
