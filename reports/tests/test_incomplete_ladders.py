@@ -192,20 +192,20 @@ def answered(*curves, query="throughput=5k"):
 
 def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
     exact, bounded = (replace(side("off", *rungs), setup=NODES) for rungs in (FULL, SHORT))
-    (answer,) = answered(exact).answers
+    (answer,) = answered(exact)["answers"]
     assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("", "", "")
-    (answer,) = answered(bounded).answers
+    (answer,) = answered(bounded)["answers"]
     assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("≤ ", "≥ ", "≤ ")
     assert "a lower bound" in " ".join(answer.notes)
-    (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000").answers
+    (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000")["answers"]
     assert stored.binding == "storage" and stored.sign == ""
 
 
 def test_a_limit_that_the_last_rung_keeps_is_a_bound_too():
     bounded = replace(side("off", *SHORT), setup=NODES)
-    (answer,) = answered(bounded, query="throughput=5k&within=100").answers
+    (answer,) = answered(bounded, query="throughput=5k&within=100")["answers"]
     assert answer.reached.at_least and answer.sign == "≤ "
-    (answer,) = answered(bounded, query="throughput=5k&within=2.7&op=READ").answers
+    (answer,) = answered(bounded, query="throughput=5k&within=2.7&op=READ")["answers"]
     assert not answer.reached.at_least
 
 
