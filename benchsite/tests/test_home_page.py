@@ -90,8 +90,8 @@ def test_the_queue_stands_with_predicted_starts(client_in, team):
     for threads in (4, 8):
         make_run(sweep, threads=threads, status="queued", position=threads)
     home = client_in.get("/").context["home"]
-    starts = [(line.row.forecast.starts_at - timezone.now()).total_seconds() for line in home["queue"]]
-    assert [line.row.position for line in home["queue"]] == [1, 2]
+    starts = [(line["row"].forecast.starts_at - timezone.now()).total_seconds() for line in home["queue"]]
+    assert [line["row"].position for line in home["queue"]] == [1, 2]
     assert 10 < starts[0] <= 17 < starts[1] <= 34
 
 
@@ -101,7 +101,7 @@ def test_load_generators_health_is_one_look(client_in, team):
     page = text_of(client_in.get("/"))
     assert "No load generator" not in page
     home = client_in.get("/").context["home"]
-    assert (home["health"].up, home["health"].total) == (1, 2)
+    assert (home["health"]["up"], home["health"]["total"]) == (1, 2)
 
 
 def test_latest_matrices_and_sweeps_are_there(client_in, team):
@@ -120,7 +120,7 @@ def test_another_teams_run_is_counted_and_not_named(client_in, team):
     page = text_of(response)
     assert "1 of yours waits, 1 of other teams" in page
     assert "secret" not in page
-    assert [line.mine for line in response.context["home"]["queue"]] == [True]
+    assert [line["mine"] for line in response.context["home"]["queue"]] == [True]
 
 
 def test_ugly_text_stays_text(client_in, team):

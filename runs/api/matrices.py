@@ -139,20 +139,28 @@ class TrialCellAnswer(Schema):
 
     sweep: str = Field(validation_alias="name")
     state: str = Field(description="passed, failed, cancelled or waits.")
-    run: UUID = Field(validation_alias="run.pk", description="The run that says so.")
+    run: UUID = Field(description="The run that says so.")
     problem: str
     remedy: str
+
+    @staticmethod
+    def resolve_run(cell: dict[str, Any]) -> UUID:
+        return cell["run"].pk  # type: ignore[no-any-return]
 
 
 class TrialAnswer(Schema):
     """What the newest trial run of a plan says."""
 
-    matrix: UUID = Field(validation_alias="matrix.pk", description="The trial run's own matrix.")
+    matrix: UUID = Field(description="The trial run's own matrix.")
     unfinished: int
     failed: int
     passed: int
     cells: list[TrialCellAnswer]
     not_tried: list[str] = Field(validation_alias="exclusions", description="Why cells were left out.")
+
+    @staticmethod
+    def resolve_matrix(trial: dict[str, Any]) -> UUID:
+        return trial["matrix"].pk  # type: ignore[no-any-return]
 
 
 class MatrixPage(PageAnswer):

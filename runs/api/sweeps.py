@@ -195,7 +195,7 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
     path = search_path(sweep)
     if not path:
         return None
-    last = path[-1]["decision"]
+    last = path[-1].decision
     answer = {name: getattr(last, name) for name in ("state", "low", "high", "sentence")}
     return {**answer, "throughput_ops_s": last.value_ops_s, "trials": path}
 

@@ -1,35 +1,39 @@
 """The path of a search as pages and programs show it."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from runs.models import Matrix, SearchDecision, Sweep
 from runs.next_runs import named_load, trials_of
 
 
-def search_path(sweep: Sweep) -> list[dict[str, Any]]:
-    """The decisions in their order, each with what came out of the run that it ordered; none for fixed rungs.
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One decision, with what came out of the run that it ordered."""
 
-    `outcome` is empty where the run has not ended, or there is none. Six queries.
-    """
+    decision: SearchDecision
+    load: str
+    low: str
+    high: str
+    outcome: str  # empty: the run has not ended, or there is none
+
+
+def search_path(sweep: Sweep) -> list[PathStep]:
+    """The decisions in their order; none for fixed rungs. Six queries."""
     decisions = list(sweep.decisions.select_related("run"))
     outcomes = {trial.run.pk: trial.text for trial in trials_of(sweep)} if decisions else {}
     return [
-        {
-            "decision": decision,
-            "load": _load_of(sweep, decision),
-            "low": named_load(sweep, decision.low),
-            "high": named_load(sweep, decision.high),
-            "outcome": outcomes.get(decision.run_id, "") if decision.run_id else "",
-        }
+        PathStep(
+            decision,
+            "" if decision.run is None
+            else named_load(sweep, decision.run.target_ops_s) if decision.run.target_ops_s
+            else f"{decision.run.threads} threads",
+            named_load(sweep, decision.low),
+            named_load(sweep, decision.high),
+            outcomes.get(decision.run_id, "") if decision.run_id else "",
+        )
         for decision in decisions
-    ]
-
-
-def _load_of(sweep: Sweep, decision: SearchDecision) -> str:
-    if decision.run is None:
-        return ""
-    target = decision.run.target_ops_s
-    return named_load(sweep, target) if target else f"{decision.run.threads} threads"
+    ]  # fmt: skip
 
 
 def search_rows(matrix: Matrix) -> list[dict[str, Any]]:

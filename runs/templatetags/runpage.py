@@ -49,8 +49,6 @@ def returned(returns: Mapping[str, int]) -> str:
     return ", ".join(f"{code} {formatting.grouped(count, 0)}" for code, count in others.items())
 
 
-register = template.Library()
-
 UNITS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
 
 

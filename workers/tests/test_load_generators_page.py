@@ -19,7 +19,7 @@ def states(client):
     """By what each row says; the numbers above the list must say the same."""
     context = client.get(URL).context
     found = {generator.row.name: generator.state for generator in context["generators"]}
-    assert dict(Counter(found.values())) == context["health"].numbers
+    assert dict(Counter(found.values())) == dict(context["health"]["states"])
     return found
 
 
@@ -128,7 +128,7 @@ def test_the_states_of_a_narrowed_list_lead_to_each_other(client_in):
     make_load_generator(name="lab-2", last_seen_at=None)
     make_load_generator(name="other")
     page = client_in.get(URL, {"q": "lab", "state": "up"})
-    assert page.context["health"].numbers == {"up": 1, "never seen": 1}
+    assert dict(page.context["health"]["states"]) == {"up": 1, "never seen": 1}
     assert "?q=lab&amp;state=never+seen" in page.content.decode()
     assert "No load generator matches" in text_of(client_in.get(URL, {"q": "none of these"}))
 

@@ -48,21 +48,21 @@ def test_it_shows_who_holds_which_machines_and_who_waits(client_in, sweep, gener
     page = text_of(client_in.get(URL))
     assert generator.machine.name in page
     (line,) = waiting(client_in)
-    assert line.row.position == 1
-    assert "held by redis always A 2t r1" in line.waits_for
+    assert line["row"].position == 1
+    assert "held by redis always A 2t r1" in line["waits_for"]
 
 
 def test_priority_comes_before_age(client_in, sweep):
     make_run(sweep, threads=2, status="queued", position=1)
     make_run(sweep, threads=4, status="queued", position=2, priority=5)
-    assert [line.run.threads for line in waiting(client_in)] == [4, 2]
+    assert [line["run"].threads for line in waiting(client_in)] == [4, 2]
 
 
 def test_runs_on_other_machines_do_not_wait_for_each_other(client_in, team, generator):
     elsewhere = make_database(team=team, cluster=make_cluster(team=team, machines=[make_machine()]))
     make_run(make_sweep(team=team, database=elsewhere), status="queued")
     make_run(make_sweep(team=team), status="queued")
-    assert [(line.row.forecast.starts_at - timezone.now()).total_seconds() < 1 for line in waiting(client_in)] == [
+    assert [(line["row"].forecast.starts_at - timezone.now()).total_seconds() < 1 for line in waiting(client_in)] == [
         True
     ] * 2
 
@@ -80,7 +80,7 @@ def test_a_silent_load_generator_makes_the_start_unknown(client_in, sweep):
 def test_a_run_says_which_load_it_waits_for(client_in, sweep, team):
     load = make_run(make_sweep(team=team, phase="load", name="the load"), status="queued")
     make_run(sweep, status="queued", needs=load, position=2)
-    assert waiting(client_in)[1].waits_for == "its load, the load 2t r1"
+    assert waiting(client_in)[1]["waits_for"] == "its load, the load 2t r1"
 
 
 def test_another_teams_runs_take_their_place_without_name_link_or_cancel(client_in, sweep, generator):
@@ -91,7 +91,7 @@ def test_another_teams_runs_take_their_place_without_name_link_or_cancel(client_
     page = text_of(client_in.get(URL))
     assert "secret" not in page
     assert str(foreign.pk) not in page
-    assert waiting(client_in)[0].waits_for == f"machine {generator.machine.name}, held by another team"
+    assert waiting(client_in)[0]["waits_for"] == f"machine {generator.machine.name}, held by another team"
 
 
 def test_a_viewer_cannot_cancel(team, sweep):
@@ -104,8 +104,8 @@ def test_run_waits_for_machine_that_is_reserved(client_in, team, generator):
     wide = make_run(make_sweep(team=team), status="queued", generators=[generator], reserved_at=timezone.now())
     make_run(make_sweep(team=team, name="narrow"), status="queued", generators=[generator], position=2)
     first, second = waiting(client_in)
-    assert first.waits_for == "the scheduler"
-    assert second.waits_for == f"machine {generator.machine.name}, reserved for {wide.name}"
+    assert first["waits_for"] == "the scheduler"
+    assert second["waits_for"] == f"machine {generator.machine.name}, reserved for {wide.name}"
 
 
 def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
@@ -117,12 +117,12 @@ def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
     make_run(make_sweep(team=team), status="queued", generators=[generator], position=9, expected_s=100)
     make_conductors()
     response = client_in.get(URL)
-    assert [line.row.position for line in response.context["waiting"]] == [1, 2]
+    assert [line["row"].position for line in response.context["waiting"]] == [1, 2]
     assert "The first 2 of 5." in text_of(response)
     home = client_in.get("/").context["home"]
     (line,) = home["queue"]
-    assert (line.row.position, home["others_waiting"]) == (5, 4)
-    for seconds, moment in ((400, line.row.forecast.starts_at), (500, response.context["ends_at"])):
+    assert (line["row"].position, home["others_waiting"]) == (5, 4)
+    for seconds, moment in ((400, line["row"].forecast.starts_at), (500, response.context["ends_at"])):
         assert abs((moment - timezone.now()).total_seconds() - seconds) < 20
 
 
