@@ -21,7 +21,7 @@ from reports.views import (
     sweeps,
     watch_links,
 )
-from runs.views.table_exports import twin_urls
+from runs.pages.lists import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from runs.pages.lists import twin_urls
 from runs.views import (
     clusters,
     databases,
@@ -19,7 +20,6 @@ from runs.views import (
     thresholds,
     workloads,
 )
-from runs.views.table_exports import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 

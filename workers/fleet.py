@@ -26,7 +26,7 @@ from benchsite.teams.models import Team
 from runs.client_lifecycle import ACTIVE
 from runs.generators import Capacity, capacity_of, generators_of, silent_before
 from runs.models import ClientRun, LoadGenerator, Machine, Run
-from runs.pages.filters import AddressFilter
+from runs.pages.lists import AddressFilter
 from workers.models import Lease
 
 # What a person looks for first stands first; the tones are those of badges.

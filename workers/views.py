@@ -14,9 +14,9 @@ from benchsite.teams.models import Role, User
 from benchsite.teams.permissions import has_role, is_operator, operator_required, team_of, team_required
 from runs import generators
 from runs.models import LoadGenerator
+from runs.pages.lists import page_of
 from runs.pages.queue import queue as read_queue
 from runs.pages.queue import waiting_runs
-from runs.views.pagination import page_of
 from workers.enrolment import make_code, revoke
 from workers.fleet import WHOSE, FleetFilter, bindings_of, fleet_of, health, shown
 from workers.queries import queue_lines

@@ -16,7 +16,7 @@ from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Me
 from reports.models import ChangePoint, History
 from reports.queries.history import runs_of, standing_of
 from runs.models.run import Phase
-from runs.pages.filters import AddressFilter
+from runs.pages.lists import AddressFilter
 
 PER_PAGE: Final = 25
 RECENT: Final = 60  # runs of each history that the list looks at

@@ -13,7 +13,7 @@ from reports.queries.sweep_selection import one_per_test, sweeps_of
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
-from runs.pages.filters import AddressFilter
+from runs.pages.lists import AddressFilter
 from runs.pages.run_list import SEARCH_TEXT
 
 SORTS: dict[str, tuple[str, ...]] = {

@@ -18,7 +18,7 @@ from reports.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_o
 from reports.verdicts.verdict import why_not
 from runs.identifiers import uuid_of
 from runs.models import Run
-from runs.views.pagination import page_of
+from runs.pages.lists import page_of
 
 PER_PAGE = 50
 MAX_NAMES = 50  # in a menu

@@ -47,9 +47,8 @@ from runs.extension import ExtensionRefused, extend
 from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status
+from runs.pages.lists import MAX_ROWS, page_of, twin
 from runs.pages.search import search_path, search_rows
-from runs.views.pagination import MAX_ROWS, page_of
-from runs.views.table_exports import twin
 
 AT_ONCE: Final = 100  # rows whose numbers are worked out together
 SWEEP_COLUMNS: Final = (

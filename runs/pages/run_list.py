@@ -13,7 +13,7 @@ from runs.catalog import load_catalog
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
-from runs.pages.filters import AddressFilter
+from runs.pages.lists import AddressFilter
 
 # So many keys are looked up one by one; of more, every second run is meant anyhow.
 MAX_KEYS = 500

@@ -22,8 +22,8 @@ from runs.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.forms.clusters import MORE_ROWS, ClusterForm
 from runs.models import Cluster
 from runs.models.plan import Provisioner
+from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
-from runs.views.pagination import page_of
 
 
 @require_GET

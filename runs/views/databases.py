@@ -14,8 +14,8 @@ from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.models import Cluster, Database
 from runs.pages.durability import mode_rows
+from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
-from runs.views.pagination import page_of
 
 
 @require_GET

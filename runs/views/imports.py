@@ -15,11 +15,11 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
 from runs.forms.imports import ImportForm
 from runs.models import Upload
+from runs.pages.lists import page_of
 from runs.uploading import upload_lifecycle
 from runs.uploading.form_data import FolderParser
 from runs.uploading.processing import receive_files, work_at_once
 from runs.uploading.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
-from runs.views.pagination import page_of
 
 State = Upload.State
 BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})

@@ -12,8 +12,8 @@ from benchsite.teams.permissions import is_operator, operator_required, team_of,
 from runs.forms.clusters import machines_for
 from runs.forms.machines import MachineForm
 from runs.models import Machine
+from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
-from runs.views.pagination import page_of
 
 
 @require_GET

@@ -20,12 +20,11 @@ from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
 from runs.models import Matrix, Run, Sweep
+from runs.pages.lists import MAX_ROWS, page_of, twin
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
 from runs.planning import Plan, PlanError, Preview, Problem, preview, start_trial
 from runs.studies.templates import templates
-from runs.views.pagination import MAX_ROWS, page_of
-from runs.views.table_exports import twin
 
 M = TypeVar("M", bound=Model)
 

@@ -14,10 +14,9 @@ from runs import annotations
 from runs.models import Run
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
+from runs.pages.lists import page_of, twin
 from runs.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
 from runs.views import deletion
-from runs.views.pagination import page_of
-from runs.views.table_exports import twin
 
 COLUMNS = (
     "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from runs.models import Matrix, Occasion, Schedule
+from runs.pages.lists import page_of
 from runs.planning import PlanError
 from runs.schedules import due_schedules, schedule_changes
 from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import DAYS, EVERY_HOURS, Rule, in_words, next_times
-from runs.views.pagination import page_of
 
 
 class ScheduleForm(forms.Form):

@@ -13,8 +13,8 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
+from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
-from runs.views.pagination import page_of
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CORE_WORKLOADS,

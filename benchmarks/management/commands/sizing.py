@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.models import LoadGenerator, Machine
-from runs.views.pagination import PER_PAGE
+from runs.pages.lists import PER_PAGE
 from workers import scheduling
 from workers.fleet import bindings_of, fleet_of, health, shown
 from workers.presence import BEAT_S
