@@ -246,7 +246,12 @@ class Conformance:
 
     # --- faults
 
+    def _skip_without_server(self) -> None:
+        if self.system.is_embedded:
+            raise CheckSkipped(f"{self.system.name} is a library inside the client and has no server.")
+
     def unreachable_server(self) -> str:
+        self._skip_without_server()
         with closing(socket.create_server(("127.0.0.1", 0))) as listener:
             port = listener.getsockname()[1]
         absent = dataclasses.replace(self.server, host="127.0.0.1", port=port, nodes=())
@@ -257,6 +262,7 @@ class Conformance:
 
     def cut_connection(self) -> str:
         """All connections are closed in the middle of a run: operations succeed again afterwards."""
+        self._skip_without_server()
         with _proxies(self.server.nodes or [(self.server.host, self.server.port)]) as (nodes, cut, carried):
             through = dataclasses.replace(self.server, host=nodes[0][0], port=nodes[0][1], nodes=nodes)
             at_cut: list[int] = []
@@ -286,6 +292,7 @@ class Conformance:
         """SIGKILL of all nodes in the middle of a load: a mode that writes before it acknowledges must have every
         acknowledged insert when they are started again. No replica takes over.
         """
+        self._skip_without_server()
         if self.provisioner is None:
             raise CheckSkipped("Only servers that Benchsite starts are killed.")
         if self.mode.durability.ack not in ("os_buffer", "disk"):

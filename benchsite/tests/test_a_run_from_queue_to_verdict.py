@@ -266,13 +266,18 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
     assert runs["redis off A 4t r1"].status == Status.SUCCEEDED
 
 
-def test_measures_systems_whose_clients_are_built_on_demand(site):
-    def with_memcached(matrix):
+@pytest.mark.parametrize(
+    ("system", "mode"), [("memcached", "none"), ("redis-cluster", "everysec"), ("rocksdb", "no-sync")]
+)
+def test_measures_further_systems(site, system, mode):
+    def with_system(matrix):
         database = matrix.entries.select_related("database").get().database
-        cache = make_database(team=matrix.team, cluster=database.cluster, system="memcached", name="Cache", version="")
-        matrix.entries.update(database=cache, mode="none")
+        other = make_database(team=matrix.team, cluster=database.cluster, system=system, name="Other", version="")
+        matrix.entries.update(database=other, mode=mode)
+        if system == "rocksdb":  # One process at a time has its data.
+            matrix.load_generators.remove(matrix.load_generators.last())
 
-    matrix = site.submit(("redis", "off"), rungs=[4], before=with_memcached)
+    matrix = site.submit(("redis", "off"), rungs=[4], before=with_system)
     runs = site.until_ended(matrix)
     assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
     for run in runs:

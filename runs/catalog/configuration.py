@@ -140,11 +140,12 @@ def client_properties(
     password: str = "",
     workload: Mapping[str, str] | None = None,
     nodes: Sequence[tuple[str, int]] = (),
+    folder: str = "",
 ) -> dict[str, str]:
     """The binding's properties for clients of a server at host:port. The mode's come last: nothing overrides them.
 
     `workload` (YCSB properties) adds what its operations need of the binding. `nodes` are all nodes of the cluster, for
-    clients that take several. Raises PropertyError.
+    clients that take several; `folder` is the data folder of a library inside the client. Raises PropertyError.
     """
     binding, endpoint = system.binding, system.binding.endpoint
     properties = system.check_binding_properties(binding_properties)
@@ -152,6 +153,8 @@ def client_properties(
     address: dict[str, object] = {endpoint.host: hosts, endpoint.port: port}
     if password and endpoint.password:
         address[endpoint.password] = password
+    if folder:
+        address[endpoint.folder] = folder
     address.pop("", None)  # An embedded system has no address, and a URL none beside it.
     properties.update(check_properties(binding.properties, address))
     if workload is not None and scans(workload):

@@ -39,7 +39,7 @@ DESCRIPTION = "system.toml"
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
 PROGRAMS = frozenset({"program", "bin", "lib"})
-ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "ssl", "url")
+ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "ssl", "url", "folder")
 PLACEHOLDERS = PROGRAMS | {
     "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "primary", "node", "user", "password",
     "password_file",

@@ -96,11 +96,12 @@ class Endpoint:
     template: str = ""
     options: tuple[str, ...] = ()
     site_file: str = ""  # a Hadoop configuration file, which holds host and port instead of the property file
+    folder: str = ""  # the data folder, of a library inside the client that has no address
 
     @property
     def addresses(self) -> frozenset[str]:
-        """The properties that the cluster's nodes decide."""
-        return frozenset({self.host, self.port, self.url} - {""})
+        """The properties that the cluster decides."""
+        return frozenset({self.host, self.port, self.url, self.folder} - {""})
 
     @property
     def parts(self) -> frozenset[str]:
@@ -232,11 +233,16 @@ class System:
 
     @property
     def can_be_started(self) -> bool:
-        return self.process is not None
+        return self.process is not None or self.is_embedded
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is a library inside the client: one process at a time has its data folder open."""
+        return bool(self.binding.endpoint.folder)
 
     @property
     def has_client(self) -> bool:
-        """Whether any client reaches a server of it. A library inside the client has none."""
+        """Whether any client reaches its data."""
         return bool(self.binding.endpoint.addresses)
 
     @property
@@ -249,7 +255,8 @@ class System:
     @property
     def flavours(self) -> list[str]:
         """Of the clients that can drive it."""
-        reachable = {OWN_FLAVOUR: self.own_client, STOCK_FLAVOUR: self.has_client, GO_FLAVOUR: self.go is not None}
+        stock = self.has_client and not self.is_embedded
+        reachable = {OWN_FLAVOUR: self.own_client, STOCK_FLAVOUR: stock, GO_FLAVOUR: self.go is not None}
         return [flavour for flavour, exists in reachable.items() if exists]
 
     def client_problem(self, flavour: str, client: str, *, external: bool) -> str:
@@ -258,8 +265,13 @@ class System:
         `client` names the stock binding ("ycsb-0.17.0/redis") or go-ycsb's driver; `external`: its servers are
         somebody else's.
         """
-        if not self.has_client:
-            return f"{self.name} is a library inside the client and has no server. Its results can be uploaded."
+        if self.is_embedded:
+            if flavour == OWN_FLAVOUR and not external:
+                return ""
+            return (
+                f"{self.name} is a library inside the client and has no server: choose Benchsite's own binding and a "
+                "cluster of kind process on the load generator's machine. Other results can be uploaded."
+            )
         if flavour == GO_FLAVOUR:
             return self._go_problem(client, external=external)
         names = ", ".join(self.stock_bindings)

@@ -79,6 +79,7 @@ def preview(plan: Plan) -> Preview:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
     problems += _scan_problems(expansion)
+    problems += _embedded_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.
     node_messages = list(capacity_messages(expansion.runs)) if plan.load_policy == "load" else []
@@ -280,7 +281,8 @@ def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes:
 
 def _container_problems(database: PlannedDatabase, system: System) -> Iterator[Problem]:
     if system.image is None:
-        yield Problem("entries", f"{database.name}: no image of {system.name} is known; use an external cluster.")
+        kind = "a cluster of kind process" if system.is_embedded else "an external cluster"
+        yield Problem("entries", f"{database.name}: no image of {system.name} is known; use {kind}.")
         return
     try:
         system.image.reference(database.version)
@@ -320,6 +322,21 @@ def _scan_problems(expansion: Expansion) -> list[Problem]:
         Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
         for (database, workload), binding in cells.items()
     ]
+
+
+def _embedded_problems(expansion: Expansion) -> list[Problem]:
+    """Several clients, or one on another machine, of a system that is a library inside the client."""
+    problems = {}
+    for run in expansion.runs:
+        database = run.sweep.entry.database
+        system = load_catalog().system(database.system, database.flavour)
+        machines = {generator.machine_id for generator in run.generators}
+        if system.is_embedded and (run.clients > 1 or not machines <= set(database.machine_ids)):
+            problems[database.name] = (
+                f"{database.name}: {system.name} is a library inside the client, and one process at a time has its "
+                f"data: use one load generator on the machine of {database.cluster_name}, with one client."
+            )
+    return [Problem("load_generators", problem) for problem in problems.values()]
 
 
 def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[str]:

@@ -5,6 +5,7 @@ from django.utils.crypto import salted_hmac
 
 from benchsite.own_servers import own_servers
 from workers.provision.docker import DockerProvisioner
+from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.engine import ContainerSite
 from workers.provision.external import ExternalProvisioner
 from workers.provision.process import ProcessProvisioner, Site
@@ -14,6 +15,8 @@ from workers.provision.servers import Provisioner, ProvisionError, Wanted
 def provisioner_for(kind: str, wanted: Wanted, site: Site | None = None) -> Provisioner:
     """The provisioner of a cluster of this kind. Raises ProvisionError where there is no such kind."""
     match kind:
+        case "process" if wanted.system.is_embedded:
+            return EmbeddedProvisioner(wanted, site or this_site())
         case "process":
             return ProcessProvisioner(wanted, site or this_site())
         case "external":

@@ -7,6 +7,7 @@ ProvisionError
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from runs.catalog import Mode, System, client_properties
@@ -78,6 +79,7 @@ class Server:
             password=self.password,
             workload=workload,
             nodes=self.nodes,
+            folder=str(Path(self.folder, "data")) if self.wanted.system.is_embedded else "",
         )
 
     @property

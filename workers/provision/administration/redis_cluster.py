@@ -113,7 +113,7 @@ class RedisClusterAdministration(RedisAdministration):
 
     def size(self, table: str) -> int:
         total = 0
-        for node in self.nodes:
+        for node in dict.fromkeys(self._holders()):  # Replicas hold the same records once more.
             with node.connect() as client:
                 total += int(client.dbsize())
         if self.count_keys(table, [MARKER_KEY]):

@@ -95,7 +95,7 @@ def test_one_source_gives_one_digest(bindings: dict[str, Manifest], into: Path, 
 def test_a_build_that_fails_says_why_and_leaves_the_earlier_one(into: Path, sources: Path):
     earlier = verify(into / "redis")
     broken = sources / "redis/java/src/main/java/org/benchsite/redis/RedisDB.java"
-    broken.write_text(broken.read_text().replace("jedis.ping();", "jedis.pong();"))
+    broken.write_text(broken.read_text().replace("servers.close();", "servers.pong();"))
     with pytest.raises(BuildError) as failure:
         build(into, ["redis"], sources=sources)
     assert "RedisDB.java" in str(failure.value)

@@ -71,7 +71,6 @@ def test_data_of_others_is_not_touched(bindings, tmp_path):
     [
         (("nosuch",), "There is no system 'nosuch'"),
         (("redis", "--mode", "nosuch"), "There is no durability mode"),
-        (("rocksdb",), "no client of its own"),
         (("redis", "--property", "redis.nosuch=1"), "redis.nosuch"),
         (("redis", "--password-env", "BENCHSITE_ABSENT"), "BENCHSITE_ABSENT is not set"),
     ],

@@ -15,6 +15,7 @@ import org.benchsite.ycsb.BenchsiteDB;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.OperationFailed;
 import org.benchsite.ycsb.Property;
+import org.benchsite.ycsb.Record;
 import org.benchsite.ycsb.Settings;
 import org.benchsite.ycsb.Tls;
 import site.ycsb.ByteIterator;

@@ -1,4 +1,4 @@
-package org.benchsite.memcached;
+package org.benchsite.ycsb;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
@@ -13,16 +13,16 @@ import site.ycsb.ByteArrayByteIterator;
 import site.ycsb.ByteIterator;
 
 /**
- * A record as the value of one item: a version byte, then for each field the length of its name (one byte), its name, the
- * length of its value (four bytes, most significant first) and its value.
+ * A record as one value of a key-value store: a version byte, then for each field the length of its name (one byte), its
+ * name, the length of its value (four bytes, most significant first) and its value.
  */
-final class Record {
+public final class Record {
     private static final byte FORMAT = 1;
 
     private Record() {
     }
 
-    static byte[] encode(Map<String, byte[]> fields) {
+    public static byte[] encode(Map<String, byte[]> fields) {
         int length = 1;
         for (Map.Entry<String, byte[]> field : fields.entrySet()) {
             if (field.getKey().length() > 255) {
@@ -39,7 +39,7 @@ final class Record {
     }
 
     /** The record with these fields changed; it may be `value` itself, changed in its place. */
-    static byte[] merge(byte[] value, Map<String, byte[]> changes) {
+    public static byte[] merge(byte[] value, Map<String, byte[]> changes) {
         int[] kept = {0};
         visit(value, (name, position, length) -> {
             byte[] change = changes.get(name);
@@ -58,7 +58,7 @@ final class Record {
     }
 
     /** Puts the fields, or those that are named, into `result`. Throws an IllegalArgumentException for other values. */
-    static void read(byte[] value, Set<String> names, Map<String, ByteIterator> result) {
+    public static void read(byte[] value, Set<String> names, Map<String, ByteIterator> result) {
         visit(value, (name, position, length) -> {
             if (names == null || names.contains(name)) {
                 result.put(name, new ByteArrayByteIterator(value, position, length));
@@ -75,7 +75,7 @@ final class Record {
         ByteBuffer record = ByteBuffer.wrap(value);
         try {
             if (record.get() != FORMAT) {
-                throw new IllegalArgumentException("the item is no record of Benchsite's client");
+                throw new IllegalArgumentException("the value is no record of Benchsite's client");
             }
             while (record.hasRemaining()) {
                 int length = record.get() & 0xff;
@@ -87,7 +87,7 @@ final class Record {
                 visitor.visit(name, position, bytes);
             }
         } catch (BufferUnderflowException | IndexOutOfBoundsException | IllegalArgumentException e) {
-            throw new IllegalArgumentException("the item is no record of Benchsite's client", e);
+            throw new IllegalArgumentException("the value is no record of Benchsite's client", e);
         }
     }
 }
