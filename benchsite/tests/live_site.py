@@ -129,10 +129,10 @@ class LiveSite:
     def until_stage(self, run: Run, stage: str) -> None:
         self.until(lambda: Run.objects.filter(pk=run.pk, stage=stage).exists(), 60, f"{run} to be {stage}")
 
-    def until_measured(self, run: Run) -> None:
+    def until_measured(self, run: Run, operation: str = "READ") -> None:
         """Until a client has written what it measured in its first second."""
         self.until_stage(run, Stage.MEASURING)
-        logs = [settings.WORK_DIR / str(client.pk) / "hdr" / "READ.hdr" for client in run.client_runs.all()]
+        logs = [settings.WORK_DIR / str(client.pk) / "hdr" / f"{operation}.hdr" for client in run.client_runs.all()]
 
         def is_measured() -> bool:
             return any(log.exists() and "HISTFA" in log.read_text() for log in logs)
