@@ -41,7 +41,7 @@ SYSTEMS := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
 $(eval $(SYSTEMS):;@:)
 endif
 
-bindings: prerequisites ## YCSB's bindings of Redis and PostgreSQL into var/ycsb; `make bindings cassandra`, ALL=1
+bindings: prerequisites ## YCSB's bindings of Redis and PostgreSQL into var/ycsb; `make bindings cassandra`, ALL=1; also go-ycsb
 	@$(PYTHON) workers/systems/build.py $(if $(ALL),--all) $(SYSTEMS)
 
 servers: prerequisites ## servers that are Java programs into var/servers: `make servers cassandra`

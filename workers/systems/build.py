@@ -1,6 +1,6 @@
 """Builds the bindings: `python workers/systems/build.py [--into var/ycsb] [--all] [binding ...]`.
 Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`; named
-ones may be Go programs, which are built.
+ones may be Go programs, which are built. The name go-ycsb builds that client beside the bindings.
 
 Standard library only. Maven works in a copy of the sources, so that builds leave nothing in the tree and the paths of
 this checkout never reach a jar; what it made is laid out beside the earlier build and renamed into its place.
@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,10 @@ JAVA = "java"  # the folder of a system's binding
 DESCRIPTION = "binding.properties"
 SERVER_POM = "server.xml"
 GO_SERVER = "server"  # the folder of a server's Go module
+GO_YCSB = "go-ycsb"
+GO_YCSB_VERSION = "1.0.3"
+GO_YCSB_MODULE = "github.com/pingcap/go-ycsb"
+GO_YCSB_REPLACED = "github.com/apache/thrift=github.com/apache/thrift@v0.0.0-20171203172758-327ebb6c2b6d"
 ERROR_LINES = 12
 # Maven runs for seconds: a JVM that compiles less and collects simply is done sooner.
 MAVEN_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -282,19 +287,39 @@ def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
 
 
 def build_go_server(into: Path, name: str) -> None:
-    """The server as `into`/NAME/NAME. Go's own cache makes a second build short."""
-    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
-    if go is None:
-        raise BuildError(
-            f"The server of {name} is a Go program, and there is no go on the PATH: install Go 1.22 or newer."
-        )
+    """The server as `into`/NAME/NAME."""
     print(f"Building the server of {name} ...", flush=True)
     (into / name).mkdir(parents=True, exist_ok=True)
-    argv = [go, "build", "-trimpath", "-o", str(into / name / name), "."]
+    run_go(SOURCES / name / GO_SERVER, "build", "-trimpath", "-o", str(into / name / name), ".")
+
+
+def build_go_ycsb(into: Path) -> Path:
+    """go-ycsb as `into`/go-ycsb-VERSION. Its `go.mod` replaces a module, so `go install` refuses it."""
+    binary = into / f"{GO_YCSB}-{GO_YCSB_VERSION}"
+    if binary.exists():
+        return binary
+    print(f"Building {binary.name} with all its drivers, which takes minutes ...", flush=True)
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="go-ycsb-") as folder:
+        module = Path(folder)
+        (module / "tools.go").write_text(
+            f'//go:build tools\n\npackage tools\n\nimport _ "{GO_YCSB_MODULE}/cmd/go-ycsb"\n'
+        )
+        run_go(module, "mod", "init", "build")
+        run_go(module, "mod", "edit", f"-require={GO_YCSB_MODULE}@v{GO_YCSB_VERSION}", f"-replace={GO_YCSB_REPLACED}")
+        run_go(module, "build", "-mod=mod", "-trimpath", "-o", str(module / GO_YCSB), f"{GO_YCSB_MODULE}/cmd/go-ycsb")
+        shutil.move(module / GO_YCSB, binary)
+    print(f"  {binary}")
+    return binary
+
+
+def run_go(folder: Path, *arguments: str) -> None:
+    """Go's own cache makes a second build short. Raises BuildError with its last lines."""
+    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    if go is None:
+        raise BuildError("This is a Go program, and there is no go on the PATH: install Go 1.22 or newer.")
     environment = {**os.environ, "CGO_ENABLED": "0"}
-    done = subprocess.run(
-        argv, cwd=SOURCES / name / GO_SERVER, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([go, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError("\n".join(done.stderr.splitlines()[-ERROR_LINES:]))
 
@@ -315,7 +340,11 @@ def main() -> int:
             if len(go_servers) < len(arguments.name) or not arguments.name:
                 fetch_servers(into, [name for name in arguments.name if name not in go_servers])
         else:
-            build(into, arguments.name, everything=arguments.all)
+            bindings = [name for name in arguments.name if name != GO_YCSB]
+            if GO_YCSB in arguments.name:
+                build_go_ycsb(into.parent)
+            if bindings or not arguments.name:
+                build(into, bindings, everything=arguments.all)
     except BuildError as error:
         problem = "servers could not be fetched" if arguments.servers else "bindings could not be built"
         print(f"The {problem}; an earlier build stays in place.\n{error}", file=sys.stderr)
