@@ -40,7 +40,7 @@ FACETS: Final[Mapping[str, str]] = {
     "purpose": "purposes",
 }
 NAMES = (
-    "v", "matrix", "sweep", *FACETS, "phase", "since", "until", "op", "stat", "kind", "scale", "highlight",
+    "v", "matrix", "sweep", "run", *FACETS, "phase", "since", "until", "op", "stat", "kind", "scale", "highlight",
     "baseline", "vary", "load", "within", "loss", "anyway", "published", "side",
 )  # fmt: skip
 # What only the drawing of a figure needs; no part of the state.
@@ -68,6 +68,7 @@ class Selection:
 
     matrix: str = ""  # "", "all" or an id
     sweeps: tuple[uuid.UUID, ...] = ()
+    runs: tuple[uuid.UUID, ...] = ()  # of these sweeps, the only runs that are points; none: all
     systems: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()  # what a write waits for
@@ -137,6 +138,7 @@ class Selection:
         values: dict[str, Sequence[str]] = {
             "matrix": [self.matrix],
             "sweep": [str(sweep) for sweep in self.sweeps],
+            "run": [str(run) for run in self.runs],
             "phase": [self.phase],
             "since": [self.since.isoformat() if self.since else ""],
             "until": [self.until.isoformat() if self.until else ""],
@@ -184,7 +186,8 @@ def read(parameters: Parameters) -> Selection:
     texts = _texts(parameters, "side", problems)
     return Selection(
         matrix=_matrix(_last(parameters, "matrix"), problems),
-        sweeps=_sweeps(parameters, problems),
+        sweeps=_ids(parameters, "sweep", problems),
+        runs=_ids(parameters, "run", problems),
         **facets,
         phase=_one_of(parameters, "phase", (LOAD,), "", problems),
         since=since,
@@ -230,18 +233,18 @@ def _matrix(text: str, problems: list[str]) -> str:
         return ""
 
 
-def _sweeps(parameters: Parameters, problems: list[str]) -> tuple[uuid.UUID, ...]:
+def _ids(parameters: Parameters, name: str, problems: list[str]) -> tuple[uuid.UUID, ...]:
     keys: dict[uuid.UUID, None] = {}
     bad = 0
-    for text in parameters.getlist("sweep"):
+    for text in parameters.getlist(name):
         try:
             keys[uuid.UUID(text.strip())] = None
         except ValueError:
             bad += bool(text.strip())
     if bad:
-        problems.append(f"{bad} of the sweeps in the address {'are none' if bad > 1 else 'is none'}; left out.")
+        problems.append(f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out.")
     if len(keys) > MAX_VALUES:
-        problems.append(f"The address names {len(keys)} sweeps; the first {MAX_VALUES} are shown. Choose fewer.")
+        problems.append(f"The address names {len(keys)} {name}s; the first {MAX_VALUES} are shown. Choose fewer.")
     return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
 
 

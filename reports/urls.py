@@ -119,6 +119,7 @@ urlpatterns: Patterns = [
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/numbers/", compare.numbers, name="compare-numbers"),
     path("compare/points/", compare.points, name="compare-points"),
+    path("compare/sides/", compare.sides, name="compare-sides"),
     path("sizing/", sizing.sizing, name="sizing"),
     path("why/", run_diff.why, name="why"),
     path("scaling/", scaling.scaling, name="scaling"),

@@ -97,6 +97,7 @@ schedule_urls: Patterns = [
 run_urls: Patterns = [
     path("", run_list.runs_list, name="runs"),
     path("bulk/", run_list.runs_bulk, name="runs-bulk"),
+    path("compare/", run_list.runs_compare, name="runs-compare"),
     path("delete/", deletion.runs_delete, name="runs-delete"),
     path("<uuid:pk>/", run.run, name="run"),
     path("<uuid:pk>/live/", run.run_live, name="run-live"),

@@ -32,6 +32,7 @@ from benchsite.embedded import EmbeddedServers  # noqa: E402
 from benchsite.teams.models import Team, User  # noqa: E402
 from reports.figures.ceilings import CeilingsFigure  # noqa: E402
 from reports.figures.latency import LatencyFigure  # noqa: E402
+from reports.models import StoredCurve  # noqa: E402
 from reports.queries import curves, facets  # noqa: E402
 from reports.selection import Selection  # noqa: E402
 from runs.models import Matrix, Run, Sweep  # noqa: E402
@@ -44,6 +45,7 @@ JOINED: Final = (
     "phase", "system", "mode", "purpose", "database__version", "workload__name", "database__cluster__name",
 )  # fmt: skip
 COMPARE_MS, CACHED_MS, LIST_MS, HISTORY_MS, FIGURE_MS = 300.0, 50.0, 100.0, 200.0, 50.0
+UNJUDGED: Final = 0.0
 
 
 Row = dict[str, Any]  # one page or figure, as `measured` has it
@@ -73,6 +75,12 @@ def timed(call: Callable[[], object], rounds: int = 0, before: Callable[[], obje
     }  # fmt: skip
 
 
+def forget_everything() -> None:
+    """As if no page had ever asked for a curve: those are stored in the database, the rest in the cache."""
+    StoredCurve.objects.all().delete()
+    cache.clear()
+
+
 class Pages:
     """A browser that is signed in to the team with the generated results."""
 
@@ -93,6 +101,9 @@ class Pages:
         cached = timed(lambda: self.get(url))
         queries = self.queries(url)
         yield measured(f"{page}, cold", cold_ms, cold, cold_queries)
+        new = timed(lambda: self.get(url), SLOW_ROUNDS, before=forget_everything)
+        forget_everything()
+        yield measured(f"{page}, never computed", UNJUDGED, new, self.queries(url))
         yield measured(f"{page}, again", cached_ms, cached, queries, "cache emptied", cold["median_ms"])
 
     def page(self, title: str, url: str, wanted_ms: float = LIST_MS) -> Row:

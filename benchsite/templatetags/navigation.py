@@ -6,7 +6,8 @@ from django import template
 from django.http import HttpRequest
 from django.template.context import RequestContext
 from django.urls import NoReverseMatch, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from benchsite import documents
 from benchsite.teams.permissions import current_team, memberships_of
@@ -102,6 +103,22 @@ def query(context: RequestContext, **changes: object) -> str:
         else:
             parameters[name] = str(value)
     return f"?{parameters.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def sort_heading(
+    context: RequestContext, text: str, current: str, *, falls: str, rises: str, first: str = "", css: str = ""
+) -> SafeString:
+    """A `<th>` whose link sorts the list: {% sort_heading "Runs" filter.sort falls="most" rises="fewest" %}.
+
+    `falls` and `rises` are values of the parameter `sort`, `current` is the present one. The first click sorts by
+    `first`, or by falling values; the next one reverses the order.
+    """
+    direction = {falls: "descending", rises: "ascending"}.get(current, "")
+    following = {falls: rises, rises: falls}.get(current, first or falls)
+    attributes = format_html_join("", ' {}="{}"', [(k, v) for k, v in (("class", css), ("aria-sort", direction)) if v])
+    href = query(context, sort=following, page=None)
+    return format_html('<th scope="col"{}><a class="sort" href="{}">{}</a></th>', attributes, href, text)
 
 
 @register.simple_tag(takes_context=True)

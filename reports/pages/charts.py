@@ -62,7 +62,10 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
 
 def ceilings_picture(selection: Selection) -> Picture:
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
-    plain = replace(selection, load_ops_s=None, limit_us=None, max_loss_s=None, baseline=None, anyway=False, vary=())
+    plain = replace(
+        selection, operation="", statistic="p99", kind="", scale="auto", load_ops_s=None, limit_us=None,
+        max_loss_s=None, baseline=None, anyway=False, vary=(),
+    )  # fmt: skip
     return Picture("ceilings", "Throughput ceilings", "ceilings", plain, "highest first")
 
 

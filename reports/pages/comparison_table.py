@@ -37,6 +37,11 @@ class TableRow:
     is_best_within: bool  # its repeats do not tell it from the side with the most throughput within the limit
     is_shown: bool  # in the figures
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the page has its row at once; the others come when they are asked for."""
+        return self.is_shown or bool(self.against and self.against.is_baseline)
+
 
 def table_rows(
     curves: Sequence[Curve],

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
+from benchsite.formatting import counted
 from reports.analysis.comparability import VARIES
 from reports.analysis.differences import SOURCE_SAYS
 from reports.queries import Facets
@@ -105,6 +106,8 @@ def chips(selection: Selection, menus: Sequence[Menu]) -> list[Chip]:
         for option in menu.options
         if option.chosen
     ]
+    if selection.runs:
+        held.append(Chip("Runs", counted(len(selection.runs), "chosen run"), _address(replace(selection, runs=()))))
     if selection.since:
         held.append(Chip("Since", selection.since.isoformat(), _address(replace(selection, since=None))))
     if selection.until:

@@ -4,8 +4,9 @@ import datetime as dt
 import logging
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -42,6 +43,7 @@ logger = logging.getLogger(__name__)
 # Curves of results that are newer are stored without a reader, of at most so many results at once.
 RECENT: Final = dt.timedelta(minutes=10)
 MAX_RECENT: Final = 200
+MAX_UNPACKED: Final = 100  # of 0.2 MB with twenty rungs
 MODE_VERIFIED = ExpressionWrapper(Q(evidence__has_keys=["before", "after"]), output_field=BooleanField())
 # A finding's weight; "not assessed" is never a pass, but says nothing against the numbers either.
 SEVERITY = Case(When(severity="reject", then=Value(3)), When(severity="warn", then=Value(2)), default=Value(1))
@@ -101,9 +103,12 @@ class Repeat:
         return not self.rejected and not self.run["excluded_reason"]
 
 
-def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. One query for those that are stored, at most ten otherwise."""
-    return _stored(sweeps, "curve")
+def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep], runs: Collection[uuid.UUID] = ()) -> list[Curve]:
+    """The curves of these sweeps, in their order. One query for those that are stored, at most ten otherwise.
+
+    With `runs`, these are the only points; such curves are computed each time.
+    """
+    return _made(list(sweeps), runs) if runs else _stored(sweeps, "curve")
 
 
 def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
@@ -121,7 +126,7 @@ def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curv
         keys[pk] = key_of(teams[pk], "curve", pk, digest)
         if data is not None and key == keys[pk]:
             try:
-                held[pk] = _with_results(*unpack(data, CachedCurve))
+                held[pk] = _unpacked(bytes(data))
             except ValueError as error:
                 logger.warning("The stored curve of sweep %s cannot be read and is computed again (%s).", pk, error)
     fresh = _made([sweep for sweep in listed if sweep.pk not in held])
@@ -129,6 +134,12 @@ def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curv
     _store({keys[curve.sweep_id]: curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going})
     held |= {curve.sweep_id: _outline(curve) if column == "outline" else curve for curve in fresh}
     return [held[sweep.pk] for sweep in listed]
+
+
+@lru_cache(MAX_UNPACKED)
+def _unpacked(data: bytes) -> Curve:
+    """Kept, since a page and its figures ask for the same curves, and so does each change of a menu."""
+    return _with_results(*unpack(data, CachedCurve))
 
 
 def _store(fresh: Mapping[str, Curve]) -> None:
@@ -173,7 +184,7 @@ def _with_results(curve: Curve, ceiling: Ceiling | None, knee: Knee | None) -> C
     return curve
 
 
-def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
+def _made(sweeps: Sequence[Sweep], only: Collection[uuid.UUID] = ()) -> list[Curve]:
     """Eight queries; none for no sweep."""
     if not sweeps:
         return []
@@ -181,7 +192,7 @@ def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
     rows = Sweep.objects.select_related("matrix", "workload", "database").in_bulk(ids)
     specs = _one_spec_each(ids)
     runs = list(
-        Run.objects.filter(sweep__in=ids, is_bracket=False)
+        Run.objects.filter(Q(pk__in=only) if only else Q(), sweep__in=ids, is_bracket=False)
         .exclude(reason=Reason.BEYOND_CEILING)
         .annotate(mode_verified=MODE_VERIFIED)
         .values(*RUN_FIELDS, "mode_verified")

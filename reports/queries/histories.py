@@ -22,10 +22,14 @@ PER_PAGE: Final = 25
 RECENT: Final = 60  # runs of each history that the list looks at
 MAX_SEARCHED: Final = 200  # histories in which a kind of change is searched: those that grew last
 CHANGES: Final = ("regression", "improvement")
+NAME: Final = ("database_name", "mode", "workload_name", "cluster_name", "target_ops_s", "threads", "config_key")
 SORTS: Final[dict[str, tuple[str, ...]]] = {
     "newest": ("-last_at", "config_key"),
-    "name": ("database_name", "mode", "workload_name", "cluster_name", "target_ops_s", "threads", "config_key"),
+    "oldest": ("last_at", "config_key"),
+    "name": NAME,
+    "name-reversed": tuple(f"-{column}" for column in NAME),
     "longest": ("-runs", "config_key"),
+    "shortest": ("runs", "config_key"),
 }
 
 

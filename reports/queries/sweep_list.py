@@ -20,7 +20,12 @@ SORTS: dict[str, tuple[str, ...]] = {
     "newest": ("-created_at", "name"),
     "oldest": ("created_at", "name"),
     "name": ("name", "-created_at"),
+    "name-reversed": ("-name", "created_at"),
+    # No column: the view sorts up to MAX_BY_CEILING sweeps by their curves.
+    "highest": ("-created_at", "name"),
+    "lowest": ("-created_at", "name"),
 }
+MAX_BY_CEILING = 500
 MAX_CHOICES = 100
 
 

@@ -54,6 +54,7 @@ class Chosen:
     sweeps: tuple[Sweep, ...]
     matrix: Matrix | None
     problems: tuple[str, ...]
+    runs: tuple[uuid.UUID, ...] = ()  # the only points; none: all of these sweeps
 
     def digest(self) -> str:
         """Changes with every row that the comparison is made of; one query."""
@@ -63,7 +64,7 @@ class Chosen:
 
     def compared(self) -> Compared:
         """At most nine queries."""
-        drawn = in_order(curves(self.sweeps))
+        drawn = in_order(curves(self.sweeps, self.runs))
         matrix = self.matrix
         return Compared(tuple(drawn), matrix.pk if matrix else None, matrix.name if matrix else "", self.problems)
 
@@ -96,7 +97,7 @@ def chosen(team: Team, selection: Selection) -> Chosen:
             f"{missing} of the {len(selection.sweeps)} chosen sweeps {'are' if missing > 1 else 'is'} not among your "
             f"team's; left out."
         )
-    return Chosen(tuple(sweeps), matrix, tuple(problems))
+    return Chosen(tuple(sweeps), matrix, tuple(problems), selection.runs)
 
 
 def pinned(team: Team, selection: Selection) -> Selection:

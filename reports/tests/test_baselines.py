@@ -142,7 +142,8 @@ def test_an_admin_makes_and_takes_back_a_badge(team, runs):
     admin = signed_in(make_user(team=team, role=Role.ADMIN))
     html = admin.post(reverse("badge-add"), {"run": runs[0].pk, "label": "<b>reads</b>"}, follow=True).content.decode()
     link = BadgeLink.objects.get()
-    assert "&lt;b&gt;reads" in html and f"/api/v1/badges/{link.token}.svg" in html
+    assert "&lt;b&gt;reads" in html
+    assert f"![&lt;b&gt;reads&lt;/b&gt;](http://testserver/api/v1/badges/{link.token}.svg)" in html  # to copy
     assert signed_in(make_user(team=team)).post(reverse("badge-revoke", args=[link.token])).status_code == 403
     admin.post(reverse("badge-revoke", args=[link.token]))
     link.refresh_from_db()

@@ -21,6 +21,20 @@ def links(html, text):
     return [href.replace("&amp;", "&") for href in re.findall(rf'<a[^>]*href="([^"]+)"[^>]*>{re.escape(text)}', html)]
 
 
+def test_menu_is_answered_with_changed_parts_and_canonical_address(client_in, team):
+    matrix = study(team)
+    address = f"/compare/?v=1&op=&matrix={matrix.pk}&stat=p95&scale=auto"
+    response = client_in.get(address, headers=HTMX)
+    html = response.content.decode()
+    assert response.status_code == 200 and "HX-Request" in response["Vary"]
+    assert response["HX-Push-Url"] == f"/compare/?v=1&matrix={matrix.pk}&stat=p95"
+    assert "<html" not in html and 'id="comparison"' in html and 'id="page-head"' in html
+    assert "stat=p95" in re.search(r'id="permalink" hidden>([^<]+)', html)[1]
+    whole = client_in.get(response["HX-Push-Url"])
+    assert whole.status_code == 200 and "<html" in whole.content.decode() and "HX-Request" in whole["Vary"]
+    assert html.partition('id="comparison"')[2].strip() in whole.content.decode()
+
+
 def test_each_facet_is_a_menu_with_the_number_of_its_values(client_in, team):
     study(team, modes=("off", "everysec", "always"))
     html = page(client_in)
@@ -88,9 +102,9 @@ def test_the_moved_line_is_kept_by_every_form(client_in, team):
     study(team)
     html = page(client_in, "?load=2500&within=2&mode=always&mode=off")
     assert "At equal load</abbr>, ops/s" in html and "This is a custom load" in html
-    # The form of the menus carries the line along, and the form of the line the menus.
-    assert html.count('<input type="hidden" name="load" value="2500">') == 1
-    assert html.count('<input type="hidden" name="mode" value="always">') == 2
+    # The forms of the menus and of the reference carry the line along, and the forms of the line the menus.
+    assert html.count('<input type="hidden" name="load" value="2500">') == 2
+    assert html.count('<input type="hidden" name="mode" value="always">') == 3
     assert "with p99 ≤" in html
 
 
@@ -201,8 +215,8 @@ def test_sides_are_compared_with_a_baseline_that_can_be_pinned(client_in, team):
     html = page(client_in)
     assert "reference: the most durable mode" in html and "1 run each: no interval" in html
     weak = matrix.sweeps.get(mode="off")
-    pin = next(href for href in links(html, "set as reference") if str(weak.pk) in href)
-    html = client_in.get(pin).content.decode()
+    assert f'form="reference" name="baseline" value="{weak.pk}"' in html
+    html = page(client_in, f"?v=1&matrix={matrix.pk}&baseline={weak.pk}")
     assert f"Against {weak.database.name} · off" in html and "the reference that you set" in html
 
 

@@ -129,6 +129,20 @@ def test_access_and_the_last_day_are_changed_and_audited(client_in, team, user):
     assert answer.status_code == 422 and "is over" in answer.content.decode()
 
 
+def test_link_badge_image_and_frame_are_shared_where_access_is_chosen(client_in, team, user):
+    report = published(team, user=user)
+    token = link_of(report).token
+    page = client_in.get(f"/reports/{report.pk}/").content.decode()
+    share = page.partition('id="share"')[2].partition("</section>")[0]
+    assert 'name="access"' in share and f'id="address">http://testserver/r/{token}</code>' in share
+    assert f"(http://testserver/api/v1/badges/reports/{token}.svg)](http://testserver/r/{token})" in share
+    assert f"&lt;iframe src=&quot;http://testserver/r/{token}/embed" in share.replace('"http', "&quot;http")
+    assert client_in.get(f"/r/{token}/embed").status_code == 200
+    client_in.post(f"/reports/{report.pk}/access/", {"access": "private", "expires_on": ""})
+    share = client_in.get(f"/reports/{report.pk}/").content.decode()
+    assert "cannot show them while the report is private" in share and "iframe" not in share
+
+
 def test_the_link_is_rotated_and_taken_back(client_in, team, user):
     report = published(team, user=user)
     first = link_of(report)

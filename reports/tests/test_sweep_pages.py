@@ -43,6 +43,19 @@ def test_the_list_shows_ceilings_and_leads_to_the_comparison(client_in, team):
     assert client_in.get("/compare/", {"sweep": sweep.pk}, follow=True).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "sort, order",
+    [("highest", ["b", "a", "none"]), ("lowest", ["a", "b", "none"]), ("name-reversed", ["none", "b", "a"])],
+)
+def test_sweeps_are_sorted_by_ceiling_and_name(client_in, team, sort, order):
+    measured(team, name="a")
+    make_run(make_sweep(team=team, name="b"), throughput=9_000.0)
+    make_sweep(team=team, name="none")
+    html = listed(client_in, f"?sort={sort}")
+    assert re.findall(r'aria-label="Compare ([^"]+)"', html) == order
+    assert html.count("aria-sort") == 1
+
+
 def test_filters_and_search_narrow_the_list(client_in, team):
     first = measured(team, name="first", tags=["baseline"], notes="quiet host")
     measured(team, name="second", workload=make_workload(team=team, name="Workload B"))

@@ -33,6 +33,7 @@ def baselines(request: HttpRequest) -> HttpResponseBase:
         "page": page_of(request, baselines_of(team), PER_PAGE),
         "rule": RULE,
         "badges": links,
+        "site": request.build_absolute_uri("/").rstrip("/"),
         "can_run": has_role(request, Role.RUNNER),
         "is_admin": has_role(request, Role.ADMIN),
     }

@@ -9,8 +9,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
+from django_htmx.http import push_url
 
 from benchsite.teams.models import Role, Team
 from benchsite.teams.permissions import has_role, team_of, team_required
@@ -109,19 +111,33 @@ class NumbersPart(TypedDict):
     html: SafeString
 
 
-Part = TypeVar("Part", ComparisonParts, NumbersPart)
+class SidesPart(NumbersPart):
+    """Rows of the table of sides, as they are cached."""
+
+
+Part = TypeVar("Part", ComparisonParts, NumbersPart, SidesPart)
 
 
 @require_GET
 @team_required
 def compare(request: HttpRequest) -> HttpResponseBase:
+    """The page; for a menu or a link of it (htmx) what changes, with the canonical address."""
     selection = selection_in(request)
     canonical = selection.query()
-    if not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
+    is_part = bool(request.htmx)  # type: ignore[attr-defined]
+    if not is_part and not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
     parts = parts_of(team_of(request), selection)
-    context = {"parts": parts, "query": parts["permalink"].partition("?")[2], "can_run": has_role(request, Role.RUNNER)}
-    return render(request, "reports/compare.html", context)
+    context = {
+        "frame": "part.html" if is_part else "base.html",
+        "parts": parts,
+        "query": parts["permalink"].partition("?")[2],
+        "can_run": has_role(request, Role.RUNNER),
+    }
+    response = render(request, "reports/compare.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    address = request.get_full_path() if selection.problems else request.path + canonical
+    return push_url(response, address) if is_part else response
 
 
 @require_GET
@@ -151,6 +167,25 @@ def numbers(request: HttpRequest) -> HttpResponse:
         return NumbersPart(going=is_going(curves), html=html)
 
     return _part(request, "numbers", selection, {"numbers": cached_part(team, selection, NumbersPart, made)["html"]})
+
+
+@require_GET
+@team_required
+def sides(request: HttpRequest) -> HttpResponseBase:
+    """The rows of the sides beyond those that the figures show, for the table of the page (htmx)."""
+    selection = selection_in(request)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(reverse("compare") + replace(selection, sides=(ALL,)).query())
+
+    def made(context: dict[str, Any]) -> SidesPart:
+        rows = [
+            render_to_string("reports/compare/side.html", context | {"row": row})
+            for row in context["sides"]
+            if not row.is_listed
+        ]
+        return SidesPart(going=is_going(context["compared"].curves), html=SafeString("".join(rows)))
+
+    return HttpResponse(cached_part(team_of(request), selection, SidesPart, made)["html"])
 
 
 @require_GET
@@ -280,6 +315,7 @@ def context_of(
         "latency": picture_link(latency, curves) if latency else None,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
+        "reference_carried": selection.pairs(without={"baseline"}),
         "more_pictures": reverse("compare-pictures") + state.query(),
         "all_numbers": reverse("compare-numbers") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
@@ -327,8 +363,9 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
     if len(curves) <= MAX_SHOWN:
         return None
     shown = len(state.shown(curves))
+    rows = reverse("compare-sides") + state.query()
     all_sides, few = (reverse("compare") + replace(state, sides=sides).query() for sides in ((ALL,), ()))
-    return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few}
+    return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few, "rows": rows}
 
 
 def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:

@@ -24,7 +24,6 @@ from reports.queries.histories import (
     CHANGES,
     MAX_SEARCHED,
     PER_PAGE,
-    SORTS,
     HistoryFilter,
     history_choices,
     history_lines,
@@ -137,7 +136,6 @@ def histories(request: HttpRequest) -> HttpResponseBase:
         "phases": [*Phase.choices, ("any", "both")],
         "changes": CHANGES,
         "searched": MAX_SEARCHED,
-        "sorts": list(SORTS),
         "nothing_at_all": not lines and not wanted.active,
     }
     return render(request, "reports/histories.html", context)

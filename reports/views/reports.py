@@ -5,6 +5,7 @@ import binascii
 import uuid
 from typing import Any, Final
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadhandler import MemoryFileUploadHandler, StopUpload
@@ -142,10 +143,14 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
     link, is_mine = links.link_of(row), rights.may_delete(row, user_of(request))
     form = form or forms.AccessForm(initial=forms.access_initial(row))
+    revisions = list(revisions_of(row))
     context = {
         "report": row,
-        "revisions": revisions_of(row),
+        "revisions": revisions,
+        "pictures": revisions[0].pictures.defer("png") if link and revisions else (),
+        "ancestors": settings.EMBED_ANCESTORS,
         "link": link,
+        "site": request.build_absolute_uri("/").rstrip("/"),
         "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
         "expired": row.has_expired,
         "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),

@@ -40,6 +40,7 @@ from reports.queries import (
     sweeps_of,
 )
 from reports.queries.histories import HistoryFilter, HistoryLine, history_lines
+from reports.queries.sweep_list import MAX_BY_CEILING
 from reports.selection import Selection
 from runs import annotations
 from runs.catalog import Durability
@@ -123,18 +124,28 @@ def sweeps(request: HttpRequest) -> HttpResponseBase:
     team, wanted = team_of(request), SweepFilter.from_query(request.GET)
     rows = wanted.apply(team).select_related("matrix", "workload", "database")
     page = page_of(request, rows, PER_PAGE)
+    is_sortable = page.paginator.count <= MAX_BY_CEILING
+    if is_sortable and wanted.sort in ("highest", "lowest"):
+        ordered = _by_ceiling(list(rows), falls=wanted.sort == "highest")
+        page.object_list = ordered[max(page.start_index() - 1, 0) : page.end_index()]
     listed = list(page.object_list)
     context = {
         "filter": wanted,
+        "sorts_by_ceiling": is_sortable,
         "page": page,
         "rows": [{"sweep": sweep, "curve": curve} for sweep, curve in zip(listed, outlines(listed), strict=True)],
         "choices": sweep_choices(team),
         "purposes": Purpose.choices,
         "phases": [*Phase.choices, ("any", "both")],
-        "sorts": ["newest", "oldest", "name"],
         "nothing_at_all": not listed and not wanted.active,
     }
     return render(request, "reports/sweeps.html", context)
+
+
+def _by_ceiling(rows: Sequence[Sweep], *, falls: bool) -> list[Sweep]:
+    """Those without a ceiling last, the newest first among equals."""
+    ceilings = {curve.sweep_id: curve.ceiling_ops_s for curve in outlines(rows) if curve.ceiling}
+    return sorted(rows, key=lambda row: (row.pk not in ceilings, ceilings.get(row.pk, 0.0) * (-1 if falls else 1)))
 
 
 @require_GET

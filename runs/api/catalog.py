@@ -98,6 +98,7 @@ DESCRIPTIONS: Final = {
     "ycsb-cpp": "The output of YCSB-cpp.",
     "ycsb-c": "The output of YCSB-C.",
     "load-generator": "The output of load generators that print YCSB's totals.",
+    "properties": "The properties of a client (client.properties): no result, but what its runs were asked for.",
 }
 
 

@@ -73,8 +73,11 @@ SORTS: dict[str, tuple[str, ...]] = {
     "newest": ("-created_at", "position"),
     "oldest": ("created_at", "position"),
     "name": ("name", "-created_at"),
+    "name-reversed": ("-name", "created_at"),
     "fastest": ("-throughput_ops_s", "-created_at"),
     "slowest": ("throughput_ops_s", "-created_at"),
+    "most-threads": ("-threads", "-created_at"),
+    "fewest-threads": ("threads", "-created_at"),
 }
 
 

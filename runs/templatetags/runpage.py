@@ -28,6 +28,7 @@ FORMATS = {
     "go-ycsb-csv": "go-ycsb CSV",
     "ycsb-cpp": "YCSB-cpp",
     "ycsb-c": "YCSB-C",
+    "properties": "client properties",
 }
 
 

@@ -39,7 +39,7 @@ def test_it_merges_clients_with_histograms_exactly(client_in):
     upload = bring(client_in, zipped(DATA / "two_clients"))
     (row,) = upload.recognised["runs"]
     assert row["exact"]
-    assert [len(names) for names in row["clients"]] == [5, 5]  # three logs, a summary, status lines
+    assert [len(names) for names in row["clients"]] == [6, 6]  # three logs, a summary, status lines, properties
     run = save(client_in, upload, warmup_s="1").runs.get()
     kept = run.measurement_sets.get()
     assert (kept.clients_merged, kept.warmup_s, kept.basis) == (2, 1, "window")
@@ -133,6 +133,26 @@ def test_it_begins_the_form_with_what_the_command_line_says(client_in):
     assert 'value="8"' in page  # threads
     assert "readproportion=0.5" in page
     assert 'value="YCSB A"' in page
+
+
+def test_client_properties_fill_the_form_of_all_runs(client_in):
+    bare = [summary(reads=reads).partition(b"\n")[2] for reads in (50_000, 60_000)]
+    properties = (
+        "# of every client\nrecordcount=70000\nreadproportion=0.95\nupdateproportion=0.05\n"
+        "requestdistribution=latest\nthreadcount=12\ndb=site.ycsb.db.RedisClient\nredis.password=hush\n"
+    )
+    outputs = [sent(f"run{number}.txt", text) for number, text in enumerate(bare)]
+    upload = bring(client_in, *outputs, sent("client.properties", properties))
+    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "client properties" in page and "refused" not in page and "hush" not in page
+    assert '<option value="redis:unknown" selected>' in page and 'value="70000"' in page
+    assert "readproportion=0.95" in page and "requestdistribution=latest" in page
+    assert [run["hints"]["threads"] for run in upload.recognised["runs"]] in ([12, 12], [24])
+
+
+def test_properties_alone_are_no_result(client_in):
+    upload = bring(client_in, sent("client.properties", "recordcount=1000\n"))
+    assert "These are properties for a client" in text_of(client_in.get(f"/import/{upload.pk}/"))
 
 
 def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):

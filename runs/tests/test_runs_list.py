@@ -116,6 +116,25 @@ def test_runs_can_be_ordered_by_throughput_with_the_unmeasured_last(client_in, t
     assert names(client_in, "?sort=slowest")[-1] == "s 3t r1"
 
 
+@pytest.mark.parametrize(
+    "sort, order", [("most-threads", [4, 2, 1]), ("fewest-threads", [1, 2, 4]), ("name-reversed", [4, 2, 1])]
+)
+def test_runs_are_sorted_by_columns(client_in, team, sort, order):
+    sweep = make_sweep(team=team, name="s")
+    for threads in (2, 4, 1):
+        make_run(sweep, threads=threads)
+    assert names(client_in, f"?sort={sort}") == [f"s {threads}t r1" for threads in order]
+
+
+def test_headings_sort_the_filtered_list_and_state_its_order(client_in, team):
+    make_run(make_sweep(team=team))
+    page = text_of(client_in.get(URL, {"system": "redis", "sort": "fastest", "page": "1"}))
+    assert page.count("aria-sort") == 1
+    assert 'aria-sort="descending"><a class="sort" href="?system=redis&amp;sort=slowest">Throughput, ops/s' in page
+    assert 'href="?system=redis&amp;sort=name">Run<' in page  # The first click sorts from A to Z.
+    assert '<input type="hidden" name="sort" value="fastest">' in page
+
+
 def test_long_lists_come_in_pages_that_keep_the_filter(client_in, team):
     sweep = make_sweep(team=team)
     for threads in range(1, 53):
@@ -211,6 +230,37 @@ def test_a_bulk_action_that_cannot_be_done_says_why(client_in, team, fields, sai
     assert said in text_of(bulk(client_in, [run], **fields))
 
 
+def compare(client, runs, **fields):
+    return client.post("/runs/compare/", {"run": [run.pk for run in runs], **fields})
+
+
+def test_two_selected_runs_are_shown_side_by_side(client_in, team):
+    runs = [make_run(make_sweep(team=team, mode=mode)) for mode in ("off", "always")]
+    response = compare(client_in, runs)
+    assert response["Location"] == f"/why/?a={runs[0].pk}&b={runs[1].pk}"
+    assert client_in.get(response["Location"]).status_code == 200
+
+
+def test_more_selected_runs_are_the_only_points_of_a_comparison(client_in, team):
+    sweeps = [make_sweep(team=team, mode=mode) for mode in ("off", "always")]
+    runs = [make_run(sweep, threads=threads, throughput=100.0 * threads) for sweep in sweeps for threads in (2, 4, 8)]
+    response = compare(client_in, [runs[0], runs[1], runs[3]])
+    page = client_in.get(response["Location"], follow=True)
+    html = text_of(page)
+    assert "3 chosen runs" in html and html.count("data-side=") == 2
+    figure = html.partition('data-src="/figures/latency/')[2].partition('"')[0].replace("&amp;", "&")
+    points = client_in.get(f"/figures/latency/{figure}").json()["table"]["rows"]
+    assert len(points) == 3
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_fewer_than_two_selected_runs_are_not_compared(client_in, team, number):
+    runs = [make_run(make_sweep(team=team)), make_run()]  # the second is another team's
+    page = client_in.post("/runs/compare/", {"run": [run.pk for run in runs[1 - number :]], "back": "q=x"}, follow=True)
+    assert "Select at least two runs" in text_of(page)
+    assert page.redirect_chain[0][0] == "/runs/?q=x"
+
+
 def test_ticking_nothing_is_said(client_in, team):
     make_run(make_sweep(team=team))
     assert "No run is selected" in text_of(bulk(client_in, [], action="tag", tags="a"))
@@ -230,7 +280,8 @@ def test_the_way_back_never_leaves_the_site(client_in, team):
     assert response.redirect_chain[0][0].startswith("/runs/")
 
 
-def test_a_viewer_sees_no_ticks_and_may_not_post(team):
+def test_viewer_compares_runs_and_changes_none(team):
     viewer, run = viewer_of(team), make_run(make_sweep(team=team))
-    assert 'type="checkbox"' not in text_of(viewer.get(URL))
+    page = text_of(viewer.get(URL))
+    assert "Compare selected runs" in page and "Add tags" not in page
     assert viewer.post("/runs/bulk/", {"run": [run.pk], "action": "tag", "tags": "a"}).status_code == 403

@@ -1,6 +1,7 @@
 """The runs list, its twins, and what can be done to several runs at once."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
@@ -11,11 +12,12 @@ from django.views.decorators.http import require_GET, require_POST
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from runs import annotations
+from runs.identifiers import uuid_of
 from runs.models import Run
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.lists import page_of, twin
-from runs.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
+from runs.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, RunFilter, choices
 from runs.views import deletion
 
 COLUMNS = (
@@ -40,7 +42,6 @@ def runs_list(request: HttpRequest) -> HttpResponse:
         "phases": [*Phase.choices, ("any", "both")],
         "purposes": Purpose.choices,
         "sources": Run.Source.choices,
-        "sorts": list(SORTS),
         "can_run": has_role(request, Role.RUNNER),
         "can_delete": has_role(request, Role.ADMIN),
         "twins": [(form.upper(), _with_query(reverse(f"runs-{form}"), wanted.query())) for form in ("csv", "json")],
@@ -58,6 +59,29 @@ def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
 
 
 @require_POST
+@team_required
+def runs_compare(request: HttpRequest) -> HttpResponseBase:
+    """Two selected runs beside each other with everything that differs, more as points of a comparison."""
+    keys = [pk for text in request.POST.getlist("run") if (pk := uuid_of(text))][:PER_PAGE]
+    runs = Run.objects.filter(team=team_of(request), pk__in=keys).order_by("created_at", "position", "pk")
+    pairs = list(runs.values_list("pk", "sweep_id"))
+    if len(pairs) == 2:
+        (a, _), (b, _) = pairs
+        return redirect(f"{reverse('why')}?{urlencode({'a': a, 'b': b})}")
+    if len(pairs) < 2:
+        messages.error(request, "Select at least two runs to compare.")
+        return redirect(_back(request))
+    sweeps = dict.fromkeys(sweep for _, sweep in pairs if sweep)
+    query = [("v", "1"), *(("sweep", pk) for pk in sweeps), *(("run", pk) for pk, _ in pairs)]
+    return redirect(f"{reverse('compare')}?{urlencode(query)}")
+
+
+def _back(request: HttpRequest) -> str:
+    """The list as the form left it."""
+    return _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
+
+
+@require_POST
 @role_required(Role.RUNNER)
 def runs_bulk(request: HttpRequest) -> HttpResponseBase:
     """Tag or exclude the selected runs, or ask whether to delete them.
@@ -66,14 +90,13 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
     """
     if request.POST.get("action") == "delete" and has_role(request, Role.ADMIN):
         return deletion.ask(request, deletion.ticked(request))
-    back = _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
     try:
         done = _bulk(request, deletion.ticked(request))
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, done)
-    return redirect(back)
+    return redirect(_back(request))
 
 
 def _bulk(request: HttpRequest, runs: list[Run]) -> str:

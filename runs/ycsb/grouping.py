@@ -23,7 +23,7 @@ from runs.ycsb.summary_run import SummaryClient
 
 # Words of a file's name that tell what it holds, and not whose it is.
 _ROLES: Final = re.compile(
-    r"std|(std)?(out|err)|error|outputs?|summary|status|logs?|hdr|raw|points?|results?|data?|ycsb|te?xt|json|csv|md|tar|t?gz|zip|zst"
+    r"std|(std)?(out|err)|error|properties|outputs?|summary|status|logs?|hdr|raw|points?|results?|data?|ycsb|te?xt|json|csv|md|tar|t?gz|zip|zst"
 )
 _PHASES: Final[Mapping[str, Phase]] = {
     "load": "load",
@@ -118,7 +118,7 @@ class _Run:
         """Which client it was: YCSB, whatever it wrote, or one of its relatives."""
         name = self.summary.format if self.summary is not None else "hdr-log"
         family, _, _ = name.replace("go-ycsb", "go").partition("-")
-        return "ycsb" if family == "hdr" else name if name in ("ycsb-cpp", "ycsb-c") else family
+        return "ycsb" if family in ("hdr", "properties") else name if name in ("ycsb-cpp", "ycsb-c") else family
 
     @cached_property
     def span(self) -> Window | None:
@@ -140,6 +140,11 @@ class _Item:
     run: ReadRun
     phase: Phase | None  # by a word of the file's name
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether every run of its client, or of all clients, was started with it."""
+        return self.run.format == "properties"
+
     @cached_property
     def totals(self) -> dict[MeasurementName, int]:
         """What the logs count."""
@@ -155,6 +160,15 @@ class _Draft:
     statuses: list[_Item] = field(default_factory=list)
     prefaces: list[_Item] = field(default_factory=list)
 
+    @property
+    def has_results(self) -> bool:
+        return bool(self.names_of_results)
+
+    @property
+    def names_of_results(self) -> list[str]:
+        """Of the files that hold any."""
+        return [*(run.names[0] for run in self.summaries), *(item.name for item in [*self.logs, *self.statuses])]
+
     def runs(self) -> list[_Run]:
         runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
         if not runs and (self.logs or self.statuses):
@@ -166,9 +180,9 @@ class _Draft:
             run.logs += [log for log in _named(item.run) if log.operation not in known]
             run.names.append(item.name)
         for item in [*self.statuses, *self.prefaces] if runs else ():
-            run = _owner(item, runs)
-            run.summary = _joined(run.summary, item.run)
-            run.names.append(item.name)
+            for run in runs if item.is_shared else [_owner(item, runs)]:
+                run.summary = _joined(run.summary, item.run)
+                run.names.append(item.name)
         return runs
 
 
@@ -206,6 +220,7 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ..
             drafts.setdefault(key, _Draft()).prefaces.append(item)
         names[file.name] += 1
     _adopt(drafts)
+    _share(drafts)
     return drafts, tuple(notes)
 
 
@@ -265,6 +280,19 @@ def _adopt(drafts: dict[str, _Draft]) -> None:
             fitting[0].statuses += draft.statuses
             fitting[0].prefaces += draft.prefaces
             del drafts[key]
+
+
+def _share(drafts: dict[str, _Draft]) -> None:
+    """Properties whose name leads to no client are those of every client in their folder and below."""
+    for key, draft in list(drafts.items()):
+        if draft.has_results or not draft.prefaces or not all(item.is_shared for item in draft.prefaces):
+            continue
+        for item in draft.prefaces:
+            folder, slash, _ = item.name.rpartition("/")
+            for other in drafts.values():
+                if any(name.startswith(folder + slash) for name in other.names_of_results):
+                    other.prefaces.append(item)
+        del drafts[key]
 
 
 def _fits(item: _Item, run: _Run) -> bool:

@@ -19,6 +19,7 @@
   const known = new WeakMap(); // plot → its state: htmx keeps a plot where it replaces the figure around it
   const built = new WeakSet(); // figures
   const sketches = new WeakMap(); // plot → address of the server's drawing that it shows
+  const early = new Map(); // address → drawing or answer that was asked for before its figure was in the page
   let plotly = null, line = Promise.resolve(), isAwake = false;
 
   function loadPlotly() {
@@ -45,8 +46,17 @@
     return url;
   }
 
+  const ask = (url) => fetch(url, { headers: { Accept: "application/json" } });
+
+  function taken(url) {
+    const asked = early.get(url);
+    early.delete(url);
+    return asked;
+  }
+
   async function fetchJson(figure, parameters) {
-    const response = await fetch(address(figure, parameters), { headers: { Accept: "application/json" } });
+    const url = address(figure, parameters).href;
+    const response = await (taken(url) || ask(url));
     if (!response.ok) throw new Error(`The server answered ${response.status}.`);
     return response.json();
   }
@@ -92,12 +102,17 @@
     return "menu" in figure.dataset && isPlain && !isAwake && !known.has(figure.querySelector(".figure__plot"));
   }
 
+  function drawing(src) {
+    const image = make("img");
+    image.src = src;
+    return image;
+  }
+
   // The earlier drawing stays until the next one can be painted.
   async function sketch(figure) {
     const plot = figure.querySelector(".figure__plot"), src = address(figure, { theme: window.benchsiteTheme(), as: "svg" }).href;
     if ((sketches.get(plot) || plot.querySelector("img")?.currentSrc) === src) return;
-    const image = make("img");
-    image.src = src;
+    const image = taken(src) || drawing(src);
     image.alt = figure.dataset.name;
     sketches.set(plot, src);
     await image.decode().catch(() => {});
@@ -270,7 +285,21 @@
     scan();
   }
 
+  // What a menu brings is asked for before htmx has put its figures into the page.
+  function hurry({ detail }) {
+    early.clear();
+    const held = new Set([...document.querySelectorAll("figure[data-menu]")].map((figure) => figure.dataset.src));
+    for (const [, text] of detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)) {
+      const figure = { dataset: { src: text.replaceAll("&amp;", "&") } }, theme = window.benchsiteTheme();
+      if (held.has(figure.dataset.src)) continue;
+      const sketched = address(figure, { theme, as: "svg" }).href, drawn = address(figure, { theme }).href;
+      if (!isAwake && !location.hash.includes("=") && innerWidth >= NARROW_PX) early.set(sketched, drawing(sketched));
+      else if (innerWidth >= NARROW_PX) early.set(drawn, ask(drawn));
+    }
+  }
+
   for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
+  document.addEventListener("htmx:beforeSwap", hurry);
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
   document.addEventListener("benchsite:theme", function () {

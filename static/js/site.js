@@ -58,13 +58,24 @@
     kept = null;
   });
 
+  // A table as Markdown: the rows that are shown, without columns of boxes and buttons, whose headings nobody sees.
+  function markdown(table) {
+    const heads = [...table.tHead.rows[0].cells], columns = heads.map((head) => !head.querySelector(":scope > .sr-only:only-child"));
+    const text = (cell) => cell.innerText.trim().replace(/\s+/g, " ").replaceAll("|", "\\|");
+    const line = (texts) => `| ${texts.filter((_, column) => columns[column]).join(" | ")} |`;
+    const cells = (row) => [...row.cells].flatMap((cell) => [text(cell), ...Array(cell.colSpan - 1).fill("")]);
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => row.offsetParent);
+    const rules = heads.map((head) => (head.classList.contains("num") ? "--:" : "---"));
+    return [heads.map(text), rules, ...rows.map(cells)].map(line).join("\n") + "\n";
+  }
+
   document.addEventListener("click", async function (event) {
     const copy = event.target.closest("[data-copy]");
     if (copy) {
       const source = document.querySelector(copy.dataset.copy);
       if (!source) return;
       event.preventDefault();
-      await navigator.clipboard.writeText(source.textContent);
+      await navigator.clipboard.writeText(source.tBodies ? markdown(source) : source.textContent);
       const word = copy.textContent;
       copy.textContent = "Copied";
       setTimeout(() => (copy.textContent = word), 1500);
@@ -109,7 +120,7 @@
 
   document.addEventListener("DOMContentLoaded", () => sortable(document));
   document.addEventListener("htmx:afterSwap", () => sortable(document));
-  document.addEventListener("click", (event) => event.target.closest(".sort") && sort(event.target.closest("th")));
+  document.addEventListener("click", (event) => event.target.closest("button.sort") && sort(event.target.closest("th")));
 
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
   document.addEventListener("change", function (event) {

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from runs.ycsb.readers.properties import is_properties
 from runs.ycsb.readers.results import Format
 
 
@@ -68,6 +69,8 @@ def detect(text: bytes, *, is_beginning: bool = False) -> Format | None:
     """The format whose signature comes first in these lines; None where there is none of any."""
     if is_beginning and _RAW_ROWS.match(text):
         return "ycsb-raw"
+    if is_beginning and is_properties(text):
+        return "properties"
     start = 0
     while start < len(text):
         end = text.find(b"\n", min(start + _SPAN, len(text) - 1)) + 1 or len(text)

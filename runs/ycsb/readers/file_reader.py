@@ -14,6 +14,7 @@ from runs.ycsb.readers.goycsb import GoYcsbReader
 from runs.ycsb.readers.hdrlog import HdrReader
 from runs.ycsb.readers.json_exporters import ExporterReader
 from runs.ycsb.readers.loadgenerator import LoadGeneratorReader
+from runs.ycsb.readers.properties import PropertiesReader
 from runs.ycsb.readers.raw import RawReader
 from runs.ycsb.readers.refusal import closest_lines, kind_of_binary, refusal
 from runs.ycsb.readers.results import Format, Reader, ReadFile, ReadRun
@@ -129,5 +130,7 @@ def reader_of(name: Format, file_name: str) -> Reader:
             return LoadGeneratorReader()
         case "ycsb-cpp" | "ycsb-c":
             return TotalsReader(name)
+        case "properties":
+            return PropertiesReader()
         case _:
             assert_never(name)

@@ -41,6 +41,7 @@ Format = Literal[
     "go-ycsb-csv",  # its csv and raw points
     "ycsb-cpp",
     "ycsb-c",
+    "properties",  # of a client; holds no result
 ]
 
 
