@@ -7,13 +7,16 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 
-from runs import artifacts, generators
+from runs import artifacts, client_lifecycle, generators
 from runs.models import Artifact, ClientRun, LoadGenerator, Run
+from runs.retry import retry
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers import enrolment, presence
+from workers import enrolment, presence, registration
+from workers.site_client import SiteClient, SiteUnreachable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 BASE = "/generator-api/v1"
@@ -105,13 +108,114 @@ def test_malformed_request_is_refused(lab, client_run, body):
 
 @pytest.mark.parametrize(
     "field",
-    [{"facts": None}, {"facts": {"java": "\0"}}, {"command": 7}, {"clock_offset_s": 10**400}, {"lines": 7}],
-    ids=lambda field: next(iter(field)),
+    [
+        {"facts": None},
+        {"facts": {"java": "\0"}},
+        {"facts": {"java": [{"\0": 1}]}},
+        {"facts": {"java": "\ud800"}},
+        {"facts": {"java": float("nan")}},
+        {"facts": {"java": [float("inf")]}},
+        {"command": 7},
+        {"command": ["\0"]},
+        {"clock_offset_s": 10**400},
+        {"clock_offset_s": float("nan")},
+        {"lines": 7},
+        {"lines": [{"elapsed_s": 1}]},
+        {"state": "finished"},
+    ],
+    ids=str,
 )
 def test_values_that_cannot_be_stored_are_refused(lab, client_run, claim, field):
-    answer = post(lab, f"clients/{client_run.pk}/report", claim=claim, state="ready", **field)
+    body = {"state": "ready", **field}
+    answer = post(lab, f"clients/{client_run.pk}/report", claim=claim, **body)
     assert answer.status_code == 400
-    assert answer.json()["detail"].startswith("The request is malformed")
+    assert answer.json()["detail"].startswith("The request is malformed: ")
+
+
+ENDED = {"reason": "", "reason_detail": "", "exit_code": 0, "cpu_percent": None, "facts": {}}
+UNFIT = [
+    {"exit_code": 2**31},
+    {"reason": "unknown"},
+    {"reason_detail": "\0"},
+    {"facts": {"a": "\0"}},
+    {"missing": ["\0"]},
+]
+
+
+@pytest.mark.parametrize("field", UNFIT, ids=str)
+def test_results_that_cannot_be_stored_are_refused(lab, client_run, claim, field):
+    answer = post(lab, f"clients/{client_run.pk}/complete", claim=claim, **{**ENDED, **field})
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+
+
+@pytest.mark.parametrize("field", [{"host_key": "x" * 81}, {"host_name": "x" * 77}, {"slots": 2**15}, {"bindings": []}])
+def test_registrations_that_cannot_be_stored_are_refused(lab, field):
+    answer = post(lab, "register", **{**presence.description(2), **field})
+    assert answer.status_code == 400 and next(iter(field)) in answer.json()["detail"]
+
+
+def test_longest_names_can_be_registered(lab):
+    names = {"host_key": "x" * 80, "host_name": "y" * 76}
+    assert post(lab, "register", **{**presence.description(2), **names}).json() == {"machine": "y" * 76}
+
+
+FAULTS = [AttributeError, KeyError, TypeError, ValueError, OverflowError, DatabaseError, DataError, IntegrityError]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_site_is_no_fault_of_the_request(lab, client_run, claim, monkeypatch, caplog, fault):
+    """A load generator repeats what is answered with 500, and nothing that is answered with 400."""
+
+    def fail(*arguments, **fields):
+        raise fault("secret detail")
+
+    monkeypatch.setattr(client_lifecycle, "beat", fail)
+    answer = post(lab, f"clients/{client_run.pk}/report", claim=claim)
+    assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
+    assert answer.json()["status"] == 500 and "secret" not in answer.json()["detail"]
+    assert "secret detail" in caplog.text
+
+
+def test_a_damaged_table_is_a_fault_of_the_site(lab, client_run, claim):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE runs_clientrun RENAME COLUMN heartbeat_at TO lost")
+    with transaction.atomic():
+        answer = post(lab, f"clients/{client_run.pk}/report", claim=claim)
+        transaction.set_rollback(True)
+    assert answer.status_code == 500 and "ProgrammingError" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["enrol", "presence", "register"])
+def test_faults_outside_client_runs_are_problems_too(lab, monkeypatch, path):
+    def fail(*arguments, **fields):
+        raise AttributeError
+
+    for module, name in ((enrolment, "enrol"), (registration, "note_presence"), (registration, "register_generator")):
+        monkeypatch.setattr(module, name, fail)
+    body = {"code": "bse_x", "probed": False, **presence.description(2)}
+    assert post(lab, path, **body).status_code == 500
+
+
+@pytest.mark.django_db(transaction=True)
+def test_load_generator_repeats_what_met_a_fault(live_server, monkeypatch):
+    """By the load generator's own client, over HTTP."""
+    real, failures = registration.note_presence, [AttributeError, DataError]
+
+    def fail_twice(name):
+        if failures:
+            raise failures.pop()
+        return real(name)
+
+    monkeypatch.setattr(registration, "note_presence", fail_twice)
+    site = SiteClient(live_server.url, enrolment.make("lab-1"))
+    answer = retry(lambda: site.note_presence(probed=False), errors=(SiteUnreachable,))
+    site.close()
+    assert (answer["quarantined"], failures) == (False, [])
+    enrolment.revoke("lab-1", None)
+
+
+def test_calibration_without_registration_is_refused(lab):
+    assert post(lab, "calibration", capacities={}, error="").status_code == 409
 
 
 def test_file_is_stored_once_and_redacted(lab, client_run, claim):

@@ -1,0 +1,126 @@
+"""What load generators send to `workers.generator_api`: whatever is read here can be stored."""
+
+from typing import Annotated, Literal, TypeVar
+from uuid import UUID
+
+from django.http import HttpRequest
+from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
+from typing_extensions import TypeAliasType
+
+from benchsite.rest.schemas import plain
+from runs.models.run import Reason
+
+Text = Annotated[str, AfterValidator(plain)]
+Json = TypeAliasType("Json", "dict[Text, Json] | list[Json] | Text | bool | int | FiniteFloat | None")
+Facts = dict[Text, Json]
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class Malformed(Exception):
+    """The request cannot be read; the message is a sentence about its first fault."""
+
+
+def read_body(request: HttpRequest, schema: type[Schema]) -> Schema:
+    """The body of a request. Raises Malformed, and OSError for a body that did not arrive."""
+    try:
+        return schema.model_validate_json(request.body)
+    except ValidationError as error:
+        raise Malformed(_sentence(error)) from error
+
+
+def read_query(request: HttpRequest, schema: type[Schema]) -> Schema:
+    """The query of a request. Raises Malformed."""
+    try:
+        return schema.model_validate(request.GET.dict())
+    except ValidationError as error:
+        raise Malformed(_sentence(error)) from error
+
+
+def _sentence(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, fault["loc"])) or "its body"
+    return f"The request is malformed: {place}: {fault['msg']}."
+
+
+class Enrolment(BaseModel):
+    code: Text
+
+
+class Registration(BaseModel):
+    """The arguments of `registration.register_generator`."""
+
+    slots: Annotated[int, Field(ge=1, le=64)]
+    bindings: dict[Text, Text]
+    facts: Facts
+    host_key: Annotated[Text, StringConstraints(min_length=1, max_length=80)]
+    host_name: Annotated[Text, StringConstraints(min_length=1, max_length=76)]  # a number may follow it
+    machine_facts: Facts
+
+
+class Presence(BaseModel):
+    probed: bool
+
+
+class Capacity(BaseModel):
+    """What a calibration measures of `runs.generators.Capacity`."""
+
+    digest: Text
+    client_ops_s: FiniteFloat
+    ops_s: FiniteFloat
+    clients: Annotated[int, Field(ge=1)]
+    cores: Annotated[int, Field(ge=1)]
+
+
+class Calibration(BaseModel):
+    capacities: dict[Text, Capacity]
+    error: Text
+
+
+class Claim(BaseModel):
+    """Names the process that works on a client run."""
+
+    claim: UUID
+
+
+class Line(BaseModel):
+    """A status line of a client: arguments of `live.publish`, which keeps it in Redis alone."""
+
+    elapsed_s: float
+    at_epoch_s: float
+    operations_total: int
+    rate_ops_s: float
+    by_operation: dict[str, dict[str, float]]  # `runs.live.OperationStatus`
+    line: str = ""
+
+
+class Report(Claim):
+    """A heartbeat. The fields between `state` and `lines` are columns of the client run."""
+
+    state: Literal["ready", "running"] | None = None
+    clock_offset_s: FiniteFloat | None = None
+    facts: Facts = {}
+    command: list[Text] = []
+    lines: list[Line] = []
+
+
+class StoredFile(Claim):
+    """What the query states of a file's content."""
+
+    sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0)]
+
+
+class Result(Claim):
+    """How a client ended; `missing` has sentences about files that cannot be stored."""
+
+    reason: Reason
+    reason_detail: Text
+    exit_code: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None
+    cpu_percent: FiniteFloat | None
+    facts: Facts
+    missing: list[Text] = []
+
+
+class Failure(Claim):
+    reason: Reason
+    reason_detail: Text
