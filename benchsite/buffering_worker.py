@@ -3,7 +3,8 @@
 A request waits in the poller of the worker until its head and its body are in the receive buffer of the kernel. So slow
 and silent clients occupy a file descriptor and no thread. Bodies too large for the buffer (uploads) are read by
 threads while they arrive, by at most half of the threads. What the send buffer of the kernel does not take of an answer
-stays in memory, and the poller sends it.
+stays in memory, and the poller sends it. A larger answer (a download) is sent by a thread. A quarter of the threads
+never waits for clients: beyond that, the slowest download ends.
 """
 
 import bisect
@@ -12,9 +13,10 @@ import re
 import selectors
 import socket
 import struct
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -27,7 +29,7 @@ LINGER_S: Final = 2  # for the client to read the last answer of a connection
 BODY_TIMEOUT_S: Final = 60  # of silence within a streamed body
 MAX_ANSWER_BYTES: Final = 8 * 2**20  # that wait for one client; a thread sends what is larger
 MAX_UNSENT_BYTES: Final = 64 * 2**20  # of all clients of a process; beyond that the oldest connection is closed
-ANSWER_TIMEOUT_S: Final = 120  # for the client to read an answer that waits
+ANSWER_TIMEOUT_S: Final = 120  # in which a client reads nothing of an answer that waits
 _BLOCK_BYTES: Final = 2**18
 
 _DIGITS: Final = rb"content-length:[ \t]*+0*+(\d{0,9})[ \t]*+\r\n"
@@ -62,20 +64,30 @@ def measure(data: bytes) -> Arrival:
 
 
 class Answer:
-    """A socket that takes an answer without waiting for the client: the kernel keeps a part, `unsent` the rest."""
+    """A socket that takes an answer without waiting for the client: the kernel keeps a part, `unsent` the rest.
 
-    def __init__(self, sock: Any) -> None:
-        self._sock, self.unsent = sock, bytearray()
+    What is beyond MAX_ANSWER_BYTES waits for the client, as one of the `downloads`.
+    """
+
+    def __init__(self, sock: Any, downloads: "Downloads") -> None:
+        self._sock, self._downloads, self.unsent = sock, downloads, bytearray()
+        self._started, self._sent = time.monotonic(), 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
 
+    @property
+    def rate(self) -> float:
+        """Bytes per second that the kernel has taken so far."""
+        return self._sent / max(time.monotonic() - self._started, 0.001)
+
     def sendall(self, data: bytes) -> None:
         self.unsent += data
-        _send(self._sock, self.unsent)
+        self._sent += _send(self._sock, self.unsent)
         if len(self.unsent) > MAX_ANSWER_BYTES:
-            self._sock.sendall(self.unsent)
-            self.unsent.clear()
+            with self._downloads.waiting(self):
+                while self.unsent:
+                    self._sent += _send(self._sock, self.unsent, 0)
 
     def sendfile(self, file: Any, offset: int, count: int) -> None:
         file.seek(offset)
@@ -84,10 +96,43 @@ class Answer:
             count -= len(block)
 
 
-def _send(sock: Any, unsent: bytearray) -> None:
-    """Send what the kernel takes now. Raises OSError."""
+def _send(sock: Any, unsent: bytearray, flags: int = socket.MSG_DONTWAIT) -> int:
+    """Send a block, of which the kernel takes what it can now: the number of bytes. Raises OSError."""
+    sent = 0
     with contextlib.suppress(BlockingIOError):
-        del unsent[: sock.send(unsent[:_BLOCK_BYTES], socket.MSG_DONTWAIT)]
+        sent = sock.send(unsent[:_BLOCK_BYTES], flags)
+        del unsent[:sent]
+    return sent
+
+
+class Downloads:
+    """The large answers whose threads wait for their clients: at most `limit`, beyond that the slowest one ends."""
+
+    def __init__(self) -> None:
+        self._lock, self._answers, self._limit = threading.Lock(), set[Answer](), 1
+
+    @contextlib.contextmanager
+    def waiting(self, answer: Answer) -> Iterator[None]:
+        with self._lock:
+            self._answers.add(answer)
+            self._end_slowest()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._answers.discard(answer)
+
+    def set_limit(self, limit: int) -> None:
+        with self._lock:
+            self._limit = limit
+            self._end_slowest()
+
+    def _end_slowest(self) -> None:
+        while len(self._answers) > self._limit:
+            slowest = min(self._answers, key=lambda answer: answer.rate)
+            self._answers.remove(slowest)
+            with contextlib.suppress(OSError):
+                slowest.shutdown(socket.SHUT_RDWR)  # Its thread meets a closed connection.
 
 
 class BufferingWorker(ThreadWorker):  # type: ignore[misc]
@@ -96,6 +141,8 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.streaming: set[Any] = set()
+        self.downloads = Downloads()
+        self._limit_downloads()
         self.queued_streams: deque[Any] = deque()
 
     def enqueue_req(self, conn: Any) -> None:
@@ -124,24 +171,32 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         else:
             self.queued_streams.append(conn)
 
+    def _limit_downloads(self) -> None:
+        """A quarter of the threads waits neither for bodies nor for clients that read downloads."""
+        self.downloads.set_limit(max(1, self.cfg.threads * 3 // 4 - len(self.streaming)))
+
     def finish_request(self, conn: Any, fs: Any) -> None:
-        self.streaming.discard(conn)
+        if conn in self.streaming:
+            self.streaming.remove(conn)
+            self._limit_downloads()
         if self.queued_streams and len(self.streaming) < max(1, self.cfg.threads // 2):
             self._stream(self.queued_streams.popleft())
         if not getattr(conn, "unsent", b"") or conn.sock.fileno() < 0:
             self._end_answer(conn, fs)
             return
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
-        self._poll(conn, deadline, partial(self._send_rest, conn, fs), selectors.EVENT_WRITE)
+        self._poll_rest(conn, fs)
         waiting = [each for each in self.pending_conns if getattr(each, "unsent", b"")]
         while sum(len(each.unsent) for each in waiting) > MAX_UNSENT_BYTES:
             self._drop(waiting.pop(0))
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """In a thread: its answer goes as far as the kernel takes it, `finish_request` has the rest sent."""
-        sock, conn.sock = conn.sock, Answer(conn.sock)
+        sock, conn.sock = conn.sock, Answer(conn.sock, self.downloads)
         try:
             return super().handle_request(req, conn)
+        except OSError:
+            conn.sock.unsent.clear()
+            raise
         finally:
             conn.unsent, conn.sock = conn.sock.unsent, sock
 
@@ -151,10 +206,16 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         except OSError:
             self._drop(conn)
             return
-        if not conn.unsent:
-            self.poller.unregister(client)
-            self.pending_conns.remove(conn)
+        self.poller.unregister(client)
+        self.pending_conns.remove(conn)
+        if conn.unsent:
+            self._poll_rest(conn, fs)
+        else:
             self._end_answer(conn, fs)
+
+    def _poll_rest(self, conn: Any, fs: Any) -> None:
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        self._poll(conn, deadline, partial(self._send_rest, conn, fs), selectors.EVENT_WRITE)
 
     def _end_answer(self, conn: Any, fs: Any) -> None:
         """The kernel has all of it: wait for the next request, or for the client to read the last answer."""
@@ -211,6 +272,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
 
     def _stream(self, conn: Any) -> None:
         self.streaming.add(conn)
+        self._limit_downloads()
         conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", BODY_TIMEOUT_S, 0))
         super().enqueue_req(conn)
 

@@ -7,19 +7,24 @@ which a busy machine delays too. Measured delays: docs/deployment.md.
 
 import contextlib
 import http.client
+import random
 import socket
 import statistics
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.urls import reverse
 
 from benchsite import buffering_worker
 from benchsite.components import WEB_THREADS, WEB_WORKERS
 from benchsite.tests.test_requests_counted_by_all_workers import Web
+from runs import artifacts
+from runs.tests.factories import make_run, make_sweep, make_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 CLIENTS = 48
@@ -158,6 +163,64 @@ def test_sends_an_answer_to_a_client_that_reads_slowly(web):
             time.sleep(0.002)
         assert bytes(read) == content
     asking.close()
+
+
+@pytest.fixture
+def download(client):
+    """The request of a member for an artifact of 20 MiB, and its content."""
+    run = make_run(make_sweep())
+    content = random.Random(1).randbytes(20 * 2**20)
+    artifact = artifacts.store(run, "hdr", "READ.hdr", content)
+    client.force_login(make_user(team=run.team))
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.session.session_key}"
+    head = f"GET {reverse('artifact', args=[artifact.pk])} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
+    return head.encode(), content
+
+
+def read_slowly(port: int, head: bytes, bytes_per_s: int) -> bytes:
+    """The body of the answer to this request."""
+    content = bytearray()
+    with socket.socket() as client:
+        client.settimeout(20)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        client.connect(("127.0.0.1", port))
+        client.sendall(head)
+        with contextlib.closing(http.client.HTTPResponse(client)) as response:
+            response.begin()
+            start = time.monotonic()
+            while piece := response.read(2**16):
+                content += piece
+                time.sleep(max(0.0, start + len(content) / bytes_per_s - time.monotonic()))
+    return bytes(content)
+
+
+def test_unread_downloads_delay_no_page(web, download):
+    """Of 48 that read nothing; a download that is slower than usual arrives meanwhile, whole."""
+    head, content = download
+    with delays(web) as seconds, attack(web.port, head), ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(read_slowly, web.port, head, 4 * 2**20)
+        seconds += [page_s(web) for _ in range(8)]
+        with attack(web.port, head):  # more of them, while it reads
+            seconds += [page_s(web) for _ in range(8)]
+            assert slow.result() == content
+
+
+def test_downloads_and_uploads_leave_threads_for_pages(web, download):
+    """Half of the threads read bodies that do not arrive, others wait for downloads that nobody reads."""
+    head, _ = download
+    with delays(web) as seconds, attack(web.port, head), attack(web.port, ATTACKS["slow large body"]):
+        time.sleep(0.3)
+        with attack(web.port, head):
+            seconds += [page_s(web) for _ in range(8)]
+
+
+def test_slow_downloads_alone_arrive(web, download):
+    """As many as one process sends at a time, whichever process takes them."""
+    head, content = download
+    number = WEB_THREADS * 3 // 4
+    with ThreadPoolExecutor(number) as pool:
+        downloads = [pool.submit(read_slowly, web.port, head, 3 * 2**20) for _ in range(number)]
+        assert [each.result() == content for each in downloads] == [True] * number
 
 
 def test_refuses_a_head_beyond_the_limit(web):
