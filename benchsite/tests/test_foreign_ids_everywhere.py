@@ -10,19 +10,20 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import urlencode
 from uuid import UUID
 
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.forms import BaseForm
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from benchsite.teams import membership, tokens
-from benchsite.teams.models import Delivery, Notice, Preference, Role, Webhook
+from benchsite.teams.models import Delivery, Notice, Preference, Role, User, Webhook
 from reports.badges import make_badge
 from reports.baselines import set_baseline
 from reports.models import (
@@ -39,22 +40,29 @@ from reports.models import (
 from reports.selection import NAMES, Selection
 from reports.tests.frozen import published
 from reports.views import watch_links
+from runs.data_confirmations import target_rows
+from runs.kits.plan_export import export_plan
 from runs.models import (
     Artifact,
+    Cluster,
     DataConfirmation,
     Deployment,
     Finding,
     Machine,
+    Matrix,
+    Node,
     Run,
     RunEvent,
     SearchDecision,
     Series,
     ThresholdOverride,
+    Upload,
     UploadedFile,
     UploadKey,
 )
 from runs.models.schedule import Ending, Occasion
 from runs.tests.factories import make_client_run, make_run, make_schedule, make_team, make_user
+from runs.tests.test_searches import SEARCH
 from runs.tests.world import make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -87,8 +95,9 @@ TEXTS = {
 # These are the same for all teams; some stand behind several parts.
 SAME_FOR_ALL = {
     "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share", "published/<slug>": "x",
-    "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "x", "r/<number>": "1", "figures/<name>": "x",
-    "figures/<picture>": "latency", "r/<name>": "x", "<kind>": "figures", "<form>": "csv", "once/<token>": "x",
+    "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "x", "r/<number>": "1",
+    "figures/<name>": "ceilings", "figures/<picture>": "latency", "r/<name>": "ceilings", "<kind>": "figures",
+    "<form>": "csv", "once/<token>": "x",
 }  # fmt: skip
 # Where several parameters name rows, each of them is foreign beside rows of one's own.
 OWN = {"matrices/<pk>": "matrix", "outputs/<upload>": "upload"}
@@ -136,10 +145,10 @@ def everything_of_a_team() -> SimpleNamespace:
     membership.invite(team, admin, role=Role.VIEWER)
     links["watch/<token>"] = watch_links.make(team, admin, title=MARK, selection=Selection())
     watch_links.end_link(WatchLink.objects.get(), admin)
-    report = published(team, access=Report.Access.PRIVATE, title=MARK)
+    report = published(team, access=Report.Access.PRIVATE, title=MARK, plan=export_plan(world.matrix))
     links["r/<token>"] = report.links.get().token
     links["confirm/<token>"] = f"{admin.pk}:1:x"
-    ReportPicture.objects.create(revision=report.revisions.get(), name=MARK, png=b"x", width=1, height=1)
+    ReportPicture.objects.create(revision=report.revisions.get(), name="ceilings", png=b"x", width=1, height=1)
     measured = Run.objects.filter(team=team, measurement_sets__isnull=False).first()
     assert measured is not None
     history = History.objects.filter(team=team).first()
@@ -159,15 +168,22 @@ def everything_of_a_team() -> SimpleNamespace:
     Occasion.objects.create(schedule=schedule, due_at=now, outcome="failed")
     Ending.objects.create(matrix=world.matrix)
     ThresholdOverride.objects.create(team=team, threshold="x", value=1, reason=MARK)
-    DataConfirmation.objects.create(cluster=world.cluster, target=MARK, confirmed_by=admin)
+    cluster = Cluster.objects.filter(team=team).latest("pk")
+    Node.objects.filter(cluster__team=team).update(address="192.0.2.1:6379")
+    Cluster.objects.filter(team=team).update(provisioner="external")
+    target = target_rows(Cluster.objects.get(pk=cluster.pk))[0].target
+    DataConfirmation.objects.create(cluster=cluster, target=target, confirmed_by=admin)
     Deployment.objects.create(cluster=world.cluster, database=world.database, matrix=world.matrix, mode="always")
     SearchDecision.objects.create(sweep=world.sweep, number=1, rule="probe", state="going", sentence=MARK)
     UploadedFile.objects.create(upload=world.upload, position=0, name=MARK, size=1)
     UploadKey.objects.create(team=team, kind="natural", key=MARK, fingerprint="0" * 64, upload=world.upload, status=201)
     Finding.objects.create(measurement_set=measured.measurement_sets.get(), check_id="V05", severity="warn")
     Series.objects.create(run=measured, operation=MARK, points=1, data=b"x")
+    matrix = Matrix.objects.filter(team=team).latest("pk")
+    Matrix.objects.filter(pk=matrix.pk).update(by_hand=True, search=SEARCH)
+    Upload.objects.filter(pk=world.upload.pk).update(matrix=matrix)
     Client().force_login(admin)
-    return SimpleNamespace(team=team, links=links)
+    return SimpleNamespace(team=team, links=links, query=urlencode({"target": target}))
 
 
 def models():
@@ -232,11 +248,12 @@ def test_every_parameter_is_classified():
 
 
 def values_of(parameter: str, other) -> list[object]:
-    """What a parameter may be given; for a link also the id of what it shows."""
+    """What a parameter may be given; for a link also the id of what it shows, for matrices one by hand and another."""
     if text := fixed(parameter):
         return [text]
     if parameter in ROWS:
-        return [other.keys[ROWS[parameter]]]
+        label = ROWS[parameter]
+        return [other.keys[label], *([other.second[label]] if label == "runs.Matrix" else [])]
     shown = {"r/<token>": ["reports.Report"], "watch/<token>": ["reports.WatchLink"]}
     return [other.links[parameter], *(other.keys[label] for label in shown.get(parameter, ()))]
 
@@ -254,7 +271,7 @@ def test_nothing_of_another_team_is_there(ours, theirs, visitor):
         for values in product(*choices):
             if own and set(own.values()) <= set(values):
                 continue
-            address = "/" + route.format(*values)
+            address = f"/{route.format(*values)}?{theirs.query}"
             for method in (visitor.get, visitor.post):
                 response = method(address)
                 requests += 1
@@ -263,6 +280,34 @@ def test_nothing_of_another_team_is_there(ours, theirs, visitor):
     assert requests > 200
     assert not open_ones, f"{len(open_ones)} of {requests}"
     assert versions() == before
+
+
+# Links that have ended or confirm nothing, previews whose digest is of no draft, public reports of a team without any,
+# artifacts without content.
+EMPTY = {
+    "invited/<token>", "watch/<token>", "confirm/<token>", "badges/<token>", "publish/<digest>", "public/<slug>",
+    "artifacts/<pk>",
+}  # fmt: skip
+
+
+def test_the_same_addresses_show_rows_of_ones_own(theirs):
+    """The control of the walk: whoever owns the rows reaches something at each address."""
+    User.objects.filter(username=MARK).update(is_staff=True)  # Only operators change machines and external clusters.
+    owner = Client(raise_request_exception=False)  # Some rows hold no real content.
+    owner.force_login(User.objects.get(username=MARK))
+    unreachable = []
+    for route, fields in addresses():
+        if all(fixed(parameter) for parameter in fields.values()) or EMPTY & set(fields.values()):
+            continue
+        statuses = set()
+        for values in product(*(values_of(parameter, theirs) for parameter in fields.values())):
+            for method in (owner.get, owner.post):
+                with transaction.atomic():
+                    statuses.add(method(f"/{route.format(*values)}?{theirs.query}").status_code)
+                    transaction.set_rollback(True)
+        if statuses <= NOT_THERE:
+            unreachable.append((route, statuses))
+    assert not unreachable, "\n".join(map(str, unreachable))
 
 
 def names_in_code() -> set[str]:
