@@ -34,7 +34,7 @@ def test_searches_the_ceiling_of_each_mode_then_measures_its_curve(team, user, g
     assert [(cell.database_name, cell.mode) for cell in plan.cells] == [
         (entry.name, mode) for entry in entries for mode in entry.modes
     ]
-    assert (plan.runs, plan.loads) == (14 * cells, cells)
+    assert (plan.runs, plan.loads) == (15 * cells, cells)
     assert plan.seconds < 60 * minutes
     assert Run.objects.filter(matrix=matrix).count() == 2 * cells
 
