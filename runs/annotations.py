@@ -112,6 +112,8 @@ def include(runs: Iterable[Run], user: User) -> int:
         raise AnnotationRefused(
             f"“{stand_ins[0].name}” measured a {stand_ins[0].stand_in} and not the product: it stays excluded."
         )
+    if with_faults := [run for run in locked if run.spec.get("faults")]:
+        raise AnnotationRefused(f"“{with_faults[0].name}” is a run with faults: it stays excluded.")
     out = [run.pk for run in locked if run.excluded_reason]
     Run.objects.filter(pk__in=out).update(excluded_reason="", excluded_by=None, excluded_at=None)
     _note(out, "included", user)

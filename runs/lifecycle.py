@@ -33,6 +33,7 @@ from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, Sea
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning import next_look
 from runs.planning.expansion import BRACKET, run_name
+from runs.planning.faults import EXCLUDED_REASON
 from runs.planning.submission import CONDUCTOR_CHANNEL, wake_scheduler
 from runs.retry import retry
 from runs.spec import RunSpec
@@ -594,6 +595,7 @@ def _copy(
         config_key=key,
         workload_name=run.workload_name, purpose=run.purpose, threads=threads, target_ops_s=target_ops_s,
         repeat=repeat, position=last + 1 if queued_at is None else run.position, priority=run.priority, needs=needs,
+        excluded_reason=EXCLUDED_REASON if spec.get("faults") else "",
         rerun_of=rerun_of, expected_s=run.expected_s, generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
     )  # fmt: skip
     if queued_at is not None:

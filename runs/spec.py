@@ -89,6 +89,16 @@ class StatedSpec(TypedDict):
     ci_url: NotRequired[str]  # http or https
 
 
+class FaultSpec(TypedDict):
+    """One planned fault of a run: an item of `Matrix.faults`. The kinds are `runs.planning.faults.KINDS`."""
+
+    kind: str
+    at_s: float  # from the begin of the measured window
+    duration_s: float  # of a crash or restart: how long the server is down before it starts again
+    node: int | None  # of the servers, from 1; None: all
+    value: float | None  # in the unit of its kind; None: the kind has none
+
+
 class RunSpec(TypedDict):
     """`Run.spec`."""
 
@@ -110,6 +120,7 @@ class RunSpec(TypedDict):
     load_policy: str
     resets: dict[str, str]
     priming: dict[str, object] | None
+    faults: NotRequired[list[FaultSpec]]  # applied while it is measured, in the order of their begin
     stated: NotRequired[StatedSpec]  # of an uploaded run
 
 
@@ -154,3 +165,4 @@ class ClientOrder(TypedDict):
     samples_host: NotRequired[bool]  # this client samples the host that it runs on
     site_files: NotRequired[dict[str, str]]  # configuration files for its class path, by name
     cpus: NotRequired[list[int]]  # that it may use; empty: all
+    has_faults: NotRequired[bool]  # planned ones: stalls and errors end nothing

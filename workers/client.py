@@ -258,8 +258,9 @@ class Client:
         if instant is not None and not self.begun and self.running is not None:
             self.running.write_line(f"START {round((instant - self.offset_s) * 1000)}")
             self.begun = True
-            # go-ycsb reports nothing while it warms up.
-            self.guard = ProgressGuard(time.monotonic() + int(self.order["properties"].get("warmuptime", 0)))
+            if not self.order.get("has_faults"):  # Planned faults stall the run and fail its operations.
+                # go-ycsb reports nothing while it warms up.
+                self.guard = ProgressGuard(time.monotonic() + int(self.order["properties"].get("warmuptime", 0)))
             self._report(state="running")
         if self.guard is not None and self.failure is None:
             self._check_progress(self.guard, time.monotonic())

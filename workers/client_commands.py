@@ -105,6 +105,7 @@ def client_orders(
                     "properties": dict(properties),
                     "site_files": site,
                     "samples_host": machine_ids[generator_id] not in sampled,
+                    "has_faults": bool(spec.get("faults")),
                     "cpus": list(node_cpus) if machine_ids[generator_id] in nodes else [],
                 },
             )

@@ -41,6 +41,8 @@ from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.provision.administration import AdministrationError
+from workers.provision.process import ProcessProvisioner
+from workers.run_faults import FaultInjector
 from workers.server_counters import FILE_NAME as COUNTERS_FILE
 from workers.server_counters import CounterSampler
 from workers.uploads import measuring_here
@@ -147,6 +149,7 @@ class Conductor:
         self._hinted_at = 0.0
         self._sampler: HostSampler | None = None
         self._counters: CounterSampler | None = None
+        self._faults: FaultInjector | None = None
         self._grace = OutageGrace()
 
     def carry_out(self) -> None:
@@ -172,6 +175,7 @@ class Conductor:
             self._end(Status.FAILED, Reason.INTERNAL_ERROR, detail)
         finally:
             self._stop_counters()
+            self._cancel_faults()
 
     def _steps(self) -> tuple[Callable[[], None], ...]:
         """In order. Each can be repeated: `retry` does so when PostgreSQL was away in the middle of it."""
@@ -234,6 +238,7 @@ class Conductor:
         self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
 
     def _count_rows(self) -> None:
+        self._finish_faults()
         self._stop_counters()
         self.standing.check_alive()
         self._rows = self.standing.rows_after(self.run)
@@ -316,6 +321,7 @@ class Conductor:
             self.run.refresh_from_db(fields=["starts_at"])
             self._expected_end = time.monotonic() + (clients[0].order["duration_s"] or 0)
         self._sample_servers()
+        self._apply_faults()
         if self.run.phase == Phase.MEASURE:
             self._note(Stage.MEASURING)
 
@@ -334,6 +340,43 @@ class Conductor:
         if self._counters is None and self.standing.system.administered:
             administration = self.standing.administration
             self._counters = CounterSampler(administration, duration_s=duration_s, clock_offset_s=offset_s)
+
+    def _apply_faults(self) -> None:
+        """From now on, in a thread of its own: the planned faults of the run."""
+        faults = self.spec.get("faults")
+        if not faults or self._faults is not None:
+            return
+        provisioner = self.standing.provisioner
+        assert self.run.starts_at is not None and isinstance(provisioner, ProcessProvisioner)  # Plans are refused else.
+        offset_s = database_now().timestamp() - time.time()
+        begins_at = self.run.starts_at.timestamp() - offset_s + self.spec["window"]["warmup_s"]
+        self._faults = FaultInjector(
+            faults,
+            self.standing,
+            provisioner,
+            self._note_fault,
+            begins_in_s=begins_at - time.time(),
+            clock_offset_s=offset_s,
+        )
+
+    def _note_fault(self, text: str) -> None:
+        try:
+            lifecycle.note(self.run.pk, self.claim, text=text)
+        except Exception:
+            log.exception("Run %s: %s", self.run.pk, text)
+        finally:
+            connection.close()  # that of the injector's thread
+
+    def _finish_faults(self) -> None:
+        """Waits until the last fault is undone, and stores what became of them."""
+        if self._faults is not None:
+            while not self._faults.join(MEASURE_POLL_S):
+                self.heartbeat.check()
+            self._evidence(faults=self._faults.records)
+
+    def _cancel_faults(self) -> None:
+        if self._faults is not None:
+            self._faults.cancel()
 
     def _stop_counters(self) -> None:
         if self._counters is not None:
@@ -374,6 +417,7 @@ class Conductor:
     def _notice(self) -> None:
         self.heartbeat.check()
         if self._sampler is not None:
+            self._sampler.follow(self.standing.process_ids)
             self._sampler.tick()
         if self._standing is not None:
             self._standing.check_disk()
@@ -405,6 +449,7 @@ class Conductor:
 
     def _end(self, to: Status, reason: Reason, detail: str) -> None:
         """Stop the clients, wait until they are gone, keep what they wrote, and end the run."""
+        self._cancel_faults()
         retry(lambda: client_lifecycle.abandon(self.run.pk, reason, detail))
         retry(self._wait_until_stopped)
         # While it is collected or judged, the cluster is free for the next run, and its evidence is kept already.

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 WAIT_S = 1.0
 # Other work is looked for this often, and so are dispatched runs whose notification was lost.
 LOOK_INTERVAL_S = 5.0
-# The free disk of this host is noted this often while nothing is measured on it.
+# The free disk of this host, and which faults it can apply, are noted this often while nothing is measured on it.
 DISK_INTERVAL_S = 60.0
 # When the process is told to stop, its runs get this long to end.
 STOP_TIMEOUT_S = 25.0
@@ -92,7 +92,7 @@ class ConductorService:
             return  # Merging and reading would disturb the measurement.
         if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S:
             self._disk_noted_at = time.monotonic()
-            conductors.note_free_disk()
+            conductors.note_host_facts()
         late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")
         if not self._count("late output") and (run_id := late.values_list("pk", flat=True).first()):
             self._start(("late output", run_id), partial(complete_run, run_id))

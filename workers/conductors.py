@@ -28,6 +28,7 @@ from runs.models.run import Status
 from workers import deployment, scheduling
 from workers.presence import host_key
 from workers.process_registry import end_earlier_lives
+from workers.run_faults import host_faults
 
 log = logging.getLogger(__name__)
 MAX_CONDUCTORS = 64  # processes on one host
@@ -91,12 +92,14 @@ def end_life(conductor_id: uuid.UUID) -> None:
         log.warning("Run %s was going on when its conductor ended; it is ended now.", run_id)
 
 
-def note_free_disk() -> None:
-    """Update what this host's machine has free for data folders, which previews of plans ask."""
+def note_host_facts() -> None:
+    """Update what previews of plans ask of this host's machine: what is free for data folders, and which faults it can
+    apply.
+    """
     usage = shutil.disk_usage(next(path for path in (settings.TARGETS_DIR, settings.VAR_DIR) if Path(path).exists()))
     # As `df`, without what is reserved for root.
     sizes = {"data_disk_free_bytes": usage.free, "data_disk_total_bytes": usage.used + usage.free}
-    observed = {name: {"value": value, "how": "observed"} for name, value in sizes.items()}
+    observed = {name: {"value": value, "how": "observed"} for name, value in (sizes | host_faults()).items()}
     with transaction.atomic():
         for machine in Machine.objects.select_for_update().filter(host_key=host_key()):
             machine.facts |= observed

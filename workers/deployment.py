@@ -4,6 +4,7 @@ The conductor's process owns the servers that it started, each under a guardian;
 keeps its own data folder until its matrix ends, so modes can be interleaved without loading again.
 """
 
+import contextlib
 import logging
 import threading
 import uuid
@@ -27,9 +28,11 @@ from workers.data_sets import deployments_of_target, target_of
 from workers.errors import RunFailed
 from workers.guards import disk_problem
 from workers.provision.administration import Administration, AdministrationError
+from workers.provision.cpu_quota import remove_unused_groups
 from workers.provision.disk import probe_disk
 from workers.provision.leftovers import sweep
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
+from workers.provision.process import ProcessProvisioner
 from workers.provision.provisioner_factory import container_site, provisioner_for
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner
@@ -61,6 +64,8 @@ class Standing:
         self.fresh = fresh  # whether the server was started for this run
         self.system: System = server.wanted.system
         self.mode: Mode = server.wanted.mode
+        self.is_ended = False  # whether a planned fault has ended its processes, and they do not run again yet
+        self._was_ended = False
 
     @property
     def administration(self) -> Administration:
@@ -158,9 +163,31 @@ class Standing:
         Deployment.objects.filter(pk=self.deployment.pk).update(verified=found.as_dict())
         return found
 
+    def servers_stop(self) -> None:
+        """A planned fault ends processes of the server: what it holds afterwards is to be counted."""
+        self.is_ended = self._was_ended = True
+        Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+
+    def servers_started(self, server: Server) -> None:
+        """They run again."""
+        self.server, self.is_ended = server, False
+        _servers.known[self.deployment.pk] = (self.provisioner, server)
+        Deployment.objects.filter(pk=self.deployment.pk).update(process=server.process)
+
+    def _trust_data_set(self, run: Run) -> None:
+        """After faults that ended the server: its data set is used again if every record is still there."""
+        records, expected = None, self.deployment.rows_loaded
+        if expected is not None and expected <= MAX_COUNTED_RECORDS:
+            with contextlib.suppress(AdministrationError, DataNotOwned):
+                records = target_of(run, self.server).count()
+        if records is not None and expected is not None and records >= expected:
+            Deployment.objects.filter(pk=self.deployment.pk).update(
+                fingerprint=self.deployment.fingerprint, rows_loaded=expected
+            )
+
     def check_alive(self) -> None:
         """Raises RunFailed with the server's last words where it went away under the load."""
-        if not self.provisioner.alive():
+        if not self.is_ended and not self.provisioner.alive():
             # What it still held when it went is not to be trusted: the next run loads it anew.
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
             text = f"The server ended, or did not answer, while it was measured.\n{self.provisioner.log_tail()}"
@@ -197,8 +224,10 @@ class Standing:
         kept = Deployment.objects.filter(pk=self.deployment.pk)
         if run.phase == Phase.LOAD:
             kept.update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
-        else:
-            kept.update(dirtied=True)
+            return
+        kept.update(dirtied=True)
+        if self._was_ended:
+            self._trust_data_set(run)
 
     def note_inserts(self, run: Run, by_clients: Sequence[int | None]) -> None:
         """What each client may have inserted, None where it did not say; all begin with the same key."""
@@ -281,6 +310,7 @@ def forget_servers_of(conductor_id: uuid.UUID) -> None:
     owned = Q(conductor=conductor_id) | Q(conductor=None)
     killed = Deployment.objects.filter(owned, state__in=State.running(), cluster__provisioner__in=ours)
     killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None, conductor=None)
+    remove_unused_groups()
     if Cluster.objects.filter(provisioner=Provisioner.DOCKER).exists():
         _sweep_containers()
 
@@ -325,6 +355,8 @@ def _start(run: Run, deployment: Deployment) -> Standing:
     """STARTING, the server itself, UP; a server that does not come up fails the run with its last log lines."""
     assert run.cluster is not None
     provisioner = provisioner_for(run.cluster.provisioner, _wanted(deployment, run))
+    if isinstance(provisioner, ProcessProvisioner) and run.matrix is not None:
+        provisioner.has_volatile_disk = any(fault["kind"] == "slow_disk" for fault in run.matrix.faults)
     rows = Deployment.objects.filter(pk=deployment.pk)
     rows.update(state=State.STARTING, conductor=run.conductor_id)
     try:

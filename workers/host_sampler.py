@@ -75,6 +75,10 @@ class HostSampler:
         self._lines: list[str] = []
         self._is_over = not guardian.LINUX
 
+    def follow(self, servers: Iterable[int]) -> None:
+        """The main processes of the servers after some of them were started again."""
+        self._roots.update(zip(servers, self._nodes, strict=False))
+
     def tick(self) -> None:
         """Call it several times a second: it takes a sample when one is due."""
         now = time.monotonic()

@@ -70,6 +70,16 @@ class Event:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class FaultBand:
+    """A planned fault of the run, in seconds from the clients' common start."""
+
+    number: int
+    begin_s: float
+    end_s: float
+    name: str
+
+
 def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     """Seconds and successful operations per second of all operations; a second that no client covers is NaN.
 
@@ -113,12 +123,14 @@ class RunSeriesFigure(Figure):
         *,
         band: Band | None = None,
         events: Sequence[Event] = (),
+        faults: Sequence[FaultBand] = (),
     ) -> None:
         self.name = name
         self.series = series
         self.window = window
         self.band = band
         self.events = events
+        self.faults = faults
         self.interval_s = max((stored.interval_s for stored in series), default=1)
         self.every = "second" if self.interval_s == 1 else f"{self.interval_s} s"
 
@@ -138,6 +150,7 @@ class RunSeriesFigure(Figure):
         data += _latencies(self.series, frame)
         if seconds.size:
             mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
+            mark_faults(layout, self.faults, frame)
         if self.window.target_ops_s and seconds.size:
             data.append(_target(seconds, self.window.target_ops_s, frame))
         data += _events(self.events, layout, frame) if seconds.size else []
@@ -146,11 +159,13 @@ class RunSeriesFigure(Figure):
     @property
     def caption(self) -> str:
         begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
+        faults = ", ".join(f"{fault.number} {fault.name}" for fault in self.faults)
         happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
         return sentences(
             f"All clients merged, per {self.every}; what is shaded does not count",
             f"Measured from second {begin} to {end}" if self.window.end_s else "",
             f"p99 of each {self.every} by itself: their mean would mean nothing",
+            f"Coloured bands are planned faults: {faults}" if faults else "",
             "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
             f"Happened meanwhile: {happened}" if happened else "",
         )
@@ -285,6 +300,36 @@ def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, f
                 "warm-up",
                 frame.theme.muted,
                 x=window.begin_s / 2,
+                y=0.51,
+                yref="paper",
+                xanchor="center",
+                yanchor="middle",
+            )
+        )
+
+
+def mark_faults(layout: Layout, faults: Sequence[FaultBand], frame: Frame) -> None:
+    """A band through both panels for each planned fault, with its number."""
+    for fault in faults:
+        layout.setdefault("shapes", []).append(
+            {
+                "type": "rect",
+                "xref": "x",
+                "yref": "paper",
+                "x0": fault.begin_s,
+                "x1": fault.end_s,
+                "y0": 0,
+                "y1": 1,
+                "fillcolor": frame.theme.fault,
+                "line": {"width": 0},
+                "layer": "below",
+            }
+        )
+        layout["annotations"].append(
+            annotation(
+                str(fault.number),
+                frame.theme.muted,
+                x=(fault.begin_s + fault.end_s) / 2,
                 y=0.51,
                 yref="paper",
                 xanchor="center",

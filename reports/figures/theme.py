@@ -26,6 +26,7 @@ class Theme:
     axis: str
     grey: str  # of curves that are there for context only
     shade: str  # of what does not count, like the warm-up
+    fault: str  # of bands over planned faults
     series: tuple[str, ...]
     colourless: bool = False  # it may be printed in grey: markers then say the database, dashes alone the mode
 
@@ -39,6 +40,7 @@ LIGHT = Theme(
     axis="#8b94a3",
     grey="#8f97a4",
     shade="rgba(91,100,114,0.10)",
+    fault="rgba(213,94,0,0.16)",
     series=("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#882255", "#7A6A00", "#6A4C93"),
 )
 DARK = Theme(
@@ -50,6 +52,7 @@ DARK = Theme(
     axis="#68717f",
     grey="#7d8696",
     shade="rgba(154,163,178,0.13)",
+    fault="rgba(230,159,0,0.22)",
     series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#DDDDDD", "#EE8866", "#9C6ADE"),
 )
 

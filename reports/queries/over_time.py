@@ -10,9 +10,10 @@ import numpy as np
 from reports.analysis.heat import Gathering, Heat
 from reports.curves import Curve, Point
 from reports.figures.points import rung_label
-from reports.figures.run_series import Event, OverTime, total_rate
+from reports.figures.run_series import Event, FaultBand, OverTime, total_rate
 from reports.figures.stability import Ridge
 from runs.models import Artifact, MeasurementSet, Run, Series
+from runs.planning.faults import KINDS
 from runs.recording.intervals import INTERVALS, read_artifact
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
@@ -57,6 +58,15 @@ def events_of(run: Run, base_s: float, last_s: float) -> list[Event]:
     return [
         Event((at.timestamp() - base_s), text or f"{kind} {new}".strip())
         for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MAX_EVENTS]
+    ]
+
+
+def fault_bands(run: Run, base_s: float) -> list[FaultBand]:
+    """The planned faults that were applied; `base_s` is the second 0 of the axis, since the epoch. No query."""
+    return [
+        FaultBand(number, record["began_at"] - base_s, record["ended_at"] - base_s, KINDS[record["fault"]["kind"]].name)
+        for number, record in enumerate(run.evidence.get("faults") or (), 1)
+        if record["began_at"] is not None and record["ended_at"] is not None
     ]
 
 

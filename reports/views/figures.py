@@ -28,7 +28,7 @@ from reports.figures.table import Table
 from reports.figures.theme import theme_named
 from reports.queries import StoredSeries, chosen, curves, key_of, run_point, stored_series, sweeps_of
 from reports.queries.computed_cache import run_version, sweeps_version
-from reports.queries.over_time import events_of, heats, over_time
+from reports.queries.over_time import events_of, fault_bands, heats, over_time
 from reports.queries.series import MAX_ROWS, Part, server_metrics
 from reports.selection import read
 from runs.models import Matrix, Run
@@ -163,6 +163,7 @@ def _series(request: HttpRequest, run: Run, form: str) -> Figure:
         series,
         window_of(stored, run.target_ops_s),
         events=events_of(run, stored.base_s, last_s) if series else (),
+        faults=fault_bands(run, stored.base_s),
         band=band_of(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
     )
 

@@ -112,6 +112,7 @@ class MatrixAnswer(OnPage):
     order: str
     seed: int
     bracket: bool
+    faults: list[dict[str, Any]] = Field(description="As in the plan.")
     warmup_s: int
     measure_s: int = Field(validation_alias="min_measure_s")
     labels: list[str] = Field(validation_alias="tags")

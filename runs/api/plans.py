@@ -44,6 +44,20 @@ class PlanExclusion(RequestSchema):
     reason: Word = Field(description="Shown wherever its result would stand.", min_length=1)
 
 
+class PlanFault(RequestSchema):
+    """A fault of every measured run, applied to servers that Benchsite starts as processes."""
+
+    kind: Literal["pause", "crash", "restart", "cpu_throttle", "slow_disk"]
+    at_s: float = Field(ge=0, le=604_800, description="From the begin of the measured window.")
+    duration_s: float = Field(
+        ge=0, le=604_800, description="Of a crash or restart: how long the server is down before it starts again."
+    )
+    node: int | None = Field(None, ge=1, le=1000, description="Of the servers, from 1; null: all.")
+    value: float | None = Field(
+        None, ge=0, le=1e6, description="`cpu_throttle`: % of a core; `slow_disk`: ms that each fsync takes."
+    )
+
+
 class PlanSlo(RequestSchema):
     """A limit of latency that every trial of the search has to keep."""
 
@@ -123,6 +137,9 @@ class MatrixPlan(RequestSchema):
     labels: list[Word] = Field([], max_length=20, description="Every run gets them.")
     notes: Text = ""
     exclusions: list[PlanExclusion] = Field([], max_length=200)
+    faults: list[PlanFault] = Field(
+        [], max_length=20, description="No ceiling, comparison or history uses runs with faults."
+    )
 
 
 class Named(Protocol):
@@ -188,6 +205,7 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
             "bracket",
             "search",
             "stops_early",
+            "faults",
             *NUMBERS,
         }
     ).items():
@@ -205,6 +223,9 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
     there: dict[str, Sequence[Named]] = {"database": databases, "workload": workloads}
     for at, row in enumerate(plan.exclusions):
         _exclude(sent, row, names, there, f"#/exclusions/{at}")
+    for fault in plan.faults:
+        for name, value in fault.model_dump().items():
+            sent.appendlist(f"fault_{name}", "" if value is None else str(value))
     return sent
 
 

@@ -19,6 +19,7 @@ from runs.api.routers import runs
 from runs.api.runs import team_runs
 from runs.models import Measurement, MeasurementSet, Run, Series
 from runs.models.run import Phase
+from runs.pages.recovery import applied_faults
 from runs.recording.intervals import stored_intervals
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.histogram import Histogram, highest_values, lowest_values
@@ -175,6 +176,43 @@ class SeriesAnswer(Schema):
     series: list[SeriesOf]
 
 
+class RecoveryAnswer(Schema):
+    """What one fault did to the throughput, from its begin to the next fault or the end of the window."""
+
+    level_ops_s: float = Field(description="The median second of the window before the first fault.")
+    lowest_ops_s: float = Field(description="Of its seconds until it recovered.")
+    depth: float = Field(description="1 - lowest / level.")
+    below_s: int = Field(description="Seconds below 90 % of the level.")
+    errors: int
+    first_success_s: float | None = Field(
+        description="From its begin to the end of the first second with a success after one without; 0: all had one."
+    )
+    recovered_s: float | None = Field(
+        description="From its begin to the end of the first of three seconds in a row at 90 % of the level; null: none."
+    )
+    catch_up_s: int = Field(description="Seconds above the target by more than 5 %.")
+    catch_up_operations: float = Field(description="Done in them beyond the target.")
+
+
+class FaultAnswer(Schema):
+    """One planned fault, as it was applied."""
+
+    number: int
+    fault: dict[str, Any] = Field(description="As in the plan.")
+    began_at: datetime | None = Field(description="Null: the run ended before.")
+    ended_at: datetime | None = Field(description="When it was undone; of a crash: when the server answered again.")
+    began_s: float | None = Field(description="From the begin of the measured window.")
+    error: str = Field(description="Why it could not be applied or undone; empty: it was.")
+    recovery: RecoveryAnswer | None
+
+
+class FaultsAnswer(Schema):
+    """The planned faults of a run."""
+
+    run: UUID
+    faults: list[FaultAnswer]
+
+
 class FindingAnswer(Schema):
     """What one validity check says."""
 
@@ -297,6 +335,18 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
             for part in unpacked
         ],
     )
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/faults",
+    response={200: FaultsAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    summary="The faults of a run, and how it recovered",
+)
+def get_faults(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """Empty for a run without planned faults, and until it has ended."""
+    run = owned(team_runs(request), request, run_id)
+    return {"run": run.pk, "faults": applied_faults(run)}
 
 
 def _numbers(column: Any) -> list[int | float | None]:

@@ -14,6 +14,7 @@ from benchsite.teams.models import Team, User
 from runs.catalog import Mode, System, load_catalog
 from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.extension_form import Extension
+from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, rows_of
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.generators import GeneratorsForm
 from runs.forms.proposed_workloads import store_proposed
@@ -25,11 +26,13 @@ from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Sweep, Wor
 from runs.models.plan import Purpose
 from runs.models.result import LatencyKind
 from runs.planning import Plan, plan_of, sizes, submit
+from runs.planning.faults import KINDS, Kind
 from runs.spec import (
     MAX_CURVE_PERCENT,
     MAX_TRIALS_LIMIT,
     SLO_OPERATIONS,
     SLO_STATISTICS,
+    FaultSpec,
     SearchSpec,
     SloSpec,
 )
@@ -184,6 +187,8 @@ class MatrixForm(GeneratorsForm):
         self._choices("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self._choices("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
+        self.fault_rows = self._posted_faults() if self.is_bound else rows_of(source)
+        self.faults: list[FaultSpec] = []
 
     def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
         """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
@@ -247,6 +252,15 @@ class MatrixForm(GeneratorsForm):
         rows = [Exclusion(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
         return [row for row in rows if not row.blank][:MAX_EXCLUSIONS]
 
+    def _posted_faults(self) -> list[FaultRow]:
+        columns = [self.data.getlist(f"fault_{name}") for name in COLUMNS]  # type: ignore[attr-defined]
+        rows = [FaultRow(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
+        return [row for row in rows if not row.blank][:MAX_ROWS]
+
+    @property
+    def fault_kinds(self) -> Mapping[str, Kind]:
+        return KINDS
+
     def _clean_search(self, cleaned: dict[str, Any]) -> None:
         searches = cleaned.get("searches")
         needs_rungs = not searches or cleaned.get("ladder") == Matrix.Ladder.THREADS
@@ -299,6 +313,9 @@ class MatrixForm(GeneratorsForm):
                 row.error = "Write why it is left out: the reason is shown wherever its result would stand."
         if any(row.error for row in self.exclusions):
             self.add_error(None, "A row of what is left out needs attention.")
+        self.faults = [fault for row in self.fault_rows if (fault := row.fault())]
+        if any(row.error for row in self.fault_rows):
+            self.add_error(None, "A row of the faults needs attention.")
         return cleaned
 
     def matrix(self) -> Matrix:
@@ -313,7 +330,8 @@ class MatrixForm(GeneratorsForm):
             max_measure_s=data["measure_s"],
             resets={level: data[f"reset_{level}"] for level in LEVELS},
             search=self._search(),
-            stops_early=data["stops_early"] and not data["searches"],
+            stops_early=data["stops_early"] and not data["searches"] and not self.faults,
+            faults=self.faults,
             exclusions=[row.rule() for row in self.exclusions],
             overrides=self._overrides(),
             template=self.follows.template(self) if self.follows else None,
@@ -347,6 +365,9 @@ class MatrixForm(GeneratorsForm):
         for row in self.exclusions:
             for name in ("entry", "workload", "rung", "reason"):
                 sent.appendlist(f"exclude_{name}", getattr(row, name))
+        for fault_row in self.fault_rows:
+            for name in COLUMNS:
+                sent.appendlist(f"fault_{name}", getattr(fault_row, name))
         return sent
 
     def chosen_entries(self) -> list[tuple[Database, str]]:

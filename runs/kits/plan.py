@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable
-from typing import Annotated, Any, Final, Self, TypeVar
+from typing import Annotated, Any, Final, Self, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WrapSerializer, model_validator
 from pydantic_core import PydanticCustomError
@@ -13,9 +13,10 @@ from runs.catalog import UnknownMode, UnknownSystem, flavour_of, load_catalog, s
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
 from runs.models.result import LatencyKind
 from runs.planning.expansion import PlannedRun
+from runs.planning.faults import KINDS, MAX_FAULTS, list_problems
 from runs.planning.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
 from runs.property_schema import PropertyError, unknown_name
-from runs.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
+from runs.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, FaultSpec
 from runs.validity import THRESHOLDS
 from runs.ycsb.properties import check_workload
 
@@ -275,6 +276,16 @@ class PlanResets(Table):
     workload: Reset | None = None
 
 
+class PlanFault(Table):
+    """`runs.spec.FaultSpec`; without `node` it is of all nodes."""
+
+    kind: Annotated[str, _word(KINDS)]
+    at_s: Annotated[float, _between(0.0, 604_800)]
+    duration_s: Annotated[float, _between(0.0, 604_800)]
+    node: Annotated[int, _between(1, 1000)] | None = None
+    value: Annotated[float, _between(0.0, 1e6)] | None = None
+
+
 class PlanStudy(Table):
     """The published study that the plan repeats."""
 
@@ -335,13 +346,20 @@ class PlanFile(Table):
     # Those that the team had replaced.
     thresholds: Annotated[dict[str, float], AfterValidator(_check_thresholds), InOrder] = _optional(dict)
     search: PlanSearch | None = None  # None: the rungs are fixed
+    faults: Annotated[list[PlanFault], Field(max_length=MAX_FAULTS)] = _optional(list)
     study: PlanStudy | None = None
+
+    @property
+    def fault_specs(self) -> list[FaultSpec]:
+        return [cast(FaultSpec, fault.model_dump()) for fault in self.faults]
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
         """Every role that a table names has a table of its own."""
         if not self.matrix.rungs and self.search is None:
             raise problem(f"rungs must be 1 to {MAX_RUNGS} whole numbers", "matrix", "rungs")
+        for message in list_problems(self.fault_specs, self.matrix.min_measure_s):
+            raise problem(message, "faults")
         for role, generator in self.generators.items():
             for cluster in generator.shares:
                 _require_known(cluster, self.clusters, "generators", role, "shares")
@@ -422,6 +440,7 @@ def planned(file: PlanFile) -> Plan:
         priming=None,
         bracket=matrix.bracket,
         looks=tuple(matrix.looks),
+        faults=tuple(file.fault_specs),
         search=file.search.model_dump() if file.search else None,
     )
 

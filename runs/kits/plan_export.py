@@ -16,6 +16,7 @@ from runs.kits.plan import (
     Override,
     PlanDatabase,
     PlanEntry,
+    PlanFault,
     PlanFile,
     PlanMatrix,
     PlanRefused,
@@ -105,6 +106,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
         and PlanSearch.model_construct(
             **{**search, "slo": LatencyLimit.model_construct(**search["slo"]) if search["slo"] else None}
         ),
+        faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
         study=PlanStudy.model_construct(**study) if study else None,
     )
 

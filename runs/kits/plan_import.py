@@ -56,6 +56,7 @@ def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
         team=team,
         created_by=user,
         search=plan.search.model_dump() if plan.search else None,
+        faults=plan.fault_specs,
         template=plan.study.model_dump() if plan.study else None,
         **{**plan.matrix.model_dump(), "resets": plan.matrix.resets.model_dump(exclude_none=True)},
     )

@@ -276,6 +276,7 @@ class Matrix(Row):
     min_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     min_operations = models.PositiveBigIntegerField(default=0)
+    faults = models.JSONField(default=list, db_default=[], blank=True)  # of every measured run: `runs.spec.FaultSpec`
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False

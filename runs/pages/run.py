@@ -16,6 +16,7 @@ from runs.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
 from runs.measures.server_use import busiest_sentence, uses_of
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
+from runs.pages.recovery import applied_faults
 from runs.pages.window import window_panel
 from runs.recording.intervals import INTERVALS
 from runs.recording.server_samples import hosts_of
@@ -88,6 +89,7 @@ def run_page(run: Run) -> dict[str, object]:
         # Its clients left no histograms that Benchsite could merge.
         "from_summaries": run.source == Run.Source.UPLOADED and not has_intervals,
         "returns": _returns(measurements),
+        "faults": applied_faults(run),
         "findings": findings,
         "headline": _headline(run, findings),
         # What a person should read, the worst first.

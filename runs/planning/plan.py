@@ -12,6 +12,8 @@ from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.plan import Provisioner
 from runs.models.run import Phase, Status
+from runs.planning.faults import AVAILABLE, KINDS
+from runs.spec import FaultSpec
 from runs.validity.facts import fact, number_of
 from runs.ycsb.properties import warm_up_s
 
@@ -67,6 +69,7 @@ class PlannedDatabase:
     client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
     # Of each node the machine's name and those of NODE_FACTS that are known.
     nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    refused_faults: Mapping[str, str] = field(default_factory=dict)  # kind -> why its machines cannot apply it
 
     @property
     def binding(self) -> str:
@@ -159,6 +162,7 @@ class Plan:
     bracket: bool = False  # the first measured cell once more at the end
     search: Mapping[str, Any] | None = None  # `runs.spec.SearchSpec`; None: the rungs are fixed
     looks: tuple[int, ...] = ()  # numbers of repeats after which verdicts are taken
+    faults: tuple[FaultSpec, ...] = ()
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
     overheads: Mapping[tuple[str, str], Overhead] = field(default_factory=dict)  # (database, mode), from a trial run
@@ -224,6 +228,7 @@ def plan_of(
         bracket=matrix.bracket,
         search=matrix.search,
         looks=tuple(matrix.looks or ()),
+        faults=tuple(matrix.faults or ()),
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
     )
 
@@ -305,6 +310,12 @@ def _database(database: Database) -> PlannedDatabase:
         address=cluster.address,
         separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
         nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),
+        refused_faults={
+            kind: str(reason)
+            for node in cluster.nodes.all()
+            for kind in KINDS
+            if (reason := fact(node.machine.facts, kind)) not in (None, AVAILABLE)
+        },
     )
 
 

@@ -21,6 +21,7 @@ from runs.catalog import (
 from runs.generators import how_to_align
 from runs.planning.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
+from runs.planning.faults import database_problems, fault_sentence, plan_problems
 from runs.planning.operation_limit import limit_message
 from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
 from runs.planning.sizes import sentences
@@ -166,6 +167,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("looks", "The trials of a search are no repeats, so it takes no looks: leave them empty.")
     elif problem := looks_problem(plan.looks, plan.repeats):
         yield Problem("looks", problem)
+    yield from (Problem("faults", message) for message in plan_problems(plan))
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     if plan.min_operations or plan.max_measure_s != plan.min_measure_s:
@@ -244,6 +246,8 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         system.check_binding_properties(database.binding_properties)
     except PropertyError as error:
         yield Problem("entries", f"{database.name}: {error}")
+    for message in database_problems(plan.faults, database, system, mode, nodes) if plan.faults else ():
+        yield Problem("faults", message)
     if database.provisioner == "docker":
         yield from _container_problems(database, system)
     if database.provisioner != "external":
@@ -362,6 +366,9 @@ def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
 
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
+    if runs and plan.faults:
+        faults = "; ".join(fault_sentence(fault) for fault in plan.faults)
+        yield f"Every measured run has faults, so no ceiling, comparison or history uses it: {faults}."
     confirms = plan.search is None or plan.ladder == "threads"
     if confirms and plan.purpose in ("measured", "soak") and plan.repeats < MIN_REPEATS_TO_COMPARE:
         yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."

@@ -7,6 +7,7 @@ from runs.catalog import load_catalog, secret_properties
 from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep
+from runs.planning.faults import EXCLUDED_REASON
 from runs.planning.plan import Plan
 from runs.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
 
@@ -63,14 +64,16 @@ def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep, links: Mapping[str
 
 
 def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, links: Mapping[str, Any]) -> Run:
+    has_faults = bool(spec.get("faults"))
     return Run(
         team_id=matrix.team_id,
         matrix=matrix,
         phase=planned.phase,
         name=planned.name,
         spec=spec,
-        # Histories, noise floors and baselines are of tests, and a trial is none.
-        config_key="" if matrix.trial_of_id else config_key(spec),
+        # Histories, noise floors and baselines are of tests, and neither a trial nor a run with faults is one.
+        config_key="" if matrix.trial_of_id or has_faults else config_key(spec),
+        excluded_reason=EXCLUDED_REASON if has_faults else "",
         system=spec["system"],
         mode=spec["mode"]["slug"],
         workload_name=planned.sweep.workload.name,
@@ -96,7 +99,7 @@ def spec_of(
     system = catalog.system(database.system, database.flavour)
     mode = system.mode(planned.sweep.entry.mode)
     secrets = secret_properties(system)
-    return {
+    spec: RunSpec = {
         "version": SPEC_VERSION,
         "phase": planned.phase,
         "purpose": plan.purpose,
@@ -144,3 +147,6 @@ def spec_of(
         "resets": dict(plan.resets),
         "priming": dict(plan.priming) if plan.priming else None,
     }
+    if plan.faults and planned.phase == "measure":
+        spec["faults"] = sorted(plan.faults, key=lambda fault: fault["at_s"])
+    return spec

@@ -37,7 +37,7 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
         "warmup_s": 0, "min_measure_s": MEASURE_S, "max_measure_s": MEASURE_S, "min_operations": 0,
         "exclusions": [*locked.exclusions, *_untouchable(locked)], "overrides": list(_overrides(locked)),
     }  # fmt: skip
-    changes |= {"search": None, "stops_early": False, "looks": []}
+    changes |= {"search": None, "stops_early": False, "looks": [], "faults": []}
     if locked.search is not None and locked.ladder == Matrix.Ladder.TARGET:  # Its first trial has no target either.
         changes |= {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]}
     for name, value in changes.items():

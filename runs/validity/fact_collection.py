@@ -32,6 +32,7 @@ class Surroundings:
     mode_properties: Mapping[str, str] = field(default_factory=dict)
     other_system: str = ""  # whose binding the command lines name
     mode_stated: bool = False
+    has_faults: bool = False
     made_elsewhere: bool = False
     without_codes: bool = False
     hosts: tuple[HostSamples, ...] = ()  # of the whole run
@@ -93,7 +94,7 @@ def facts_of(
 # What is known of the run as a whole beside its output.
 _AROUND: Final = (
     "client_on_database_host", "divided_cpus", "mode_stated", "low_latency_us", "probe", "cluster", "durability",
-    "mode_properties", "made_elsewhere", "without_codes", "other_system",
+    "mode_properties", "made_elsewhere", "without_codes", "other_system", "has_faults",
 )  # fmt: skip
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.
 _WHOLE_MICROSECONDS: Final = frozenset({"ycsb-text", "ycsb-json", "thumbtack"})

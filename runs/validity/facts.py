@@ -164,6 +164,7 @@ class RunFacts:
     whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
     made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
     without_codes: bool = False  # its clients are go-ycsb's, which print no return codes
+    has_faults: bool = False  # planned ones were applied while it was measured
     other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
     hosts: tuple[HostSamples, ...] = ()  # within the window
 

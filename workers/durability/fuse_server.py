@@ -1,6 +1,6 @@
 """Mounts a volatile disk in a mount namespace of its own and serves it until it is killed, which is the power cut.
 
-    python -m workers.durability.fuse_server DISK MOUNTPOINT [--strict] [--fsync-ms 1500] [--lying] [--writeback 0.5]
+    python -m workers.durability.fuse_server DISK MOUNTPOINT [--strict] [--lying] [--writeback 0.5]
 
 DISK is the folder of a `VolatileDisk`. Programs see the file system only in this process's mount namespace
 (`/proc/PID/ns/mnt`), so the kernel removes the mount when the last of them ends: nothing is left to unmount. It speaks
@@ -15,6 +15,7 @@ import errno
 import os
 import resource
 import select
+import signal
 import stat
 import struct
 import sys
@@ -33,6 +34,7 @@ BUFFER_BYTES: Final = MAX_WRITE_BYTES + 4096
 VALID_S: Final = 3600  # names and attributes change through this mount only
 BLOCK_BYTES: Final = 4096
 CHECK_INTERVAL_S: Final = 0.5  # for the commits of the journal
+FSYNC_FILE: Final = "fsync-ms"  # in the folder of the disk: how long each fsync takes, in ms
 FOPEN_KEEP_CACHE: Final = 2
 FSYNC_FDATASYNC: Final = 1
 FATTR_MODE, FATTR_UID, FATTR_GID, FATTR_SIZE = 1, 2, 4, 8
@@ -54,10 +56,10 @@ Handler = Callable[[int, Request], bytes]
 class FuseServer:
     """Answers the kernel's requests about one disk in order, in one thread. Slow syncs wait in their own threads."""
 
-    def __init__(self, disk: VolatileDisk, device: int, *, fsync_s: float, lying: bool) -> None:
+    def __init__(self, disk: VolatileDisk, device: int, *, lying: bool) -> None:
         self.disk = disk
         self.device = device
-        self.fsync_s = fsync_s
+        self.is_stopping = False
         self.lying = lying
         self.lock = threading.Lock()
         self.sync_handles: dict[int, File] = {}  # opened with O_SYNC or O_DSYNC
@@ -72,12 +74,15 @@ class FuseServer:
         }  # fmt: skip
 
     def serve(self) -> None:
-        """Returns when the file system was unmounted."""
+        """Returns when the file system was unmounted, or with all writes kept once `is_stopping` is set."""
         buffer = bytearray(BUFFER_BYTES)
         view = memoryview(buffer)
         while True:
             ready, _, _ = select.select([self.device], [], [], CHECK_INTERVAL_S)
             with self.lock:
+                if self.is_stopping:
+                    self.disk.keep_all()
+                    return
                 if not self.lying:
                     self.disk.commit_if_due()
             if not ready:
@@ -100,15 +105,23 @@ class FuseServer:
         if handler is None:
             self.answer(unique, error=errno.ENOSYS)
             return
-        if self.fsync_s and handler == self.sync:
+        if handler == self.sync and (fsync_s := self.fsync_s()):
             arguments = bytes(request[IN_HEADER.size :])
-            threading.Thread(target=self.sync_slowly, args=(unique, number, arguments), daemon=True).start()
+            threading.Thread(target=self.sync_slowly, args=(fsync_s, unique, number, arguments), daemon=True).start()
             return
         self.owner = uid, gid
         self.carry_out(unique, handler, number, request[IN_HEADER.size :])
 
-    def sync_slowly(self, unique: int, number: int, arguments: bytes) -> None:
-        time.sleep(self.fsync_s)
+    def fsync_s(self) -> float:
+        """How long an fsync takes now: `workers.durability.storage.set_fsync_ms` may change it at any time."""
+        try:
+            with open(self.disk.base / FSYNC_FILE) as file:  # noqa: PTH123
+                return float(file.read()) / 1000
+        except (FileNotFoundError, ValueError):
+            return 0.0
+
+    def sync_slowly(self, fsync_s: float, unique: int, number: int, arguments: bytes) -> None:
+        time.sleep(fsync_s)
         self.carry_out(unique, self.sync, number, memoryview(arguments))
 
     def carry_out(self, unique: int, handler: Handler, number: int, arguments: Request) -> None:
@@ -326,7 +339,6 @@ def main() -> None:
     parser.add_argument("disk", type=Path)
     parser.add_argument("mountpoint", type=Path)
     parser.add_argument("--strict", action="store_true", help="names are kept by fsync of their folder only")
-    parser.add_argument("--fsync-ms", type=float, default=0.0, help="how long each fsync takes, in ms")
     parser.add_argument("--lying", action="store_true", help="fsync succeeds and keeps nothing")
     parser.add_argument("--writeback", type=float, default=0.0, help="share of unsynced writes that are kept, 0 to 1")
     options = parser.parse_args()
@@ -335,7 +347,13 @@ def main() -> None:
     os.umask(0)
     disk = VolatileDisk(options.disk, strict=options.strict, writeback=options.writeback)
     device = mount(options.mountpoint)
-    FuseServer(disk, device, fsync_s=options.fsync_ms / 1000, lying=options.lying).serve()
+    server = FuseServer(disk, device, lying=options.lying)
+
+    def stop(*_: object) -> None:
+        server.is_stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
+    server.serve()
 
 
 if __name__ == "__main__":

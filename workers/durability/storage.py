@@ -9,10 +9,12 @@ from typing import Final
 
 from benchsite.formatting import grouped
 from runs.catalog.measured_losses import Disk
+from workers.durability.fuse_server import FSYNC_FILE
 from workers.guarded_process import Guarded, start_guarded
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MOUNT_TIMEOUT_S: Final = 20.0
+STOP_TIMEOUT_S: Final = 60.0  # to write down what was not synced
 LOG: Final = "storage.log"
 
 
@@ -45,15 +47,19 @@ def start_storage(
     """Starts the process of a volatile disk and returns when its file system is mounted on `mountpoint`.
 
     `disk` holds the folder `tree` with what survived so far. Programs see the mount in the process's mount namespace
-    (`start_guarded` with `mounts_of`); kill the process to cut the power. Raises StorageError and StartError.
+    (`start_guarded` with `mounts_of`). Kill the process to cut the power; stop it to keep all writes. Raises
+    StorageError and StartError.
     """
     require_volatile_storage()
     options = options or Disk()
     argv: list[str | Path] = [sys.executable, "-m", "workers.durability.fuse_server", disk, mountpoint]
-    argv += ["--fsync-ms", str(options.fsync_ms), "--writeback", str(options.writeback)]
+    argv += ["--writeback", str(options.writeback)]
     argv += [*(["--strict"] if options.strict else []), *(["--lying"] if options.lying else [])]
     log = disk / LOG
-    storage = start_guarded(argv, registry=registry, label="volatile disk", cwd=ROOT, stdout=log, stderr=log)
+    set_fsync_ms(disk, options.fsync_ms)
+    storage = start_guarded(
+        argv, registry=registry, label="volatile disk", cwd=ROOT, stdout=log, stderr=log, grace_s=STOP_TIMEOUT_S
+    )
     outside = mountpoint.stat().st_dev
     end = time.monotonic() + MOUNT_TIMEOUT_S
     while storage.alive() and time.monotonic() < end:
@@ -64,3 +70,10 @@ def start_storage(
     storage.kill()
     reason = log.read_text().strip() or f"it was not mounted within {grouped(MOUNT_TIMEOUT_S)} s"
     raise StorageError(f"The volatile disk on {mountpoint} could not be started: {reason}")
+
+
+def set_fsync_ms(disk: Path, fsync_ms: float) -> None:
+    """How long each fsync of a volatile disk takes from now on."""
+    draft = disk / f"{FSYNC_FILE}.draft"
+    draft.write_text(str(fsync_ms))
+    draft.replace(disk / FSYNC_FILE)

@@ -248,6 +248,13 @@ class VolatileDisk:
         for file in list(self._shrunk):
             self._shrink(file)
 
+    def keep_all(self) -> None:
+        """A clean unmount: everything so far survives."""
+        self.commit()
+        for node in list(self.nodes.values()):
+            if isinstance(node, File):
+                self.sync(node)
+
     def commit_if_due(self) -> None:
         """To be called often: the commit of a journalled disk every 5 s."""
         if not self.strict and time.monotonic() >= self._next_commit:

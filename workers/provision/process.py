@@ -10,14 +10,15 @@ import secrets
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchsite.formatting import grouped
 from benchsite.paths import Account
 from runs.catalog import ProcessRecipe, RenderedServer, System, client_properties, node_count
 from runs.property_schema import PropertyError
+from workers.durability.storage import StorageError, set_fsync_ms, start_storage
 from workers.executables import (
     ExecutableNotFound,
     choose_built_server,
@@ -102,6 +103,8 @@ class ProcessProvisioner:
         self.recipe = wanted.system.process
         self.folder = deployment_folder(site.targets, wanted.deployment)
         self.mounts_of: int | None = None  # a process whose mount namespace the next start enters (Linux, as root)
+        self.has_volatile_disk = False  # whether the next start mounts a disk whose syncs can be slowed down
+        self._storage: Guarded | None = None  # the process of that disk
         self._port = port
         self._lib: Path | None = None  # jars of the server, where it is a Java program
         self._guarded: Guarded | None = None
@@ -126,6 +129,8 @@ class ProcessProvisioner:
         make_folder(self.folder, self.site.account)
         password = self._password()
         self._make_data(program, self._render(0, password), self.folder)
+        if self.has_volatile_disk:
+            self._mount_disk()
         for attempt in range(1, PORT_ATTEMPTS + 1):
             rendered = self._render(self._port or free_port(HOST), password)
             try:
@@ -133,17 +138,24 @@ class ProcessProvisioner:
             except ServerDidNotStart as error:
                 self._kill()
                 if self._port or attempt == PORT_ATTEMPTS or "address already in use" not in error.log_tail.lower():
+                    self._unmount_disk()
                     raise
         raise AssertionError("unreachable")
 
     def alive(self) -> bool:
-        return self._guarded is not None and all(node.alive() for node in (self._guarded, *self._others))
+        return self._guarded is not None and all(node.alive() for node in self._running())
 
     def stop(self, *, planned: bool = True) -> None:
+        try:
+            self._stop_servers(planned=planned)
+        finally:
+            self._unmount_disk()
+
+    def _stop_servers(self, *, planned: bool) -> None:
         if self._guarded is None:
             return
         if planned and self._guarded.alive():
-            self._stop_as_planned([self._guarded, *self._others])
+            self._stop_as_planned(self._running())
         self._kill()
 
     def remove(self) -> None:
@@ -156,6 +168,86 @@ class ProcessProvisioner:
             if not guarded.alive():
                 return f"Node {node + 1} ended:\n{tail(self._node_folder(node) / LOG, lines)}"
         return tail(self._log, lines, self._log_start)
+
+    # --- faults of a run; nodes are numbered from 1, None is all of them
+
+    def guardians(self, node: int | None) -> list[int]:
+        """The guardians of the nodes' processes."""
+        return [guarded.guardian_pid for guarded in self._chosen(node)]
+
+    def stop_nodes(self, node: int | None, *, planned: bool) -> None:
+        """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
+        if len(self._chosen(node)) == self._nodes:
+            self._stop_servers(planned=planned)
+            return
+        for guarded in self._chosen(node):
+            if planned:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(guarded.pid, self._stop_signal)
+                guarded.wait(PLANNED_STOP_S)
+            guarded.kill()
+
+    def start_nodes(self, server: Server, node: int | None) -> Server:
+        """Starts nodes of a server again, on their ports and their data, and waits until it answers. Raises
+        ServerDidNotStart.
+        """
+        if self._guarded is None:
+            usual_port, self._port = self._port, server.port
+            try:
+                return self.start()
+            finally:
+                self._port = usual_port
+        assert node is not None and self._administration is not None
+        rendered = self._render(server.port, self._password(), node - 1)
+        guarded = self._start_node(self._program(), rendered, self._node_folder(node - 1))
+        if node == 1:
+            self._guarded = guarded
+            self._wait_until_ready(self._administration, guarded)
+        else:
+            self._others[node - 2] = guarded
+        self._wait_for_others(self._administration)
+        return replace(server, process=self._process())
+
+    @contextlib.contextmanager
+    def slow_disk(self, fsync_ms: float) -> Iterator[None]:
+        """Within, each fsync of the server takes so long. Only where `has_volatile_disk` was set before its start."""
+        set_fsync_ms(self._disk, fsync_ms)
+        try:
+            yield
+        finally:
+            set_fsync_ms(self._disk, 0.0)
+
+    @property
+    def _disk(self) -> Path:
+        """The folder of the volatile disk, which holds the data in its folder `tree`."""
+        return self.folder / "disk"
+
+    def _mount_disk(self) -> None:
+        """Mounts a volatile disk with the data on the data folder, unless it is mounted. Raises ServerDidNotStart."""
+        if self._storage is not None and self._storage.alive():
+            return
+        data = self.folder / "data"
+        if not (self._disk / "tree").exists():
+            self._disk.mkdir(mode=0o700, exist_ok=True)
+            data.rename(self._disk / "tree")
+            make_folder(data, self.site.account)
+        try:
+            self._storage = start_storage(self._disk, data, registry=self.site.registry)
+        except (StorageError, StartError) as error:
+            raise ServerDidNotStart(f"The disk of {self.wanted.system.name} cannot be slowed down: {error}") from error
+        self.mounts_of = self._storage.pid
+
+    def _unmount_disk(self) -> None:
+        """What the server wrote is kept, as after its end on an ordinary disk."""
+        if self._storage is not None:
+            self._storage.stop()
+            self._storage = self.mounts_of = None
+
+    def _running(self) -> list[Guarded]:
+        return [self._guarded, *self._others] if self._guarded is not None else []
+
+    def _chosen(self, node: int | None) -> list[Guarded]:
+        return self._running() if node is None else self._running()[node - 1 : node]
 
     # --- before the start
 
@@ -302,16 +394,17 @@ class ProcessProvisioner:
             version=version,
             folder=str(self.folder),
             settings=rendered.settings,
-            process={
-                "pid": guarded.pid,
-                "pids": [guarded.pid, *(node.pid for node in self._others)],
-                "started": guarded.started,
-                "token": guarded.token,
-            },
+            process=self._process(),
             files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
             nodes=nodes,
         )
+
+    def _process(self) -> dict[str, object]:
+        guarded = self._guarded
+        assert guarded is not None
+        pids = [node.pid for node in self._running()]
+        return {"pid": guarded.pid, "pids": pids, "started": guarded.started, "token": guarded.token}
 
     def _start_others(self, program: Path, port: int, password: str, administration: Administration) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
@@ -323,6 +416,9 @@ class ProcessProvisioner:
                 # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
                 (folder / DATA_MADE).unlink()
             self._others.append(self._start_node(program, rendered, folder))
+        self._wait_for_others(administration)
+
+    def _wait_for_others(self, administration: Administration) -> None:
         end = time.monotonic() + START_DEADLINE_S * self._nodes
         while self._others and administration.topology()["nodes_up"] != str(self._nodes):
             for node, guarded in enumerate(self._others, 1):
@@ -391,7 +487,7 @@ class ProcessProvisioner:
             return
         if self._administration is not None:
             self._administration.close()
-        for guarded in (self._guarded, *self._others):
+        for guarded in self._running():
             guarded.kill()
             if not guarded.ended:
                 raise ServerDidNotStop(

@@ -101,7 +101,7 @@ def test_neighbour_ends_the_runs_of_one_that_was_killed(tmp_path):
 def test_notes_the_free_disk_of_its_machine(settings, tmp_path):
     settings.TARGETS_DIR = tmp_path / "targets"  # made with the first server
     machine = make_machine(host_key=conductors.host_key())
-    conductors.note_free_disk()
+    conductors.note_host_facts()
     machine.refresh_from_db()
     sizes = {name: machine.facts[name]["value"] for name in ("data_disk_free_bytes", "data_disk_total_bytes")}
     assert 0 < sizes["data_disk_free_bytes"] <= sizes["data_disk_total_bytes"]

@@ -1,0 +1,129 @@
+"""How deep the throughput falls at a fault, and how fast it recovers, from the seconds of one run.
+
+A fault's seconds are those that end after its begin and before the begin of the next fault, or the end of the window.
+Times reach from the begin of the fault to the end of a second, so they are at most one second too long and never too
+short: a second in which clients catch up hides that it began without an answer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+RECOVERED_SHARE: Final = 0.9  # of the level before
+# A throughput that reaches the level for a moment has not recovered.
+SUSTAINED_S: Final = 3
+MAX_LEVEL_S: Final = 60
+# Above the target by more than this, clients make up for operations that were due earlier.
+CATCH_UP_SHARE: Final = 0.05
+
+EPSILON_S: Final = 1e-3  # what rounding may move the end of a second
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultSpan:
+    """A fault that was applied, in seconds on the axis of the series."""
+
+    began_s: float
+    ended_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What one fault did to the throughput. Times count from its begin, in seconds."""
+
+    level_ops_s: float  # before the first fault
+    lowest_ops_s: float  # of its seconds until it recovered
+    below_s: int  # seconds below 90 % of the level
+    errors: int
+    first_success_s: float | None  # after the first second without one; 0: there was none, None: none followed
+    recovered_s: float | None  # to the first of the seconds that kept 90 % of the level; 0: all did, None: none did
+    catch_up_s: int  # seconds above the target, 0 without one
+    catch_up_operations: float  # done in them beyond the target
+
+    @property
+    def depth(self) -> float:
+        """1 - lowest / level: 1 where nothing was done in some second."""
+        return 1 - self.lowest_ops_s / self.level_ops_s
+
+
+def level_before(seconds: Floats, rate_ops_s: Floats, *, begin_s: float, end_s: float) -> float | None:
+    """The median of the whole seconds from `begin_s` to `end_s`, of the last 60 at most; None where there is none."""
+    inside = (seconds >= begin_s - 0.5) & (seconds + 1 <= end_s + EPSILON_S) & np.isfinite(rate_ops_s)
+    rates = rate_ops_s[inside][-MAX_LEVEL_S:]
+    level = float(np.median(rates)) if rates.size else 0.0
+    return level if level > 0 else None
+
+
+def recoveries(
+    seconds: Floats,
+    rate_ops_s: Floats,
+    failed: Floats,
+    spans: Sequence[FaultSpan],
+    *,
+    begin_s: float,
+    end_s: float,
+    target_ops_s: float | None = None,
+) -> list[Recovery] | None:
+    """One for each fault, in the order of their begin; None where the level before them is not known.
+
+    `seconds` are the begins of seconds and ascend; `rate_ops_s` are the successful operations of each, NaN where no
+    client ran, and `failed` those that failed. The window is from `begin_s` to `end_s`.
+    """
+    if not spans:
+        return None
+    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=spans[0].began_s)
+    if level is None:
+        return None
+    ends_s = [*(span.began_s for span in spans[1:]), end_s]
+    known = np.isfinite(rate_ops_s)
+    measured = []
+    for span, span_end_s in zip(spans, ends_s, strict=True):
+        ends = seconds + 1
+        inside = known & (ends > span.began_s + EPSILON_S) & (ends <= span_end_s + EPSILON_S)
+        after_s = ends[inside] - span.began_s
+        measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, target_ops_s))
+    return measured
+
+
+def _recovery(after_s: Floats, rate: Floats, failed: Floats, level: float, target_ops_s: float | None) -> Recovery:
+    low = rate < RECOVERED_SHARE * level
+    recovered = _recovered_at(low)
+    until = rate.size if recovered is None else recovered
+    limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
+    above = rate > limit
+    return Recovery(
+        level_ops_s=level,
+        # Where it never fell below 90 %, the lowest second of all.
+        lowest_ops_s=float(rate[: until or rate.size].min(initial=level)),
+        below_s=int(low.sum()),
+        errors=int(np.nansum(failed)),
+        first_success_s=_first_success_s(after_s, rate),
+        recovered_s=None if recovered is None else float(after_s[recovered]) if recovered else 0.0,
+        catch_up_s=int(above.sum()),
+        catch_up_operations=float((rate[above] - target_ops_s).sum()) if target_ops_s else 0.0,
+    )
+
+
+def _recovered_at(low: npt.NDArray[np.bool_]) -> int | None:
+    """The first second from which none of SUSTAINED_S is low, after the first low one; 0 where none is low."""
+    if not low.any():
+        return 0
+    for index in range(int(np.argmax(low)) + 1, low.size):
+        following = low[index : index + SUSTAINED_S]
+        if not following.any() and (following.size == SUSTAINED_S):
+            return index
+    return None
+
+
+def _first_success_s(after_s: Floats, rate: Floats) -> float | None:
+    empty = rate <= 0
+    if not empty.any():
+        return 0.0
+    first_empty = int(np.argmax(empty))
+    successes = np.flatnonzero(~empty[first_empty:])
+    return float(after_s[first_empty + successes[0]]) if successes.size else None
