@@ -168,7 +168,7 @@ def test_the_cheapest_comes_first_then_the_fewest_nodes():
 def test_the_product_of_ratios_stands_beside_what_binds():
     slow = side(((8, 200_000.0, 500.0),), setup=replace(NODES, replication_factor=4, price_per_hour=60.0))
     against = answer([side(), slow], asked("throughput=1M&data=4000&node=3200"))["against"]
-    assert [round(one["throughput_ratio"], 2) for one in against] == [4.1] and against[0]["storage_ratio"] == 2.0
+    assert [round(ratio["throughput_ratio"], 2) for ratio in against] == [4.1] and against[0]["storage_ratio"] == 2.0
     assert against[0]["product"] == pytest.approx(8.2) and against[0]["binding"] == pytest.approx(4.1)
     assert answer([side(), slow], asked("throughput=1M"))["against"] == []
 

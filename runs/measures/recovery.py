@@ -25,14 +25,6 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class FaultSpan:
-    """A fault that was applied, in seconds on the axis of the series."""
-
-    began_s: float
-    ended_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Recovery:
     """What one fault did to the throughput. Times count from its begin, in seconds."""
 
@@ -63,7 +55,7 @@ def recoveries(
     seconds: Floats,
     rate_ops_s: Floats,
     failed: Floats,
-    spans: Sequence[FaultSpan],
+    faults_s: Sequence[float],
     *,
     begin_s: float,
     end_s: float,
@@ -71,21 +63,22 @@ def recoveries(
 ) -> list[Recovery] | None:
     """One for each fault, in the order of their begin; None where the level before them is not known.
 
-    `seconds` are the begins of seconds and ascend; `rate_ops_s` are the successful operations of each, NaN where no
-    client ran, and `failed` those that failed. The window is from `begin_s` to `end_s`.
+    `faults_s` are the instants at which faults began, on the axis of `seconds`. Those are the begins of seconds; both
+    ascend. `rate_ops_s` are the successful operations of each second, NaN where no client ran, and `failed` those that
+    failed. The window is from `begin_s` to `end_s`.
     """
-    if not spans:
+    if not faults_s:
         return None
-    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=spans[0].began_s)
+    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=faults_s[0])
     if level is None:
         return None
-    ends_s = [*(span.began_s for span in spans[1:]), end_s]
+    ends_s = [*faults_s[1:], end_s]
     known = np.isfinite(rate_ops_s)
     measured = []
-    for span, span_end_s in zip(spans, ends_s, strict=True):
+    for fault_s, next_s in zip(faults_s, ends_s, strict=True):
         ends = seconds + 1
-        inside = known & (ends > span.began_s + EPSILON_S) & (ends <= span_end_s + EPSILON_S)
-        after_s = ends[inside] - span.began_s
+        inside = known & (ends > fault_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
+        after_s = ends[inside] - fault_s
         measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, target_ops_s))
     return measured
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runs.measures.recovery import FaultSpan, Floats, Recovery, recoveries
+from runs.measures.recovery import Floats, Recovery, recoveries
 from runs.models import MeasurementSet, Run, Series
 from runs.planning.faults import KINDS, fault_sentence
 from runs.spec import FaultSpec
@@ -56,15 +56,11 @@ def applied_faults(run: Run) -> list[AppliedFault]:
         # The clients begin their seconds when they have started, a little after the instant that they agreed on.
         late_s = begin_at - cut["warmup_s"] - base_s
         seconds += late_s if 0 < late_s < 1 else 0.0
-        spans = [
-            FaultSpan(record["began_at"] - base_s, (record["ended_at"] or record["began_at"]) - base_s)
-            for record in applied
-        ]
         measures = recoveries(
             seconds,
             rate,
             failed,
-            spans,
+            [record["began_at"] - base_s for record in applied],
             begin_s=begin_at - base_s,
             end_s=begin_at + cut["window_s"] - base_s,
             target_ops_s=run.target_ops_s,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from benchsite.formatting import exact
+from benchsite.formatting import counted, exact
 from runs.catalog import Mode, System
 from runs.spec import FaultSpec
 
@@ -126,7 +126,7 @@ def _database_problem(fault: FaultSpec, kind: Kind, database: "PlannedDatabase",
     if reason := database.refused_faults.get(fault["kind"]):
         return reason
     if fault["node"] is not None and fault["node"] > nodes:
-        return f"it has {nodes} node{'s' if nodes > 1 else ''}. Choose one of them, or all."
+        return f"it has {counted(nodes, 'node')}. Choose one of them, or all."
     if fault["kind"] == "slow_disk" and nodes > 1:
         return "disks are slowed down on databases of one node only."
     is_primary = system.process is not None and system.process.replica is not None and fault["node"] == 1

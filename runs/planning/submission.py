@@ -139,8 +139,8 @@ OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "note
 
 def clone(matrix: Matrix, *, name: str, by: User | None) -> Matrix:
     """A copy of the plan, down to its exclusions and overrides. The caller holds the transaction."""
-    fields = [one.attname for one in Matrix._meta.concrete_fields if one.name not in OF_ONE_MATRIX]
-    made = Matrix.objects.create(**{one: getattr(matrix, one) for one in fields}, name=name, created_by=by)
+    fields = [field.attname for field in Matrix._meta.concrete_fields if field.name not in OF_ONE_MATRIX]
+    made = Matrix.objects.create(**{field: getattr(matrix, field) for field in fields}, name=name, created_by=by)
     made.workloads.set(matrix.workloads.all())
     made.load_generators.set(matrix.load_generators.all())
     MatrixEntry.objects.bulk_create(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.measures.recovery import FaultSpan, level_before, recoveries
+from runs.measures.recovery import level_before, recoveries
 
 
 def measured(rates, *spans, failed=None, begin_s=0.0, end_s=None, target_ops_s=None):
@@ -15,7 +15,7 @@ def measured(rates, *spans, failed=None, begin_s=0.0, end_s=None, target_ops_s=N
         seconds,
         rate,
         np.zeros(rate.size) if failed is None else np.array(failed, dtype=float),
-        [FaultSpan(began, ended) for began, ended in spans],
+        [began for began, _ in spans],
         begin_s=begin_s,
         end_s=rate.size if end_s is None else end_s,
         target_ops_s=target_ops_s,
