@@ -21,8 +21,8 @@ from runs.measures.search import Goal, State, Trial, search_target
 from runs.measures.stability import stability
 from runs.measures.steady import mser5
 from runs.ycsb.bounds import percentile_bounds
+from runs.ycsb.contradictions import bucket_contradiction
 from runs.ycsb.operation import Bucket, ReadOperation
-from runs.ycsb.summary_run import bucket_contradiction
 from runs.ycsb.tests.samples import GOLDEN, golden
 
 # The printed histogram of Vari 2013: reads by bucket, from and to microseconds, and the line for more than 128 s.

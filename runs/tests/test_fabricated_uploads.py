@@ -242,6 +242,38 @@ def test_warns_of_clients_with_different_servers(url: str, severity: str):
     assert finding.severity == severity and "secret" not in finding.message
 
 
+def test_rejects_target_of_one_client_only():
+    findings = judged(changed(real(*WITH_STATUS), "client1/stderr.txt", "-threads 2", "-threads 2 -target 100"))
+    assert findings["V28"].severity == "reject"
+    assert "target (1 of 2 clients 100, the upload 0)" in findings["V28"].message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[READ], 99thPercentileLatency(us), 4085", "[READ], 99thPercentileLatency(us), 408", "p99 is below p95"),
+        ("[READ], MaxLatency(us), 52959", "[READ], MaxLatency(us), 5295", "p99.99 is above the maximum"),
+        ("[READ], MinLatency(us), 25", "[READ], MinLatency(us), 400", "the minimum is above the mean"),
+        ("[READ], Return=OK, 14892", "[READ], Return=OK, 24892", "24,892 return codes of success"),
+    ],
+    ids=["percentiles", "maximum", "minimum", "return codes"],
+)
+def test_rejects_impossible_numbers_of_one_client(old: str, new: str, message: str):
+    """The bounds of all clients together do not show them."""
+    findings = judged(changed(real(*SUMMARIES), "client0/summary.txt", old, new))
+    assert findings["V22"].severity == "reject"
+    assert message in findings["V22"].message
+
+
+def test_rejects_status_lines_beyond_summary():
+    """The throughput of several clients without histograms is that of their status lines."""
+    files = real(*WITH_STATUS)
+    tenfold = re.sub(r" sec: (\d+) operations", r" sec: \g<1>0 operations", files["client1/stderr.txt"])
+    findings = judged({**files, "client1/stderr.txt": tenfold})
+    assert findings["V23"].severity == "reject"
+    assert "the status lines count 291,610 operations" in findings["V23"].message
+
+
 @pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
 def test_rejects_wrong_mix(names: tuple[str, ...]):
     findings = judged(real(*names), properties={"readproportion": "0.95", "updateproportion": "0.05"})

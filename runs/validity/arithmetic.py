@@ -1,13 +1,13 @@
 """Do the numbers agree with each other? V22 measurement, V23 arithmetic."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Final
 
-from benchsite.formatting import exact, grouped, latency
+from benchsite.formatting import grouped, latency
 from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import ClientFacts, OperationFacts, RunFacts
 from runs.validity.profile import Profile
+from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import parse_name
 
@@ -22,8 +22,8 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
     """Latencies as a distribution can have them, finely enough, from the moment that the load asks for.
 
     Formula: min <= mean <= max; percentiles ascend and stay below the maximum; buckets add up to the count and end
-        at the maximum; finer than {resolution_warn_s:ms}; no averaged percentiles; response times where there is a
-        target
+        at the maximum; no more return codes of success than operations. Without histograms all of these hold for every
+        client; finer than {resolution_warn_s:ms}; no averaged percentiles; response times where there is a target
     Warns: buckets of {resolution_warn_s:ms} or more; fractions of a count or of a microsecond where YCSB prints whole
         ones (an average of several runs: its values are kept, its arithmetic is not assessed); service times only,
         with a target
@@ -95,18 +95,7 @@ def _service_only(facts: RunFacts) -> tuple[str, str] | None:
 
 
 def _disorder(entry: OperationFacts) -> str:
-    """What is impossible about the latencies of an operation, or nothing."""
-    known = [(name, value) for name, value in sorted((entry.percentiles_us or {}).items()) if value is not None]
-    for (lower, below), (upper, above) in pairwise(known):
-        if above < below:
-            return f"p{exact(upper)} is below p{exact(lower)}"
-    if known and entry.max_us is not None and known[-1][1] > entry.max_us + (entry.resolution_us or 0.0):
-        return f"p{exact(known[-1][0])} is above the maximum"
-    if entry.mean_us is not None and entry.min_us is not None and entry.min_us > entry.mean_us:
-        return "the minimum is above the mean"
-    if entry.mean_us is not None and entry.max_us is not None and entry.mean_us > entry.max_us:
-        return "the mean is above the maximum"
-    return ""
+    return disorder(entry.percentiles_us or {}, entry.min_us, entry.mean_us, entry.max_us, entry.resolution_us or 0.0)
 
 
 @check("V23", "Arithmetic", "throughput within {arithmetic_reject}, counts equal", loads=True, untrusted=True)
@@ -114,8 +103,8 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
     """Every client's summary agrees with itself, and its histogram log with the summary to the last operation.
 
     Formula: each client's printed throughput = operations / run time; its log = its summary, to the last operation
-        of every measured operation (CLEANUP is none)
-    Rejects: off by more than {arithmetic_reject}, or a run time below 0
+        of every measured operation (CLEANUP is none); its status lines count no more operations than its summary
+    Rejects: off by more than {arithmetic_reject}, more, or a run time below 0
     Not assessed without: a summary; run time, throughput and counts
     """
     wrong = [
@@ -167,6 +156,9 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
             return f"{name} has {grouped(number)} operations in the summary and no log"
     if client.runtime_ms is not None and client.runtime_ms < 0:
         return f"the run time is {grouped(client.runtime_ms)} ms: its clock was set back"
+    if client.status_operations is not None and client.status_operations > (client.operations or 0):
+        counted = f"the status lines count {grouped(client.status_operations)} operations"
+        return f"{counted}, and the summary {grouped(client.operations or 0)}"
     if not client.runtime_ms or client.printed_throughput_ops_s is None:
         return ""
     stated = client.printed_throughput_ops_s

@@ -214,16 +214,19 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 
 def _differing_sums(facts: RunFacts) -> Iterator[str]:
+    """Where only some clients state a number, their sum is at most that of the run."""
     for name, stated in zip(LOAD, (facts.threads, facts.target_ops_s), strict=True):
         parts = [
-            number_of(client.evidence.properties[name])
+            number_of(client.evidence.properties[name]) or 0
             for client in facts.clients
             if client.evidence is not None and name in client.evidence.written
         ]
-        total = sum(part or 0 for part in parts)
+        total, known = sum(parts), stated or 0
+        is_whole = len(parts) == len(facts.clients)
         # Threads are always known; no target is one, too.
-        if len(parts) == len(facts.clients) and (stated or name == "target") and total != (stated or 0):
-            yield f"{name} (all clients {grouped(total)}, the upload {grouped(stated or 0)})"
+        if parts and (stated or name == "target") and (total != known if is_whole else total > known):
+            who = "all clients" if is_whole else f"{len(parts)} of {counted(len(facts.clients), 'client')}"
+            yield f"{name} ({who} {grouped(total)}, the upload {grouped(known)})"
 
 
 def _excess_operations(facts: RunFacts) -> Iterator[str]:

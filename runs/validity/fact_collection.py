@@ -130,6 +130,7 @@ def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> Cli
             "covered_s": max((client.runtime_ms or 0.0) / 1000, 0.0),
             "printed_throughput_ops_s": client.throughput_ops_s,
             "truncated": not client.complete,
+            "status_operations": client.status_operations,
         }
     else:
         names = ("covered_s", "printed_throughput_ops_s", "truncated", "log_counts", "init_s")

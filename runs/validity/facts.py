@@ -26,7 +26,7 @@ class OperationFacts:
     percentiles_us: Mapping[float, float | None] | None = None
     upper_bounds_us: Mapping[float, float | None] | None = None  # of percentiles, with 99 %; None: no histograms
     resolution_us: float | None = None  # how coarse the percentiles are, where they are coarser than HdrHistogram
-    contradiction: str = ""  # between its buckets and its other numbers, in words
+    contradiction: str = ""  # between the numbers that one client printed, in words
     averaged: bool = False  # its counts or percentiles are fractions, which YCSB never prints
     # What the response time's p99 may have been: the service times, corrected for the load's schedule.
     response_estimated_us: float | None = None
@@ -52,6 +52,7 @@ class ClientFacts:
     printed_throughput_ops_s: float | None = None
     log_counts: Mapping[str, int] | None = None  # None: it left no histogram log
     printed_counts: Mapping[str, int] | None = None
+    status_operations: int | None = None  # by its status lines, where it left a summary but no histogram log
     init_s: float | None = None
     cleanup_s: float | None = None
     truncated: bool = False

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
+from runs.ycsb.contradictions import contradiction_of
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.names import LatencyKind
@@ -66,7 +67,7 @@ class SummarisedOperation:
     mean_bounds_us: Bounds | None = None  # by those buckets
     failed_mean_us: float | None = None
     is_average: bool = False  # a client's counts are fractions
-    contradiction: str = ""  # what a client's buckets say against its other numbers, in words
+    contradiction: str = ""  # what a client's numbers say against each other, in words
 
     @property
     def count(self) -> int | None:
@@ -92,6 +93,7 @@ class SummarisedClient:
     complete: bool = True
     format: Format | None = None
     status_interval_s: float | None = None  # how far apart its status lines are
+    status_operations: int | None = None  # that they count, beside those of its summary
     evidence: ClientEvidence | None = None
 
 
@@ -266,6 +268,7 @@ class _Part:
             complete=run.complete,
             format=run.format,
             status_interval_s=progress.interval_s if progress is not None else None,
+            status_operations=int(progress.done[-1]) if progress is not None and run.operations else None,
         )
 
 
@@ -321,7 +324,7 @@ def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) ->
         mean_bounds_us=mean_bounds(buckets, least, most),
         failed_mean_us=_mean(failed_values),
         is_average=any(entry.is_average for entry in (*values, *failed_values)),
-        contradiction=next(filter(None, map(bucket_contradiction, values)), ""),
+        contradiction=next(filter(None, map(contradiction_of, values)), ""),
     )
 
 
@@ -353,16 +356,3 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
     mean = _mean(values)
     square = weighted_mean(squares, [entry.count for entry in values]) if values else None
     return None if square is None or mean is None else max(square - mean**2, 0.0)
-
-
-def bucket_contradiction(operation: ReadOperation) -> str:
-    """What the buckets say against the count and the maximum, in words, or nothing."""
-    if not operation.buckets:
-        return ""
-    counted = sum(bucket.count for bucket in operation.buckets)
-    if operation.count is not None and counted != operation.count:
-        return f"its buckets hold {counted:,} values of {operation.count:,}"
-    last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
-    if operation.max_us is not None and last > operation.max_us:
-        return "a bucket above its maximum is not empty"
-    return ""

@@ -1,0 +1,68 @@
+"""What the numbers of one operation say against each other, in words; an empty text says nothing."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from benchsite.formatting import exact
+from runs.ycsb.operation import ReadOperation
+
+# BATCHED_OK is not among them: YCSB 0.10 and 0.11 count what was accepted into a batch apart.
+_COUNTED_AS_DONE = ("OK", "0")
+
+
+def contradiction_of(operation: ReadOperation) -> str:
+    """Of what one client printed: buckets, order of latencies, return codes."""
+    names = operation.percentiles_us
+    return (
+        bucket_contradiction(operation)
+        or disorder(
+            {float(name): names[name] for name in names},
+            operation.min_us,
+            operation.mean_us,
+            operation.max_us,
+            operation.resolution_us or 0.0,
+        )
+        or _excess_returns(operation)
+    )
+
+
+def bucket_contradiction(operation: ReadOperation) -> str:
+    """What the buckets say against the count and the maximum."""
+    if not operation.buckets:
+        return ""
+    counted = sum(bucket.count for bucket in operation.buckets)
+    if operation.count is not None and counted != operation.count:
+        return f"its buckets hold {counted:,} values of {operation.count:,}"
+    last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
+    if operation.max_us is not None and last > operation.max_us:
+        return "a bucket above its maximum is not empty"
+    return ""
+
+
+def disorder(
+    percentiles_us: Mapping[float, float | None],
+    min_us: float | None,
+    mean_us: float | None,
+    max_us: float | None,
+    resolution_us: float,
+) -> str:
+    """What no distribution of latencies has. Percentiles may lie above the maximum by their resolution."""
+    known = [(name, value) for name, value in sorted(percentiles_us.items()) if value is not None]
+    for (lower, below), (upper, above) in pairwise(known):
+        if above < below:
+            return f"p{exact(upper)} is below p{exact(lower)}"
+    if known and max_us is not None and known[-1][1] > max_us + resolution_us:
+        return f"p{exact(known[-1][0])} is above the maximum"
+    if mean_us is not None and min_us is not None and min_us > mean_us:
+        return "the minimum is above the mean"
+    if mean_us is not None and max_us is not None and mean_us > max_us:
+        return "the mean is above the maximum"
+    return ""
+
+
+def _excess_returns(operation: ReadOperation) -> str:
+    """More return codes of success than operations that were timed."""
+    done = sum(operation.returns.get(code, 0) for code in _COUNTED_AS_DONE)
+    if operation.count is None or operation.is_average or done <= operation.count:
+        return ""
+    return f"{done:,} return codes of success are printed for {operation.count:,} operations"
