@@ -108,7 +108,8 @@ def _single_says(ceiling: Ceiling) -> str:
     if ceiling.rungs == 1:
         return "It is a lower bound: one rung says nothing about where throughput ends."
     if ceiling.ladder is Ladder.FIRST:
-        return f"It is the first rung{_lower_rungs(ceiling)}."
+        more = _lower_rungs(ceiling) or ". Repeat the rungs to see whether more threads gain anything"
+        return f"It is the first rung{more}."
     if ceiling.ladder is Ladder.SHORT:
         gain = formatting.signed_percent(ceiling.last_gain)
         return (
@@ -146,7 +147,7 @@ def _end_says(ceiling: Ceiling) -> str:
                 "Add rungs to see the ceiling."
             )
         case Ladder.FIRST:
-            return f"The first rung is as high as any{_lower_rungs(ceiling)}."
+            return f"The first rung is as high as any, as far as the repeats tell{_lower_rungs(ceiling)}."
         case Ladder.RETROGRADE:
             top = "the clients' ceiling" if ceiling.is_lower_bound else "the ceiling"
             return f"It is {top}: with more threads throughput falls clearly below it.{near}"
@@ -157,7 +158,8 @@ def _end_says(ceiling: Ceiling) -> str:
 
 
 def _lower_rungs(ceiling: Ceiling) -> str:
-    return ": add lower rungs to see the ceiling" if min(ceiling.plateau) > 1 else ", so more threads gain nothing"
+    """Empty where no rung can lie below."""
+    return ": add lower rungs to see the ceiling" if min(ceiling.plateau) > 1 else ""
 
 
 def threads_text(threads: Sequence[int]) -> str:

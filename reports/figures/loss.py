@@ -112,7 +112,7 @@ class LossAxis:
 
 
 def frontier(sides: Sequence[Side]) -> list[Side]:
-    """The sides of which no other loses at most as much and is faster (Pareto), the least loss first."""
+    """The sides of which no other loses at most as much and measured more (Pareto), the least loss first."""
     best, fastest = [], 0.0
     for side in sorted(sides, key=lambda side: (side.worst_s, -side.ceiling_ops_s)):
         if side.ceiling_ops_s > fastest:
@@ -132,7 +132,7 @@ COLUMNS: Final[Columns] = {
     "power cuts": lambda side, best: side.measured and side.measured.faults,
     "measured with version": lambda side, best: side.measured and side.measured.version,
     "ladder": lambda side, best: ladder_says(side.curve.ceiling),
-    "no side loses less and is faster": lambda side, best: "yes" if side in best else "no",
+    "no side loses less and measured more": lambda side, best: "yes" if side in best else "no",
 }
 
 
@@ -198,7 +198,10 @@ class LossFigure(CurvesFigure):
             "Throughput ceiling of each sweep over the oldest acknowledged write that a power cut of one node takes",
             "Filled points: measured on a volatile disk, the line runs from median to maximum; hollow points: the "
             "record of the mode",
-            "The dotted line is the highest ceiling of the sides that lose at most so much" if self.frontier else "",
+            "The dotted line is the highest value of the sides that lose at most so much; repeats may not tell them "
+            "apart"
+            if self.frontier
+            else "",
             named("not placed, no ceiling or durability unknown", [c for c in self.curves if c.sweep_id not in placed]),
             *status_sentences(self.curves),
             captions.caption(self.curves),
@@ -285,7 +288,7 @@ def _keys(sides: Sequence[Side], steps: Sequence[tuple[float, float]], frame: Fr
     if steps:
         x, y = zip(*steps, strict=True)
         line = {"color": frame.theme.muted, "width": 1.25, "dash": "dot"}
-        keys.append(scatter(x, y, "highest for a loss", mode="lines", line=line, showlegend=True))
+        keys.append(scatter(x, y, "highest value for a loss", mode="lines", line=line, showlegend=True))
     if any(side.measured for side in sides):
         keys.append(marks.key(frame, "circle", "filled: loss measured"))
     if any(not side.measured for side in sides):

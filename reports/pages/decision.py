@@ -15,6 +15,7 @@ from benchsite import formatting
 from reports.analysis.best import best_set
 from reports.analysis.equal_load import How, Within
 from reports.curves import STATISTICS, Curve
+from reports.figures.ceilings import best_of
 from reports.figures.loss import side_of
 from reports.ladder_text import bound_reason
 from reports.pages.equal_load import load_points, most_within, repeats_within
@@ -55,7 +56,7 @@ class Need:
 @dataclass(frozen=True, slots=True)
 class Decision:
     answer: str
-    changes: tuple[str, ...]  # at which limit or loss another side leads
+    changes: tuple[str, ...]  # at which limit or loss another side measured more
     excluded: tuple[tuple[str, str], ...]  # sides that do not meet the need, and why
 
 
@@ -137,12 +138,15 @@ def _answer(eligible: Sequence[tuple[Curve, Within]], need: Need, labels: Mappin
     texts = [f"{labels[curve.sweep_id]} {_text(within)}" for curve, within in eligible]
     if len(texts) == 1:
         return f"only {texts[0]}"
-    best = best_set([_repeats_ops_s(curve, _ops_s(within), need) for curve, within in eligible])
+    repeats = [_repeats_ops_s(curve, _ops_s(within), need) for curve, within in eligible]
+    # Of ceilings a lower one may be as high as the highest where its ladder does not show the end.
+    best = best_set(repeats) if need.limit_us is not None else list(best_of([curve for curve, _ in eligible]).values())
     leaders = [text for text, among in zip(texts, best, strict=True) if among]
-    if None in best or not leaders:
-        return f"{_listed(texts)}. Repeats do not confirm this order"
     if any(within.at_least and not among for (_, within), among in zip(eligible, best, strict=True)):
         return f"{_listed(texts)}. Ladders that ended too early do not confirm this order"
+    if None in best or not leaders:
+        open_sides = "Repeats" if min(map(len, repeats)) < 2 else "Repeats and open ladders"
+        return f"{_listed(texts)}. {open_sides} do not confirm this order"
     rest = [text for text, among in zip(texts, best, strict=True) if not among]
     lead = f"{leaders[0]} is the highest" if len(leaders) == 1 else f"{_listed(leaders)} are not distinguishable"
     return f"{lead}; {_listed(rest)}" if rest else lead
@@ -157,7 +161,7 @@ def _repeats_ops_s(curve: Curve, value_ops_s: float, need: Need) -> tuple[float,
 
 
 def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> list[str]:
-    """ "The leading side changes with the limit: below p99 1.80 ms no side meets the need"."""
+    """ "The highest measured side changes with the limit: below p99 1.80 ms no side meets the need"."""
     if need.limit_us is None:
         return []
     sides = [curve for curve in curves if not _loss_reason(curve, need.max_loss_s)]
@@ -188,9 +192,9 @@ def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, st
     for direction, grid in (("below", below), ("above", above)):
         if change := _change(need.limit_us, grid, here, leader):
             limit_us, other = change
-            text = f"{other} leads" if other else "no side meets the need"
+            text = f"it is {other}" if other else "no side meets the need"
             texts.append(f"{direction} {STATISTICS[need.statistic]} {formatting.latency(limit_us)} {text}")
-    return [f"The leading side changes with the limit: {'; '.join(texts)}."] if texts else []
+    return [f"The highest measured side changes with the limit: {'; '.join(texts)}."] if texts else []
 
 
 def _change(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchsite.formatting import THIN
+from reports.analysis.ceiling import Ladder
 from reports.analysis.points import spread
 from reports.pages.decision import Need, decide
 from reports.tests.curves import curve, operation, point
@@ -66,13 +67,13 @@ def test_load_excludes_sides_that_do_not_sustain_it():
 
 @pytest.mark.parametrize(
     ("limit_ms", "text"),
-    [(3.0, "above p99 5.33 ms redis · always leads"), (6.0, "below p99 5.33 ms postgresql · on leads")],
+    [(3.0, "above p99 5.33 ms it is redis · always"), (6.0, "below p99 5.33 ms it is postgresql · on")],
 )
 def test_limit_at_which_another_side_leads(limit_ms, text):
     """The slower side reaches 30k ops/s where 1 / latency is the mean of 1 / 4 ms and 1 / 8 ms."""
     slow, fast = side("redis", "always", 2, latency=4.0), side("postgresql", "on", 1)
     [change] = decision(slow, fast, limit_ms=limit_ms).changes
-    assert change.replace(THIN, " ") == f"The leading side changes with the limit: {text}."
+    assert change.replace(THIN, " ") == f"The highest measured side changes with the limit: {text}."
 
 
 @pytest.mark.parametrize(("scale", "text"), [(1.5, "is the highest"), (1.001, "are not distinguishable")])
@@ -96,6 +97,16 @@ def test_short_ladders_confirm_no_order_and_are_bounds():
     result = decision(short, loss=0.0, load=40_000.0)
     reason = f"it sustains at least 30.1k{THIN}ops/s (the ladder is too short)"
     assert dict(result.excluded) == {"redis · always": reason}
+
+
+def test_ladder_with_open_end_confirms_no_order():
+    """Its repeats do not show whether throughput still grows at the last rung, as the bars of the figure say too."""
+    whole = side("redis", "always", 1, runs=5)
+    noisy = replace(whole.points[3], throughput_ops_s=spread([29_500.0, 31_000.0, 32_500.0, 30_000.0, 32_000.0]))
+    unknown = replace(whole, points=(*whole.points[:3], noisy))
+    assert unknown.ceiling.ladder is Ladder.OPEN
+    result = decision(unknown, side("postgresql", "on", 1.5, runs=5), loss=0.0)
+    assert result.answer.endswith("Repeats and open ladders do not confirm this order.")
 
 
 def test_lower_rung_above_the_limit_is_mentioned():

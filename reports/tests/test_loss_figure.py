@@ -53,7 +53,7 @@ def test_frontier_leaves_out_what_another_side_beats():
         side("redis", "always", 20_000.0),
         side("postgresql", "on", 9_000.0),
     )
-    column = "no side loses less and is faster"
+    column = "no side loses less and measured more"
     assert [mode for mode, row in marked.items() if row[column] == "no"] == ["on", "no"]
 
 
