@@ -190,19 +190,29 @@ def test_slow_disk_delays_syncs_and_keeps_the_data(servers):
         assert client.get("unsynced") == b"kept at a planned stop"
 
 
+def states_below(guardian_pid, *, until):
+    """The states of a server's processes once the condition holds for them, or after ten seconds.
+
+    A signal reaches a process that writes to a disk only afterwards. A process that has ended is left out: while its
+    parent is stopped, it stays as a zombie.
+    """
+    deadline = time.monotonic() + 10
+    while True:
+        states = {process.status() for process in processes_below(guardian_pid)} - {psutil.STATUS_ZOMBIE}
+        if until(states) or time.monotonic() > deadline:
+            return states
+        time.sleep(0.01)
+
+
 def test_pause_reaches_processes_in_sessions_of_their_own(servers):
     """Backends of PostgreSQL leave the group of their server."""
     provisioner = servers("postgresql", "off")
     provisioner.start()
     (guardian_pid,) = provisioner.guardians(None)
+    all_stopped = {psutil.STATUS_STOPPED}
     with stopped(guardian_pid):
-        assert {process.status() for process in processes_below(guardian_pid)} == {psutil.STATUS_STOPPED}
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and psutil.STATUS_STOPPED in {
-        process.status() for process in processes_below(guardian_pid)
-    }:
-        time.sleep(0.01)
-    assert psutil.STATUS_STOPPED not in {process.status() for process in processes_below(guardian_pid)}
+        assert states_below(guardian_pid, until=lambda states: states == all_stopped) == all_stopped
+    assert not all_stopped & states_below(guardian_pid, until=lambda states: not all_stopped & states)
 
 
 def test_one_replica_crashes_and_returns(servers):
