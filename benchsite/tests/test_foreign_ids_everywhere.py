@@ -47,7 +47,6 @@ from runs.artifacts import store
 from runs.data_confirmations import target_rows
 from runs.kits.plan_export import export_plan
 from runs.models import (
-    Artifact,
     Cluster,
     DataConfirmation,
     Deployment,
