@@ -274,6 +274,68 @@ def test_rejects_status_lines_beyond_summary():
     assert "the status lines count 291,610 operations" in findings["V23"].message
 
 
+def halved(text: str) -> str:
+    """Without every second status line; the last one stays."""
+    lines = text.splitlines()
+    removed = [number for number, line in enumerate(lines) if " sec: " in line][-2::-2]
+    assert len(removed) > 2
+    return "".join(line + "\n" for number, line in enumerate(lines) if number not in removed)
+
+
+def test_warns_of_removed_status_lines():
+    files = real(*WITH_STATUS)
+    finding = judged({**files, "client1/stderr.txt": halved(files["client1/stderr.txt"])})["V23"]
+    assert finding.severity == "warn"
+    assert "client 1: its status lines count" in finding.message and "client 0" not in finding.message
+
+
+def test_warns_of_removed_status_lines_without_counts():
+    """As those of the old histograms are: only their distance tells."""
+    files = {name: re.sub(r"Count=\d+, ", "", text) for name, text in real(*WITH_STATUS).items()}
+    files = {name: text.replace("-threads 2", "-threads 2 -p status.interval=1") for name, text in files.items()}
+    assert judged(files)["V23"].severity == "pass"
+    finding = judged({**files, "client1/stderr.txt": halved(files["client1/stderr.txt"])})["V23"]
+    assert finding.severity == "warn"
+    assert "client 1: its status lines are" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity"),
+    [
+        ("YCSB Client 0.17.0", "YCSB Client 0.12.0", "warn"),
+        ("-threads 2", "-threads 2 -p table=others", "warn"),
+        ("27017/ycsb?", "27017/other?", "warn"),
+        ("-threads 2", "-threads 2 -p cassandra.keyspace=other", "warn"),
+        ("mongodb://db:27017/", "mongodb://db:27017,db2:27018/", "pass"),
+        ("mongodb://db:27017/", "mongodb://user:secret@db:27017/", "pass"),
+    ],
+    ids=["version", "table", "database", "keyspace", "hosts", "user"],
+)
+def test_warns_of_clients_in_other_databases(old: str, new: str, severity: str):
+    files = real(*WITH_STATUS)
+    stated = files["client0/stderr.txt"].replace(
+        "-threads 2", "-threads 2 -p table=usertable -p cassandra.keyspace=ycsb"
+    )
+    files |= {"client0/stderr.txt": stated, "client1/stderr.txt": files["client1/stderr.txt"].replace(old, new)}
+    finding = judged(files)["V28"]
+    assert finding.severity == severity, finding
+    assert "secret" not in finding.message
+
+
+@pytest.mark.parametrize("names", [(*WITH_STATUS, "READ.hdr", "UPDATE.hdr"), WITH_STATUS], ids=["logs", "summaries"])
+@pytest.mark.parametrize(
+    ("file", "severity"), [("workloada", "pass"), ("workloadb", "warn"), ("own.properties", "pass")]
+)
+def test_warns_of_mix_of_another_workload_file(names: tuple[str, ...], file: str, severity: str):
+    """Where the upload states what was counted; the file may have been edited."""
+    files = real(*names)
+    for client in ("client0", "client1"):
+        files = changed(files, f"{client}/stderr.txt", "workloads/workloada", f"workloads/{file}")
+    finding = judged(files)["V08"]
+    assert finding.severity == severity
+    assert ("READ 95" in finding.message) == (severity == "warn")
+
+
 @pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
 def test_rejects_wrong_mix(names: tuple[str, ...]):
     findings = judged(real(*names), properties={"readproportion": "0.95", "updateproportion": "0.05"})
@@ -288,6 +350,20 @@ def test_warns_of_garbage_collection(names: tuple[str, ...]):
     findings = judged(changed(files, "client0/summary.txt", line + share, line + "12.25"))
     assert findings["V03"].severity == "warn"
     assert "collecting garbage" in findings["V03"].message
+
+
+@pytest.mark.parametrize(
+    ("young", "old", "severity"), [("7.3", "5.0", "warn"), ("1.25", "0.5", "not_assessed")], ids=["12 %", "2 %"]
+)
+@pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
+def test_adds_garbage_collectors(names: tuple[str, ...], young: str, old: str, severity: str):
+    files = real(*names)
+    summary = re.sub(r"(?m)^\[TOTAL_GC_TIME_%\].*\n", "", files["client0/summary.txt"])
+    for collector, share in (("Young", young), ("Old", old)):
+        summary = re.sub(rf"(%_G1_{collector}_Generation\], Time\(%\), ).*", rf"\g<1>{share}", summary)
+    finding = judged({**files, "client0/summary.txt": summary})["V03"]
+    assert finding.severity == severity
+    assert ("12.3" in finding.message) == (severity == "warn")
 
 
 @pytest.mark.parametrize("message", ["java.net.SocketTimeoutException: Read timed out", "ERROR: connection refused"])

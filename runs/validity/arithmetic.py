@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from benchsite.formatting import grouped, latency
+from benchsite.formatting import duration, grouped, latency, percent
 from runs.validity.check import Outcome, check, not_assessed
-from runs.validity.facts import ClientFacts, OperationFacts, RunFacts
+from runs.validity.facts import ClientFacts, OperationFacts, RunFacts, number_of
 from runs.validity.profile import Profile
 from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase
@@ -103,7 +103,10 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
     """Every client's summary agrees with itself, and its histogram log with the summary to the last operation.
 
     Formula: each client's printed throughput = operations / run time; its log = its summary, to the last operation
-        of every measured operation (CLEANUP is none); its status lines count no more operations than its summary
+        of every measured operation (CLEANUP is none); its status lines count no more operations than its summary,
+        and line by line as many; they are as far apart as its command line states
+    Warns: status lines that count less than that by more than {arithmetic_reject}, or are more than
+        {status_stretch} x as far apart
     Rejects: off by more than {arithmetic_reject}, more, or a run time below 0
     Not assessed without: a summary; run time, throughput and counts
     """
@@ -118,6 +121,17 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
             "reject", f"contradictions: {len(wrong)}",
             f"The printed numbers contradict each other ({'; '.join(wrong)}).",
             "Output is missing or was edited: read the raw files, and run it again.",
+        )  # fmt: skip
+    doubts = [
+        f"client {client.number}: {doubt}"
+        for client in facts.clients
+        if client.printed_counts is not None and (doubt := _lost_lines(client, profile))
+    ]
+    if doubts:
+        return Outcome(
+            "warn", f"clients with gaps: {len(doubts)}",
+            f"Status lines are missing ({'; '.join(doubts)}), so the course over time is not that of the run.",
+            "Upload the whole standard error of every client.",
         )  # fmt: skip
     unknown = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
     if unknown or not facts.clients:
@@ -168,6 +182,17 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
     rounded = 0.05 if (stated * 10).is_integer() else 0.0
     if abs(stated - nearest) > profile.arithmetic_reject * max(nearest, stated) + rounded:
         return f"{grouped(stated, 1)} ops/s are printed, and operations by run time are {grouped(nearest, 1)}"
+    return ""
+
+
+def _lost_lines(client: ClientFacts, profile: Profile) -> str:
+    """Every operation is counted in exactly one status line, so lines that were removed take theirs with them."""
+    if client.status_coverage is not None and client.status_coverage < 1 - profile.arithmetic_reject:
+        return f"its status lines count {percent(client.status_coverage)} of an operation of its summary"
+    stated = client.evidence.properties.get("status.interval") if client.evidence is not None else None
+    stated_s, apart_s = number_of(stated), client.status_interval_s
+    if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
+        return f"its status lines are {duration(apart_s)} apart, and its command line states {duration(stated_s)}"
     return ""
 
 

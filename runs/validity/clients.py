@@ -11,7 +11,8 @@ from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClientFacts, RunFacts, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, graded, worst_of
-from runs.ycsb.evidence import LOAD
+from runs.ycsb.evidence import LOAD, ClientEvidence
+from runs.ycsb.hints import DATABASE
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 
@@ -165,7 +166,10 @@ def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 
 # Names within the database change nothing that is measured.
-_SHARED: Final = frozenset(WORKLOAD_PROPERTIES) - {"table", "fieldnameprefix"}
+_NAMES: Final = frozenset({"table", "fieldnameprefix"})
+_SHARED: Final = frozenset(WORKLOAD_PROPERTIES) - _NAMES
+# But clients that differ in them, or in YCSB's version, may not be of one run.
+_SAME_RUN: Final = (*sorted(_NAMES), *DATABASE, "version")
 _NO_DATABASE: Final = frozenset({"basic", "basicdb", "basicts", "basictsdb"})
 
 
@@ -177,7 +181,8 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
         the sums of their threads and targets, `operationcount` and the operations printed, the binding and the system.
         YCSB's file of a workload is compared between clients only
     Warns: the binding of another system, because some systems speak another's protocol; clients that name no common
-        server, because each may have a router of its own
+        server, because each may have a router of its own; clients with different versions of YCSB, tables, or
+        databases (in an address, anything but users, hosts and ports)
     Rejects: different values; more operations than `operationcount`; a binding without a database
     Not assessed without: a command line with any of these
     """
@@ -203,6 +208,7 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     if facts.other_system:
         different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
     different += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
+    different += _differing_names(evidence)
     severity = "warn" if different and severity == "pass" else severity
     return Outcome(
         severity, f"properties compared: {compared}",
@@ -211,6 +217,14 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
         else "The command lines agree with each other and with the upload.",
         "State what the command lines say; run all clients with the same workload." if different else "",
     )  # fmt: skip
+
+
+def _differing_names(evidence: Mapping[int, ClientEvidence]) -> Iterator[str]:
+    for name in _SAME_RUN:
+        values = {number: each.properties[name] for number, each in evidence.items() if name in each.properties}
+        if len(set(values.values())) > 1:
+            listed = ", ".join(f"client {number} {value}" for number, value in values.items())
+            yield f"{name} ({listed[:200]})"
 
 
 def _differing_sums(facts: RunFacts) -> Iterator[str]:

@@ -131,6 +131,8 @@ def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> Cli
             "printed_throughput_ops_s": client.throughput_ops_s,
             "truncated": not client.complete,
             "status_operations": client.status_operations,
+            "status_coverage": client.status_coverage,
+            "status_interval_s": client.status_interval_s,
         }
     else:
         names = ("covered_s", "printed_throughput_ops_s", "truncated", "log_counts", "init_s")

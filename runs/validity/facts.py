@@ -53,6 +53,8 @@ class ClientFacts:
     log_counts: Mapping[str, int] | None = None  # None: it left no histogram log
     printed_counts: Mapping[str, int] | None = None
     status_operations: int | None = None  # by its status lines, where it left a summary but no histogram log
+    status_coverage: float | None = None  # the part of its summary that they count line by line
+    status_interval_s: float | None = None  # how far apart they are
     init_s: float | None = None
     cleanup_s: float | None = None
     truncated: bool = False

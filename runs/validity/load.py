@@ -1,12 +1,14 @@
 """Was it the load that was asked for? V08 mix of operations, V09 target, V31 target exceeded."""
 
 import math
+from collections.abc import Mapping
 
 from benchsite.formatting import percent, throughput
 from runs.validity.check import Outcome, check, not_assessed
-from runs.validity.facts import RunFacts
+from runs.validity.facts import RunFacts, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, worst_of
+from runs.ycsb.properties import PROPORTIONS, proportions
 
 
 def _mix_limits(facts: RunFacts, profile: Profile) -> str:
@@ -23,7 +25,7 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
 
     Formula: each operation's share of n against its proportion p
     Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)), or
-        missing
+        missing; more than {mix_reject:points} percentage points off YCSB's file of a workload that a command line names
     Rejects: the same over whole runs; in a window off by more than {mix_reject:points} percentage points
     Not assessed without: counts, the workload's proportions
     """
@@ -48,7 +50,11 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
             continue
         is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject)
         severities.append("reject" if is_wrong else "warn")
-    shown = ", ".join(f"{operation} {percent(number / total)}" for operation, number in sorted(done.items()))
+    shares = {operation: number / total for operation, number in sorted(done.items())}
+    if complaint := _other_mix(facts, shares, profile):
+        complaints.append(complaint)
+        severities.append("warn")
+    shown = _listed(shares)
     return Outcome(
         worst_of(severities), shown,
         f"The operations are not what the workload asks for: {'; '.join(complaints)}."
@@ -58,6 +64,26 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         if complaints
         else "",
     )  # fmt: skip
+
+
+def _listed(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{operation} {percent(share)}" for operation, share in shares.items())
+
+
+def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -> str:
+    """The first command line that asks for other shares, as far as YCSB's own file of its workload tells."""
+    for client in facts.clients:
+        properties = client.evidence.properties if client.evidence is not None else {}
+        weights = [number_of(properties.get(name)) for name in PROPORTIONS]
+        if None in weights or not sum(weight or 0.0 for weight in weights) > 0:
+            continue
+        mix_of_file = proportions(properties)
+        off = max(
+            abs(shares.get(operation, 0.0) - mix_of_file.get(operation, 0.0)) for operation in {*shares, *mix_of_file}
+        )
+        if off > profile.mix_reject:
+            return f"the command line of client {client.number} asks for {_listed(mix_of_file)}"
+    return ""
 
 
 def _done(facts: RunFacts) -> dict[str, int] | None:

@@ -83,6 +83,7 @@ class Profile:
     payload_least: float = _threshold("V21", "share", 0.5, "of the payload must be seen on network and disk", most=1)
     resolution_warn_s: float = _threshold("V22", "s", 0.001, "wide buckets, or wider, warn")
     arithmetic_reject: float = _threshold("V23", "share", 0.001, "between printed and computed throughput rejects")
+    status_stretch: float = _threshold("V23", "factor", 1.5, "times the stated interval of status lines warns", least=1)
     interference_level: float = _threshold("V25", "share", 0.10, "of a machine's cores used by others disturb", most=1)
     interference_warn: float = _threshold("V25", "share", 0.10, "of the window disturbed so warns", most=1)
     interference_reject: float = _threshold(

@@ -8,7 +8,7 @@ from runs.ycsb.duplicate_outputs import find_copies, numbers_of
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles, group
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import durability_of, servers_of, stated_options, workload_of
+from runs.ycsb.hints import database_of, durability_of, servers_of, stated_options, workload_of
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun, Phase
@@ -38,7 +38,7 @@ __all__ = [
 
 _PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
 # What a client's JVM prints of itself, in percent of its run time.
-_COLLECTING: Final = "TOTAL_GC_TIME_% Time(%)"
+_COLLECTING: Final = "TOTAL_GC_TIME_%"
 
 
 def merge_files(files: Sequence[ReadFile]) -> tuple[MergedRun | SummarisedRun, ...]:
@@ -103,16 +103,23 @@ def _evidence(
         return ClientEvidence(copy_of=copy_of)
     servers = servers_of(options)
     own = {name: options[name] for name in OWN if name in options}
-    collecting = run.process.get(_COLLECTING)
+    version = {"version": run.exact_version} if run.exact_version else {}
     return ClientEvidence(
-        properties={**workload_of(options), **durability_of(options), **own},
+        properties={**workload_of(options), **durability_of(options), **database_of(options), **version, **own},
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
         has_messages=bool(run.command or run.status or run.symptoms),
         messages=tuple(describe([symptom]) for symptom in run.symptoms),
-        gc_share=None if collecting is None else collecting / 100,
+        gc_share=_gc_share(run.process),
         elsewhere=bool(servers) and not servers & first,
         copy_of=copy_of,
     )
+
+
+def _gc_share(process: Mapping[str, float]) -> float | None:
+    """Of the client's run time: the printed total, or the sum of its collectors where that is more."""
+    percents = {name.split()[0]: value for name, value in process.items() if name.startswith(_COLLECTING)}
+    total = percents.pop(_COLLECTING, 0.0)
+    return max(total, sum(percents.values())) / 100 if percents or total else None
 
 
 def _lacks(client: ClientFiles) -> str:

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
+import numpy as np
+
 from benchsite.formatting import exact
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.progress import Progress
 
 # BATCHED_OK is not among them: YCSB 0.10 and 0.11 count what was accepted into a batch apart.
 _COUNTED_AS_DONE = ("OK", "0")
@@ -58,6 +61,20 @@ def disorder(
     if mean_us is not None and max_us is not None and mean_us > max_us:
         return "the mean is above the maximum"
     return ""
+
+
+def status_coverage(progress: Progress, operations: Mapping[str, ReadOperation]) -> float | None:
+    """The least share of an operation of the summary that the status lines count line by line; 1 where none is lost.
+
+    None where they do not count: those of the old histograms have rates only.
+    """
+    counts = {name: columns["count"] for name, columns in progress.operations().items()}
+    shares = [
+        float(np.nansum(counts[name])) / total
+        for name in counts.keys() & operations.keys()
+        if (total := operations[name].count) and not np.isnan(counts[name]).all()
+    ]
+    return min(shares, default=None)
 
 
 def _excess_returns(operation: ReadOperation) -> str:

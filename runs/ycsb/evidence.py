@@ -6,12 +6,12 @@ from typing import Any, Final
 
 # What a client states of its own load, of which that of a run is the sum; and of its binding and its share of the work.
 LOAD: Final[tuple[str, ...]] = ("threadcount", "target")
-OWN: Final[tuple[str, ...]] = (*LOAD, "db", "operationcount")
+OWN: Final[tuple[str, ...]] = (*LOAD, "db", "operationcount", "status.interval")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientEvidence:
-    """One client of an upload. `properties` are those of its workload, load and durability mode."""
+    """One client of an upload. `properties` are those of its workload, load, database and durability mode."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
     written: Sequence[str] = ()  # the properties that its own lines state; YCSB's file of a workload is a guess

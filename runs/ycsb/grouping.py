@@ -320,7 +320,7 @@ def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
         status=summary.status if len(summary.status) >= len(other.status) else other.status,
         properties={**other.properties, **summary.properties},
         command=summary.command or other.command,
-        version=summary.version or other.version,
+        version=summary.exact_version or other.exact_version or summary.version or other.version,
         phase=summary.phase or other.phase,
         process={**other.process, **summary.process},
         symptoms=tuple(dict.fromkeys((*summary.symptoms, *other.symptoms))),

@@ -37,6 +37,11 @@ _MONGODB_URL: Final = {
 # Options that name the servers, and the port where it stands apart.
 _SERVERS: Final = ("db.url", "hosts", "mongodb.url", "redis.host", "memcached.hosts", "couchbase.host", "as.host")
 _PORTS: Final = ("port", "redis.port")
+# Options that name what a client uses within its servers.
+DATABASE: Final = (
+    "as.namespace", "cassandra.keyspace", "columnfamily", "couchbase.bucket", "db.url", "mongodb.database",
+    "mongodb.url", "redis.database",
+)  # fmt: skip
 _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
     "errors_ignored": {"w": "0"}, "unacknowledged": {"w": "0"}, "acknowledged": {"w": "1"},
     "journaled": {"w": "1", "journal": "true"}, "replica_acknowledged": {"w": "2"}, "majority": {"w": "majority"},
@@ -100,6 +105,11 @@ def servers_of(options: Mapping[str, str]) -> frozenset[str]:
     texts = [re.split("[/?;]", re.sub("^.*?://|^.*@", "", options[name]))[0] for name in _SERVERS if name in options]
     hosts = [host.rpartition("@")[2].strip().lower() for text in texts for host in text.split(",")]
     return frozenset(host if ":" in host else f"{host}{port}" for host in hosts if host)
+
+
+def database_of(options: Mapping[str, str]) -> dict[str, str]:
+    """What a client's options name within its servers; of an address everything but users, hosts and ports."""
+    return {name: re.sub("(//|@)[^/?;]*", r"\1", options[name]) for name in DATABASE if name in options}
 
 
 def stated_options(run: ReadRun) -> dict[str, str]:

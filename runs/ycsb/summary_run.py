@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
-from runs.ycsb.contradictions import contradiction_of
+from runs.ycsb.contradictions import contradiction_of, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.names import LatencyKind
@@ -94,6 +94,7 @@ class SummarisedClient:
     format: Format | None = None
     status_interval_s: float | None = None  # how far apart its status lines are
     status_operations: int | None = None  # that they count, beside those of its summary
+    status_coverage: float | None = None  # the part of its summary that they count line by line
     evidence: ClientEvidence | None = None
 
 
@@ -269,6 +270,7 @@ class _Part:
             format=run.format,
             status_interval_s=progress.interval_s if progress is not None else None,
             status_operations=int(progress.done[-1]) if progress is not None and run.operations else None,
+            status_coverage=status_coverage(progress, run.operations) if progress is not None else None,
         )
 
 

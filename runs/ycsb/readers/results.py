@@ -4,6 +4,7 @@ Latencies are in microseconds and instants in seconds since the epoch whatever t
 mapping) is what the file does not state; a reader never fills it in.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -86,6 +87,11 @@ class ReadRun:
         """Whether anything was measured; a client's standard error may hold its command line and messages alone."""
         overall = self.runtime_ms is not None or self.throughput_ops_s is not None
         return overall or bool(self.operations or self.status or self.logs)
+
+    @property
+    def exact_version(self) -> str:
+        """Empty where only the layout tells it."""
+        return "" if self.version is None or re.match(r"[\d.]+-\d", self.version) else self.version
 
 
 @dataclass(frozen=True, slots=True)
