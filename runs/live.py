@@ -23,6 +23,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from benchsite.formatting import counted, duration, throughput
+
 log = logging.getLogger(__name__)
 
 MAX_ENTRIES = 5_000
@@ -61,7 +63,8 @@ class Said:
     @property
     def text(self) -> str:
         """The line as the client printed it, or the same facts where only the numbers were published."""
-        return self.line or f"{self.elapsed_s:.0f} sec: {self.operations_total} operations; {self.rate_ops_s:.1f} ops/s"
+        done = counted(self.operations_total, "operation")
+        return self.line or f"{duration(self.elapsed_s)}: {done}; {throughput(self.rate_ops_s)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def test_it_keeps_numbers_and_removes_files(team, own_storage):
     sweep = make_sweep(team=team)
     old, young = old_run(sweep, 2), old_run(sweep, 4, days=10, content=b"younger\n")
     numbers = list(Measurement.objects.order_by("pk").values())
-    assert "Removed 1 files and 1 series of 1 runs" in prune("--older-than", "90", "--really")
+    assert "Removed 1 file and 1 series of 1 run." in prune("--older-than", "90", "--really")
     assert list(Measurement.objects.order_by("pk").values()) == numbers
     assert set(Artifact.objects.values_list("run_id", flat=True)) == {young.pk}
     assert set(Series.objects.values_list("run_id", flat=True)) == {young.pk}
@@ -54,7 +54,7 @@ def test_it_keeps_numbers_and_removes_files(team, own_storage):
 
 def test_it_only_says_so_unless_told_really(team, own_storage):
     old_run(make_sweep(team=team), 2)
-    assert "Would remove 1 files" in prune("--older-than", "90")
+    assert "Would remove 1 file (" in prune("--older-than", "90")
     assert Artifact.objects.count() == Series.objects.count() == 1
     assert len(list(own_storage.rglob("*.zst"))) == 1
 

@@ -138,7 +138,7 @@ def _points_differing(old: Series, new: Series) -> int:
 
 
 def _said(value: object) -> str:
-    if value is None:
+    if value is None or value == "":
         return "nothing"
     if isinstance(value, int | float) and not isinstance(value, bool):
         return exact(value)

@@ -122,6 +122,12 @@ def test_it_shows_the_clients_own_lines(run_id):
     assert live.read(run_id).clients[0].lines == ("2026-01-01 00:00:01:000 1 sec: 5 operations",)
 
 
+def test_it_writes_lines_of_published_numbers(run_id):
+    publish(run_id, Said(0, 12.0, 1012.0, 41_234, 3_436.17, {}))
+    (line,) = live.read(run_id).clients[0].lines
+    assert line.replace("\N{NARROW NO-BREAK SPACE}", " ") == "12 s: 41,234 operations; 3.44k ops/s"
+
+
 def test_it_is_capped_and_goes_by_itself(run_id):
     publish(run_id, said(0, 1, 1))
     assert 0 < live.connection().ttl(live.key_of(run_id)) <= live.KEPT_S

@@ -54,6 +54,7 @@ def changed(run):
 
 def test_stored_and_new_numbers_are_written_alike():
     assert str(Difference("p99_us", 18899.0, 18799)) == "p99_us: 18,899 → 18,799"
+    assert str(Difference("V02 remedy", "", "More threads.")) == "V02 remedy: nothing → More threads."
 
 
 def test_unchanged_code_changes_nothing_and_writes_nothing(run):

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
+from benchsite.formatting import counted, grouped, size
 from benchsite.teams.models import Invitation, SignedIn, SignInLink
 from reports.frozen.drafts import draft_of
 from reports.models import Report, WatchLink
@@ -97,14 +98,15 @@ class Command(BaseCommand):
             files = Artifact.objects.filter(run__in=runs).aggregate(count=Count("pk"), size=Sum("size"))
             series = Series.objects.filter(run__in=runs).count()
             self.stdout.write(
-                f"Would remove {files['count']:,} files ({(files['size'] or 0) / 1e6:,.1f} MB before compression) and"
-                f" {series:,} series of {runs.count():,} runs, and what has run out. Nothing was removed: add --really."
+                f"Would remove {counted(files['count'], 'file')} ({size(files['size'] or 0)} before compression) and"
+                f" {grouped(series)} series of {counted(runs.count(), 'run')}, and what has run out."
+                " Nothing was removed: add --really."
             )
             return
         done = list(thin(runs))
         self.stdout.write(
-            f"Removed {sum(files for files, _ in done):,} files and {sum(series for _, series in done):,} series"
-            f" of {len(done):,} runs. Their numbers stay."
+            f"Removed {counted(sum(files for files, _ in done), 'file')} and"
+            f" {grouped(sum(series for _, series in done))} series of {counted(len(done), 'run')}. Their numbers stay."
         )
         # Removes what has run out and nobody can use any more; answers how many rows of each kind.
         before = Now() - LINKS_KEPT
@@ -119,4 +121,4 @@ class Command(BaseCommand):
         gone["signed in"] = SignedIn.objects.exclude(session_key__in=alive).delete()[0]
         keys.expire()
         for name, count in gone.items():
-            self.stdout.write(f"Removed {name}: {count:,}.")
+            self.stdout.write(f"Removed {name}: {grouped(count)}.")
