@@ -107,6 +107,20 @@ def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp
     assert frozen.complaints == []
 
 
+def test_a_hidden_frame_is_drawn_when_it_is_shown(team, reader, client, tmp_path):
+    (tmp_path / "report.html").write_bytes(client.get(f"/r/{token_of(published(team))}.html").content)
+    around = tmp_path / "around.html"
+    around.write_text('<iframe src="report.html" width="800" height="900" style="display: none"></iframe>')
+    frozen = reader(offline=True)
+    frozen.page.goto(around.as_uri())
+    frame = frozen.page.frame_locator("iframe")
+    frozen.page.wait_for_timeout(500)  # in which the figures would be drawn
+    assert frame.locator(".svg-container").count() == 0
+    frozen.page.eval_on_selector("iframe", "frame => frame.style.display = ''")
+    frame.locator("#ceilings .main-svg .trace").first.wait_for()
+    assert frozen.complaints == []
+
+
 def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
     report = published(team)
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})

@@ -18,9 +18,14 @@
     return known && (known[theme + narrow] || known[theme]);
   }
 
+  // Plotly fails in a plot without a width, as in a hidden frame.
+  const hidden = new ResizeObserver((entries) => entries.forEach(({ target }) => drawAlone(target.closest("figure"))));
+
   async function drawAlone(figure) {
     const plot = plotOf(figure), theme = window.benchsiteTheme(), drawing = drawingOf(figure, theme);
     if (!drawing) return;
+    if (!plot.clientWidth) return hidden.observe(plot);
+    hidden.unobserve(plot);
     if (!plot.data) plot.replaceChildren(); // the picture that stood there
     await window.Plotly.react(plot, drawing.data, { ...drawing.layout, autosize: true }, CONFIG);
     plot.setAttribute("role", "img");
@@ -56,7 +61,7 @@
     addEventListener("resize", function () {
       const now = innerWidth < 640;
       if (now !== narrow) drawAll();
-      else for (const figure of figures()) if (plotOf(figure).data) window.Plotly.Plots.resize(plotOf(figure));
+      else for (const plot of [...figures()].map(plotOf)) if (plot.data && plot.clientWidth) window.Plotly.Plots.resize(plot);
       narrow = now;
     });
     narrow = innerWidth < 640;
