@@ -1,4 +1,7 @@
-"""Lying bars below each other, each with its name, its value and what it means; their pattern is what may be lost."""
+"""Lying bars below each other, each with its name, its value and what it means; their pattern is what may be lost.
+
+Names are beside the bars; in a narrow figure above them, where there is room for whole names.
+"""
 
 import math
 from collections.abc import Sequence
@@ -23,10 +26,11 @@ MIN_ROWS: Final = 3.0  # that have room, however few bars there are: one alone i
 ORDINARY_ROWS: Final = 10  # bars for which the ordinary height is enough
 ROW_PX: Final = 29
 # The drawing area that labels are fitted into: no wider than the real one.
-AREA_PX, AREA_NARROW_PX = 300.0, 210.0
+AREA_PX, AREA_NARROW_PX = 300.0, 270.0
 CHARACTER_PX: Final = 6.2
 MAX_LABEL_SHARE: Final = 0.7  # of the drawing area
-MAX_NAME, MAX_NAME_NARROW = 26, 16
+MAX_NAME, MAX_NAME_NARROW, MAX_LINE_NARROW = 26, 32, 48
+WIDTH, WIDTH_NARROW = 0.7, 0.36  # of bars, in rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
         "",
         tickvals=list(range(len(bars))),
         ticktext=[_name(bar, frame) for bar in bars],
+        showticklabels=not frame.narrow,
         range=[max(len(bars) - 0.5, MIN_ROWS - 0.5), -0.5],
         tickfont={"color": frame.theme.muted, "size": 11},
         showgrid=False,
@@ -88,6 +93,9 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     layout["annotations"] += [
         _value_label(bar, row, start, frame) for row, (bar, start) in enumerate(zip(bars, starts, strict=True))
     ]
+    if frame.narrow:
+        layout["margin"]["l"] = 16
+        layout["annotations"] += [_name_above(bar, row, frame) for row, bar in enumerate(bars)]
     layout["annotations"] += (key := _key(bars, frame))
     layout["margin"]["b"] = 40 + len(key) * (34 if frame.narrow else 20)
     return {"data": [_trace(bar, row, frame) for row, bar in enumerate(bars)], "layout": layout}
@@ -100,8 +108,20 @@ def height_px(bars: int) -> int:
 
 def _name(bar: Bar, frame: Frame) -> str:
     most = MAX_NAME_NARROW if frame.narrow else MAX_NAME
+    rest = MAX_LINE_NARROW - min(len(bar.name), most) if frame.narrow else MAX_NAME
     name = f'<span style="color:{frame.theme.ink}">{shortened(bar.name, most)}</span>'
-    return f'{name}<br><span style="font-size:0.9em">{shortened(bar.detail, most)}</span>' if bar.detail else name
+    detail = f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>'
+    return f"{name}{'  ' if frame.narrow else '<br>'}{detail}" if bar.detail else name
+
+
+def _name_above(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
+    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
+    return annotation(_name(bar, frame), frame.theme.muted, **place)
+
+
+def _middle(row: int, frame: Frame) -> float:
+    """Of the bar in its row."""
+    return row + WIDTH_NARROW / 2 if frame.narrow else row
 
 
 def _label(bar: Bar, frame: Frame) -> tuple[str, ...]:
@@ -113,9 +133,9 @@ def _trace(bar: Bar, row: int, frame: Frame) -> Trace:
         "type": "bar",
         "orientation": "h",
         "x": [rounded(bar.value) if bar.value is not None else None],
-        "y": [row],
+        "y": [_middle(row, frame)],
         "name": escaped(bar.look.label),
-        "width": 0.7,
+        "width": WIDTH_NARROW if frame.narrow else WIDTH,
         "marker": {
             "color": "rgba(0,0,0,0)" if bar.hollow else bar.look.colour,
             "line": {"color": bar.look.colour, "width": 1.5},
@@ -179,7 +199,7 @@ def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, An
         "showarrow": False,
         "font": {"size": frame.font_px},
         "x": rounded(start),
-        "y": row,
+        "y": _middle(row, frame),
         "xanchor": "left",
         "yanchor": "middle",
         "xshift": 4,

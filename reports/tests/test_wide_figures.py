@@ -239,6 +239,17 @@ def test_heat_adds_counts_and_has_few_cells():
     assert heat_of([]) is None
 
 
+def test_names_of_narrow_bars_are_whole_in_rows_of_their_own():
+    names = [f"PostgreSQL replicated {number}" for number in range(20)]
+    figure = CeilingsFigure([curve(name, "flush-log-at-commit") for name in names])
+    drawn = figure.draw(Frame(LIGHT, narrow=True))
+    texts = [note["text"] for note in drawn["layout"]["annotations"] if note.get("yanchor") == "bottom"]
+    assert len(texts) == 20 and all(any(f">{name}<" in text for text in texts) for name in names)
+    assert all("flush-log-at-commit" in text for text in texts)
+    assert not drawn["layout"]["yaxis"]["showticklabels"]
+    assert figure.draw(Frame(LIGHT))["layout"]["yaxis"]["showticklabels"]
+
+
 def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
     held = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3, (900.0, 800.0, 950.0)))
     step = promises_of([curve(points=[held])]).trades[0].steps[0]
