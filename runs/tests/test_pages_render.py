@@ -126,6 +126,20 @@ def test_it_pages_long_lists_and_keeps_the_search(team, operator):
     assert operator.get(reverse("matrices"), {"q": "study", "page": "2"}).content.decode().count("?from=") == 1
 
 
+@pytest.mark.parametrize(
+    "query, names",
+    [("", ["b", "c", "a"]), ("?sort=oldest", ["a", "c", "b"]), ("?sort=name", ["a", "b", "c"]),
+     ("?sort=name-reversed", ["c", "b", "a"]), ("?sort=purpose", ["b", "c", "a"]), ("?sort=none", ["b", "c", "a"])],
+)  # fmt: skip
+def test_it_sorts_matrices_by_column(team, operator, query, names):
+    for name, purpose in (("a", "smoke"), ("c", "measured"), ("b", "measured")):
+        make_matrix(team=team, name=name, purpose=purpose)
+    html = operator.get(reverse("matrices") + query).content.decode()
+    assert re.findall(r'<th scope="row"><a [^>]*>(\w)<', html) == names
+    assert html.count("aria-sort") == 1
+    assert f'href="/matrices.csv{query or "?"}"' in html.replace("&amp;", "&")
+
+
 @pytest.mark.parametrize("search", ["nothing like it", "%", "'", "\0%", "x" * 500])
 def test_it_says_when_no_matrix_matches(team, operator, search):
     make_matrix(team=team, name="study")

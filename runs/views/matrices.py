@@ -56,10 +56,22 @@ TWIN_COLUMNS = (
 )  # fmt: skip
 
 
+SORTS = {
+    "newest": "-created_at",
+    "oldest": "created_at",
+    "name": "name",
+    "name-reversed": "-name",
+    "purpose": "purpose",
+    "purpose-reversed": "-purpose",
+    "by": "created_by__username",
+    "by-reversed": "-created_by__username",
+}
+
+
 @require_GET
 @team_required
 def matrices(request: HttpRequest) -> HttpResponse:
-    search, rows = _searched(request)
+    search, sort, rows = _searched(request)
     page = page_of(request, rows)
     return render(
         request,
@@ -68,6 +80,7 @@ def matrices(request: HttpRequest) -> HttpResponse:
             "page": page,
             "rows": _with_progress(page),
             "search": search,
+            "sort": sort,
             "may_edit": has_role(request, Role.RUNNER),
         },
     )
@@ -79,20 +92,22 @@ def _with_progress(matrices: Iterable[Matrix]) -> list[tuple[Matrix, Progress]]:
     return [(row, progress[row.pk]) for row in rows]
 
 
-def _searched(request: HttpRequest) -> tuple[str, QuerySet[Matrix]]:
-    """What is looked for, and the team's matrices that match it."""
+def _searched(request: HttpRequest) -> tuple[str, str, QuerySet[Matrix]]:
+    """The search, the order, and the team's matrices that match, in that order."""
     search = request.GET.get("q", "").strip()[:100].replace("\0", "")
     rows = Matrix.objects.filter(team=team_of(request)).select_related("created_by")
     if search:
         rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
-    return search, rows.order_by("-created_at", "pk")
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "newest"
+    return search, sort, rows.order_by(SORTS[sort], "-created_at", "pk")
 
 
 @require_GET
 @team_required
 def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same search as comma-separated values or JSON."""
-    _, rows = _searched(request)
+    _, _, rows = _searched(request)
     return twin(form, "matrices", TWIN_COLUMNS, starmap(_twin_row, _with_progress(rows[:MAX_ROWS])))
 
 
