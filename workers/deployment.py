@@ -31,6 +31,7 @@ from workers.provision.administration import Administration, AdministrationError
 from workers.provision.cpu_quota import remove_unused_groups
 from workers.provision.disk import probe_disk
 from workers.provision.leftovers import sweep
+from workers.provision.network_cut import remove_unused_cuts
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
 from workers.provision.process import ProcessProvisioner
 from workers.provision.provisioner_factory import container_site, provisioner_for
@@ -311,6 +312,7 @@ def forget_servers_of(conductor_id: uuid.UUID) -> None:
     killed = Deployment.objects.filter(owned, state__in=State.running(), cluster__provisioner__in=ours)
     killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None, conductor=None)
     remove_unused_groups()
+    remove_unused_cuts()
     if Cluster.objects.filter(provisioner=Provisioner.DOCKER).exists():
         _sweep_containers()
 

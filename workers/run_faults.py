@@ -1,7 +1,8 @@
 """Applies the planned faults of a run to its servers while it is measured. No Django.
 
 A thread of the conductor waits for the begin of each fault, applies it, waits for its end and undoes it. Where the
-conductor dies, the guardians end the servers, also stopped ones, within seconds; its next life removes empty groups.
+conductor dies, the guardians end the servers, also stopped ones, within seconds, and a watching shell restores a cut
+network; its next life removes empty groups.
 """
 
 import logging
@@ -16,6 +17,7 @@ from runs.planning.faults import AVAILABLE, fault_sentence
 from runs.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota
+from workers.provision.network_cut import CutError, check_cut, listening_ports, network_cut
 from workers.provision.process import ProcessProvisioner
 from workers.provision.process_tree import processes_below, stopped
 from workers.provision.servers import ProvisionError, Server
@@ -46,11 +48,13 @@ class FaultedServer(Protocol):
 
 def host_faults() -> dict[str, str]:
     """Kinds of fault that not every machine can apply: `AVAILABLE`, or why not and what to do."""
-    answers = {"cpu_throttle": AVAILABLE, "slow_disk": AVAILABLE}
-    for kind, check in (("cpu_throttle", check_quota), ("slow_disk", require_volatile_storage)):
+    answers = {}
+    checks = {"cpu_throttle": check_quota, "slow_disk": require_volatile_storage, "network_cut": check_cut}
+    for kind, check in checks.items():
+        answers[kind] = AVAILABLE
         try:
             check()
-        except (QuotaError, StorageError) as error:
+        except (QuotaError, StorageError, CutError) as error:
             answers[kind] = str(error)
     return answers
 
@@ -102,7 +106,7 @@ class FaultInjector:
                 self._apply(record, f"Fault {number} began: {sentence}.")
                 self._note(f"Fault {number} ended: {sentence}.")
             except Exception as error:
-                if not isinstance(error, ProvisionError | QuotaError | StorageError):
+                if not isinstance(error, ProvisionError | QuotaError | StorageError | CutError):
                     log.exception("Fault %d could not be applied.", number)
                 record["error"] = str(error)
                 self._note(f"Fault {number} failed ({sentence}): {error}")
@@ -125,6 +129,9 @@ class FaultInjector:
             case "slow_disk":
                 assert fault["value"] is not None
                 return self._provisioner.slow_disk(fault["value"])
+            case "network_cut":
+                pids = self._provisioner.guardians(fault["node"])
+                return network_cut(listening_ports(process for pid in pids for process in processes_below(pid)))
             case _:
                 return self._end_processes(fault)
 

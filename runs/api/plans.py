@@ -47,7 +47,7 @@ class PlanExclusion(RequestSchema):
 class PlanFault(RequestSchema):
     """A fault of every measured run, applied to servers that Benchsite starts as processes."""
 
-    kind: Literal["pause", "crash", "restart", "cpu_throttle", "slow_disk"]
+    kind: Literal["pause", "crash", "restart", "cpu_throttle", "slow_disk", "network_cut"]
     at_s: float = Field(ge=0, le=604_800, description="From the begin of the measured window.")
     duration_s: float = Field(
         ge=0, le=604_800, description="Of a crash or restart: how long the server is down before it starts again."

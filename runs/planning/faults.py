@@ -39,6 +39,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "restart": Kind("restart", 0.0, stops_server=True),
     "cpu_throttle": Kind("CPU throttle", 0.1, value="% of a core", min_value=5, max_value=10_000),
     "slow_disk": Kind("slow disk", 0.1, value="ms for each fsync", min_value=1, max_value=60_000),
+    "network_cut": Kind("network cut", 0.1),
 }
 
 
@@ -129,7 +130,11 @@ def _database_problem(fault: FaultSpec, kind: Kind, database: "PlannedDatabase",
         return f"it has {counted(nodes, 'node')}. Choose one of them, or all."
     if fault["kind"] == "slow_disk" and nodes > 1:
         return "disks are slowed down on databases of one node only."
-    is_primary = system.process is not None and system.process.replica is not None and fault["node"] == 1
+    has_replicas = system.process is not None and system.process.replica is not None
+    if fault["kind"] == "network_cut" and nodes > 1 and fault["node"] not in ((None, 1) if has_replicas else (None,)):
+        choice = "all nodes, or the primary (1)" if has_replicas else "all nodes"
+        return f"the connections that this node opens itself would stay. Choose {choice}."
+    is_primary = has_replicas and fault["node"] == 1
     if kind.stops_server and nodes > 1 and is_primary:
         return "its replicas are copied anew after an end of their primary. Choose all nodes, or a replica."
     return ""

@@ -1,6 +1,9 @@
 """Each kind of fault on a real server: what it does while it lasts, and that nothing of it is left."""
 
 import contextlib
+import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +15,7 @@ from redis.retry import Retry
 
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import GROUP_PREFIX, QuotaError, check_quota, own_group, remove_unused_groups
+from workers.provision.network_cut import CutError, chains, check_cut, listening_ports, remove_unused_cuts
 from workers.provision.process_tree import processes_below, stopped
 from workers.run_faults import FaultInjector
 
@@ -188,6 +192,81 @@ def test_slow_disk_delays_syncs_and_keeps_the_data(servers):
     target.server = provisioner.start()
     with target.client() as client:
         assert client.get("unsynced") == b"kept at a planned stop"
+
+
+@pytest.fixture
+def iptables():
+    try:
+        check_cut()
+    except CutError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.usefixtures("iptables")
+@pytest.mark.parametrize(("system", "mode"), [("redis", "always"), ("postgresql", "off")])
+def test_cut_drops_packets_and_keeps_connections(servers, system, mode):
+    target = Target(servers(system, mode))
+    address = (target.server.host, target.server.port)
+    with socket.create_connection(address):
+        injector = target.inject("network_cut", duration_s=1.5)
+        deadline = time.monotonic() + 20
+        while not target.notes and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with pytest.raises(TimeoutError):  # It is not refused.
+            socket.create_connection(address, timeout=0.5)
+        assert injector.join(20) and injector.records[0]["error"] == ""
+    assert chains() == [] and target.ends == 0
+    target.server.administration.ping()
+
+
+@pytest.mark.usefixtures("iptables")
+def test_answers_wait_for_the_end_of_a_cut(target):
+    longest_s, failures = target.longest_answer_s(target.inject("network_cut"))
+    assert longest_s > 0.8 and failures == 0
+
+
+@pytest.fixture
+def cutter_of_port(iptables):
+    """A port, the chain of its cut, and the process that cuts it, which may be killed."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert ("127.0.0.1", port) in listening_ports([psutil.Process()])
+        script = (
+            "import time; from workers.provision.network_cut import network_cut\n"
+            f"with network_cut([('127.0.0.1', {port})]): print('cut', flush=True); time.sleep(60)"
+        )
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as cutter:
+            assert cutter.stdout.readline() == "cut\n"
+            (chain,) = chains()
+            yield port, chain, cutter
+            cutter.kill()
+
+
+def watcher_of(chain):
+    (watcher,) = [shell for shell in psutil.process_iter(["cmdline"]) if chain in (shell.info["cmdline"] or ())]
+    return watcher
+
+
+def test_cut_ends_with_a_killed_conductor(cutter_of_port):
+    port, _, cutter = cutter_of_port
+    remove_unused_cuts()
+    assert len(chains()) == 1  # It is in use.
+    cutter.kill()
+    deadline = time.monotonic() + 10
+    while chains() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert chains() == []
+    socket.create_connection(("127.0.0.1", port), timeout=5).close()
+
+
+def test_cut_is_removed_where_its_watcher_was_killed_too(cutter_of_port):
+    _, chain, cutter = cutter_of_port
+    watcher_of(chain).kill()
+    cutter.kill()
+    cutter.wait(10)
+    assert chains() == [chain]
+    remove_unused_cuts()
+    assert chains() == []
 
 
 def states_below(guardian_pid, *, until):
