@@ -124,7 +124,9 @@ class Host:
 
 
 def documented(pattern: str) -> str:
-    return textwrap.dedent(re.search(pattern, DOCUMENT.read_text(), re.M)[0])
+    match = re.search(pattern, DOCUMENT.read_text(), re.M)
+    assert match, f"Deployment has no lines like {pattern}"
+    return textwrap.dedent(match[0])
 
 
 @pytest.mark.timeout(900)
