@@ -176,12 +176,17 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
     return RedisServer(home / "redis-server", every[0].version, every[0].origin)
 
 
+def find_program(name: str) -> str | None:
+    """The program's path, also where Debian has it for root alone."""
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SERVER_FOLDERS]))
+
+
 def choose_program(name: str, account: Account | None, install: str) -> Path:
     """The program on PATH or in the folders of Debian for servers, which `account` can run.
 
     Raises ExecutableNotFound with `install`, the commands that install it.
     """
-    path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SERVER_FOLDERS]))
+    path = find_program(name)
     if path is None:
         raise ExecutableNotFound(f"There is no {name} on this machine. {install}")
     if account is not None and not reachable(Path(path).parent, account):

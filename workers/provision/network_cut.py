@@ -8,18 +8,17 @@ import contextlib
 import os
 import re
 import secrets
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 import psutil
 
+from workers.executables import find_program
+
 CHAIN_PREFIX: Final = "benchsite-cut-"
 LOCK_TIMEOUT_S: Final = 10
 COMMAND_TIMEOUT_S: Final = 30
-# Debian has it where only root looks.
-SEARCH_PATH: Final = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
 class CutError(Exception):
@@ -28,7 +27,7 @@ class CutError(Exception):
 
 def check_cut() -> None:
     """Makes a chain without rules and removes it in the same step. Raises CutError."""
-    if shutil.which("iptables-restore", path=SEARCH_PATH) is None:
+    if find_program("iptables-restore") is None:
         raise CutError("Networks are cut by iptables, and this machine has none: run apt-get install iptables.")
     if os.geteuid() != 0:
         raise CutError("Networks are cut by iptables, which needs root: run the conductor as root.")
@@ -90,7 +89,7 @@ def remove_unused_cuts() -> None:
 
 def chains() -> list[str]:
     """The chains of cuts; none where iptables is missing or not allowed."""
-    program = shutil.which("iptables-save", path=SEARCH_PATH)
+    program = find_program("iptables-save")
     if program is None or os.geteuid() != 0:
         return []
     table = subprocess.run([program, "-t", "filter"], capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S)
@@ -106,7 +105,7 @@ def _removal(chain: str) -> str:
 
 
 def _command() -> str:
-    program = shutil.which("iptables-restore", path=SEARCH_PATH) or "iptables-restore"
+    program = find_program("iptables-restore") or "iptables-restore"
     return f"{program} --noflush --wait {LOCK_TIMEOUT_S}"
 
 
