@@ -159,7 +159,9 @@ def django_database(url: str, *, pool: bool) -> dict[str, Any]:
         options = {**TCP_LIVENESS, **options}
         options["options"] = f"{TCP_LIVENESS_OF_SERVER} {options.get('options', '')}".rstrip()
     if pool:
-        options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+        from benchsite.database_pool import PooledConnection  # Other processes do without it.
+
+        options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10, "connection_class": PooledConnection}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

@@ -1,0 +1,50 @@
+"""The pool of the web processes after PostgreSQL ended its connections, as at a restart."""
+
+import threading
+import time
+
+import pytest
+from django.db import connection
+from django.db.backends.postgresql.base import DatabaseWrapper
+
+from benchsite.paths import django_database
+
+CONNECTIONS = 6
+
+
+@pytest.fixture
+def pooled(transactional_db):
+    """Makes connections of one pool with Benchsite's options."""
+    pool = django_database("postgresql:///", pool=True)["OPTIONS"]["pool"]
+    settings = {**connection.settings_dict, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}
+    settings["OPTIONS"] = {**settings["OPTIONS"], "pool": pool}
+    yield lambda: DatabaseWrapper(settings, "pooled")
+    DatabaseWrapper(settings, "pooled").close_pool()
+
+
+def process_id(pooled, used=None):
+    """The process of PostgreSQL that serves a connection; `used` waits until others are in use, too."""
+    database = pooled()
+    try:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            if used is not None:
+                used.wait(timeout=20)
+            return cursor.fetchone()[0]
+    finally:
+        database.close()
+
+
+def test_replaces_all_lost_connections_at_once(pooled):
+    used, lost = threading.Barrier(CONNECTIONS), []
+    threads = [threading.Thread(target=lambda: lost.append(process_id(pooled, used))) for _ in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(lost)) == CONNECTIONS
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(pg_terminate_backend(pid, 5000)) FROM unnest(%s) AS pid", [lost])
+    began = time.monotonic()
+    assert process_id(pooled) not in lost
+    assert time.monotonic() - began < 3  # One after the other, they take more than ten.
