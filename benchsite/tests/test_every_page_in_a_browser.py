@@ -58,6 +58,8 @@ def problems_of(page, site, address, width, has_scripts):
     wide = page.evaluate("document.documentElement.scrollWidth") - width
     problems += [f"{wide} px too wide"] if wide > 1 else []
     problems += ["has not one h1"] if page.locator("h1").count() != 1 else []
+    terms = page.locator("[popover]").evaluate_all("popovers => popovers.map(({ id }) => id)")
+    problems += [f"{term} twice" for term in set(terms) if terms.count(term) > 1]
     problems += axe_findings(page) if has_scripts else []
     return problems + site.complaints
 

@@ -1,4 +1,4 @@
-"""The glossary page and the tooltips show docs/glossary.md, which has a line for each product noun."""
+"""The glossary page and the help on terms show docs/glossary.md, which has a line for each product noun."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from django.utils.html import escape
 from benchsite.glossary import SOURCE, definitions, sections
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLTIP = re.compile(r'(?:{% term |field.html" with .*\bterm=)"([^"]+)"')
+HELP = re.compile(r'(?:{% term |{% term_help |field.html" with .*\bterm=)"([^"]+)"')
 PRODUCT_NOUNS = (
     "matrix", "sweep", "rung", "ladder", "ceiling", "knee", "durability mode", "window", "verdict", "probe", "block",
     "session", "warm-up", "guard", "search", "bound",
@@ -24,16 +24,20 @@ def test_every_line_of_the_document_is_a_term():
     assert set(PRODUCT_NOUNS) <= set(definitions())
 
 
-def test_tooltips_name_terms_of_the_document():
-    templates = ROOT.glob("*/**/templates/**/*.html")
-    terms = {term for template in templates for term in TOOLTIP.findall(template.read_text("utf-8"))}
-    assert len(terms) > 10
+def test_help_names_terms_of_the_document():
+    templates = [path.read_text("utf-8") for path in ROOT.glob("[!.]*/**/templates/**/*.html")]
+    terms = {term for template in templates for term in HELP.findall(template)}
+    assert len(terms) > 25
     assert terms <= set(definitions())
+    # Neither touch nor keyboard reaches the title of an <abbr>.
+    assert not [template for template in templates if "<abbr" in template]
 
 
-def test_tooltip_holds_the_definition():
+def test_help_is_a_button_that_opens_the_definition():
     html = Template('{% load glossary %}{% term "rung" "Rungs" %}').render(Context())
-    assert html == f'<abbr title="{escape(definitions()["rung"])}">Rungs</abbr>'
+    button = r'<button type="button" [^>]*popovertarget="term-rung" aria-label="Help: rung"></button>'
+    assert re.match(f"Rungs{button}", html)
+    assert f'id="term-rung" popover><b>rung</b>: {escape(definitions()["rung"])}</span>' in html
 
 
 @pytest.mark.django_db

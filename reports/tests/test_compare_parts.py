@@ -101,7 +101,7 @@ def test_the_line_stands_at_a_load_that_every_side_reaches(client_in, team):
 def test_the_moved_line_is_kept_by_every_form(client_in, team):
     study(team)
     html = page(client_in, "?load=2500&within=2&mode=always&mode=off")
-    assert "At equal load</abbr>, ops/s" in html and "This is a custom load" in html
+    assert "At equal load, ops/s</label>" in html and "This is a custom load" in html
     # The forms of the menus and of the reference carry the line along, and the forms of the line the menus.
     assert html.count('<input type="hidden" name="load" value="2500">') == 2
     assert html.count('<input type="hidden" name="mode" value="always">') == 3

@@ -48,13 +48,16 @@
   let kept = null;
   document.addEventListener("htmx:beforeSwap", function () {
     const details = [...document.querySelectorAll("details[id]")].map(({ id, open }) => [id, open]);
-    kept = { focus: document.activeElement?.id, top: scrollY, details };
+    const help = document.querySelector(":popover-open")?.id;
+    kept = { focus: document.activeElement?.id, top: scrollY, details, help };
   });
   document.addEventListener("htmx:afterSwap", function () {
     const changed = (kept?.details || []).filter(([id, open]) => (document.getElementById(id)?.open ?? open) !== open);
     for (const [id, open] of changed) document.getElementById(id).open = open;
     if (changed.length) scrollTo({ top: kept.top, behavior: "instant" });
     if (kept?.focus) document.getElementById(kept.focus)?.focus({ preventScroll: true });
+    const source = kept?.help && document.querySelector(`[popovertarget=${kept.help}]`);
+    if (source) document.getElementById(kept.help).showPopover({ source });
     kept = null;
   });
 
@@ -101,8 +104,8 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sort";
-      button.append(...heading.childNodes);
-      heading.append(button);
+      button.append(...[...heading.childNodes].filter((node) => !node.matches?.(".help, [popover]")));
+      heading.prepend(button);
     }
   }
 
