@@ -1,6 +1,6 @@
-"""Lying bars below each other, each with its name, its value and what it means; their pattern is what may be lost.
+"""Lying bars below each other, each with its value; their pattern is what may be lost.
 
-Names are beside the bars; in a narrow figure above them, where there is room for whole names.
+Names with their notes are above the bars, where there is room for whole names and the bars have the whole width.
 """
 
 import math
@@ -26,11 +26,11 @@ MIN_ROWS: Final = 3.0  # that have room, however few bars there are: one alone i
 ORDINARY_ROWS: Final = 10  # bars for which the ordinary height is enough
 ROW_PX: Final = 29
 # The drawing area that labels are fitted into: no wider than the real one.
-AREA_PX, AREA_NARROW_PX = 300.0, 270.0
+AREA_PX = 270.0
 CHARACTER_PX: Final = 6.2
 MAX_LABEL_SHARE: Final = 0.7  # of the drawing area
-MAX_NAME, MAX_NAME_NARROW, MAX_LINE_NARROW = 26, 32, 48
-WIDTH, WIDTH_NARROW = 0.7, 0.36  # of bars, in rows
+MAX_NAME, MAX_LINE = 32, 48
+WIDTH = 0.36  # of bars, in rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Bar:
     """One bar. `value` is None where there is nothing to show; `value_label` then says why."""
 
     name: str  # the database
-    detail: str  # the mode, in a second line
+    detail: str  # the mode
     look: Look
     value: float | None
     value_label: str
     hover: str
     low: float | None = None  # of an interval
     high: float | None = None
-    note: str = ""  # behind the value: "3.6x lower"
+    note: str = ""  # behind the name, in a wide figure: "3.6x lower"
     hollow: bool = False  # there, but no part of the comparison
     side: str = ""  # the sweep that it is of
 
@@ -67,11 +67,8 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     layout["yaxis"] = axis(
         frame,
         "",
-        tickvals=list(range(len(bars))),
-        ticktext=[_name(bar, frame) for bar in bars],
-        showticklabels=not frame.narrow,
+        tickvals=[],
         range=[max(len(bars) - 0.5, MIN_ROWS - 0.5), -0.5],
-        tickfont={"color": frame.theme.muted, "size": 11},
         showgrid=False,
         ticks="",
     )
@@ -82,8 +79,7 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3) if log else 0.0
     starts = [max((math.log10(bar.end) if bar.end > 0 else begin) if log else bar.end, begin) for bar in bars]
     # Where the axis ends, so that the label behind each bar has room.
-    area = AREA_NARROW_PX if frame.narrow else AREA_PX
-    shares = [min(CHARACTER_PX * (len("  ".join(_label(bar, frame))) + 1) / area, MAX_LABEL_SHARE) for bar in bars]
+    shares = [min(CHARACTER_PX * (len(bar.value_label) + 1) / AREA_PX, MAX_LABEL_SHARE) for bar in bars]
     lengths = [(start - begin) / (1 - share) for start, share in zip(starts, shares, strict=True)]
     value["range"] = [begin, begin + (max(lengths, default=0.0) or 1.0)]
     if log:
@@ -93,9 +89,8 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     layout["annotations"] += [
         _value_label(bar, row, start, frame) for row, (bar, start) in enumerate(zip(bars, starts, strict=True))
     ]
-    if frame.narrow:
-        layout["margin"]["l"] = 16
-        layout["annotations"] += [_name_above(bar, row, frame) for row, bar in enumerate(bars)]
+    layout["margin"]["l"] = 16
+    layout["annotations"] += [_name(bar, row, frame) for row, bar in enumerate(bars)]
     layout["annotations"] += (key := _key(bars, frame))
     layout["margin"]["b"] = 40 + len(key) * (34 if frame.narrow else 20)
     return {"data": [_trace(bar, row, frame) for row, bar in enumerate(bars)], "layout": layout}
@@ -106,26 +101,18 @@ def height_px(bars: int) -> int:
     return 70 + ROW_PX * bars if bars > ORDINARY_ROWS else 0
 
 
-def _name(bar: Bar, frame: Frame) -> str:
-    most = MAX_NAME_NARROW if frame.narrow else MAX_NAME
-    rest = MAX_LINE_NARROW - min(len(bar.name), most) if frame.narrow else MAX_NAME
-    name = f'<span style="color:{frame.theme.ink}">{shortened(bar.name, most)}</span>'
-    detail = f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>'
-    return f"{name}{'  ' if frame.narrow else '<br>'}{detail}" if bar.detail else name
-
-
-def _name_above(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
+def _name(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
+    rest = MAX_LINE - min(len(bar.name), MAX_NAME)
+    texts = [f'<span style="color:{frame.theme.ink}">{shortened(bar.name, MAX_NAME)}</span>']
+    texts += [f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>'] if bar.detail else []
+    texts += [escaped(f"· {bar.note}")] if bar.note and not frame.narrow else []
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
-    return annotation(_name(bar, frame), frame.theme.muted, **place)
+    return annotation("  ".join(texts), frame.theme.muted, **place)
 
 
-def _middle(row: int, frame: Frame) -> float:
+def _middle(row: int) -> float:
     """Of the bar in its row."""
-    return row + WIDTH_NARROW / 2 if frame.narrow else row
-
-
-def _label(bar: Bar, frame: Frame) -> tuple[str, ...]:
-    return (bar.value_label,) if frame.narrow or not bar.note else (bar.value_label, bar.note)
+    return row + WIDTH / 2
 
 
 def _trace(bar: Bar, row: int, frame: Frame) -> Trace:
@@ -133,9 +120,9 @@ def _trace(bar: Bar, row: int, frame: Frame) -> Trace:
         "type": "bar",
         "orientation": "h",
         "x": [rounded(bar.value) if bar.value is not None else None],
-        "y": [_middle(row, frame)],
+        "y": [_middle(row)],
         "name": escaped(bar.look.label),
-        "width": WIDTH_NARROW if frame.narrow else WIDTH,
+        "width": WIDTH,
         "marker": {
             "color": "rgba(0,0,0,0)" if bar.hollow else bar.look.colour,
             "line": {"color": bar.look.colour, "width": 1.5},
@@ -189,17 +176,14 @@ def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
 
 def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, Any]:
     """`start` is where the bar ends on the axis' own scale."""
-    muted = f'<span style="color:{frame.theme.muted}">'
-    number, *notes = (escaped(text) for text in _label(bar, frame))
-    texts = [f"<b>{number}</b>" if bar.value is not None else f"{muted}{number}</span>"]
-    texts += [f"{muted}{note}</span>" for note in notes]
+    text = escaped(bar.value_label)
     side = {"name": bar.side} if frame.linked and bar.side else {}
     return {
-        "text": "  ".join(texts),
+        "text": f"<b>{text}</b>" if bar.value is not None else f'<span style="color:{frame.theme.muted}">{text}</span>',
         "showarrow": False,
         "font": {"size": frame.font_px},
         "x": rounded(start),
-        "y": _middle(row, frame),
+        "y": _middle(row),
         "xanchor": "left",
         "yanchor": "middle",
         "xshift": 4,

@@ -42,7 +42,7 @@ MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
 AREA_WIDE = (480.0, 200.0)
-AREA_NARROW = (280.0, 190.0)
+AREA_NARROW = (240.0, 190.0)
 # Of a rung's name, which has ten points.
 RUNG_CHARACTER_PX = 5.8
 RUNG_LINE_PX = 11.0
@@ -167,8 +167,7 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
     if load is not None:
         shapes.append(straight(frame.theme.ink, "dashdot", x=load, width=1.25, **_movable("load", frame)))
         x = coordinate(layout["xaxis"], load)
-        text = f"at {formatting.throughput(load)}"
-        layout["annotations"].append(annotation(text, frame.theme.muted, x=x, y=0, yref="paper", **BESIDE))
+        layout["annotations"].append(annotation(_load_text(load), frame.theme.muted, x=x, y=0, yref="paper", **BESIDE))
         traces += [trace for side in drawn if (trace := _at_load(side, load, choice, layout, frame))]
     if limit is not None:
         shapes.append(straight(frame.theme.ink, "dashdot", y=limit, width=1.25, **_movable("within", frame)))
@@ -257,9 +256,7 @@ def direct_labels(
     everything = [d for side in drawn for d in (*side.counted, *side.hollow)]
     at = {id(d): pixels(layout, area, d.x, d.y) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
-    if load_ops_s:
-        x = share(across, load_ops_s) * width
-        obstacles.append(Box(x - 2, 0, x + 2, height))
+    obstacles += _load_line(load_ops_s, layout, area)
     # A name may lie on what is there for context only.
     for side in drawn:
         obstacles += [] if side.look.faded else _along([at[id(d)] for d in side.counted])
@@ -276,16 +273,22 @@ def direct_labels(
     return annotations
 
 
-def thin_rung_labels(traces: Sequence[Trace], drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> None:
-    """Removes the names of rungs that would lie on something: ends of curves and ringed points keep theirs first."""
-    at = partial(pixels, layout, AREA_NARROW if frame.narrow else AREA_WIDE)
+def thin_rung_labels(
+    traces: Sequence[Trace], drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame, load_ops_s: float | None = None
+) -> None:
+    """Removes the names of rungs that would lie on something: ends of curves and ringed points keep theirs first.
+
+    `load_ops_s` is where a line is.
+    """
+    area = AREA_NARROW if frame.narrow else AREA_WIDE
+    at = partial(pixels, layout, area)
     texts = [trace for trace in traces if trace["mode"] == "markers+text"]
     names = [
         (0 < index < len(trace["x"]) - 1 and size == min(trace["marker"]["size"]), trace, index, size)
         for trace in texts
         for index, size in enumerate(trace["marker"]["size"])
     ]
-    obstacles: list[Box] = []
+    obstacles = [_edge(area), *_load_line(load_ops_s, layout, area)]
     for side in drawn:
         path = [at(d.x, d.y) for d in side.counted]
         # A name stands off its own point, whose box is as small as the mark.
@@ -299,6 +302,24 @@ def thin_rung_labels(traces: Sequence[Trace], drawn: Sequence[DrawnCurve], layou
             trace["text"][index] = ""
         else:
             kept.append(box)
+
+
+def _load_line(load_ops_s: float | None, layout: Layout, area: tuple[float, float]) -> list[Box]:
+    """The line of a load and its text, which begins at the lower end."""
+    if not load_ops_s:
+        return []
+    x, height = share(layout["xaxis"], load_ops_s) * area[0], area[1]
+    text = CHARACTER_PX * len(_load_text(load_ops_s))
+    return [Box(x - 2, 0, x + 2, height), Box(x, height - LINE_PX, x + 4 + text, height)]
+
+
+def _load_text(load_ops_s: float) -> str:
+    return f"at {formatting.throughput(load_ops_s)}"
+
+
+def _edge(area: tuple[float, float]) -> Box:
+    """What is left of the drawing area: the axis and its numbers."""
+    return Box(-area[0], 0, 0, area[1])
 
 
 def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:

@@ -57,7 +57,7 @@ class LatencyFigure(CurvesFigure):
         ]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
         data += [ring for drawn_curve in ringed for ring in _rings(drawn_curve)] + crossings
-        thin_rung_labels(data, drawn, layout, frame)
+        thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side

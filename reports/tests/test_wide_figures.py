@@ -239,15 +239,15 @@ def test_heat_adds_counts_and_has_few_cells():
     assert heat_of([]) is None
 
 
-def test_names_of_narrow_bars_are_whole_in_rows_of_their_own():
+@pytest.mark.parametrize("narrow", [True, False])
+def test_names_of_bars_are_whole_in_rows_of_their_own(narrow):
     names = [f"PostgreSQL replicated {number}" for number in range(20)]
-    figure = CeilingsFigure([curve(name, "flush-log-at-commit") for name in names])
-    drawn = figure.draw(Frame(LIGHT, narrow=True))
+    drawn = CeilingsFigure([curve(name, "flush-log-at-commit") for name in names]).draw(Frame(LIGHT, narrow=narrow))
     texts = [note["text"] for note in drawn["layout"]["annotations"] if note.get("yanchor") == "bottom"]
     assert len(texts) == 20 and all(any(f">{name}<" in text for text in texts) for name in names)
     assert all("flush-log-at-commit" in text for text in texts)
-    assert not drawn["layout"]["yaxis"]["showticklabels"]
-    assert figure.draw(Frame(LIGHT))["layout"]["yaxis"]["showticklabels"]
+    assert drawn["layout"]["yaxis"]["tickvals"] == [] and drawn["layout"]["margin"]["l"] < 20
+    assert max(drawn["data"][0]["x"]) > 0.8 * drawn["layout"]["xaxis"]["range"][1]
 
 
 def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
