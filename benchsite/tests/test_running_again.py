@@ -42,7 +42,7 @@ def a_plan() -> str:
         team=team, entries=[(make_database(team=team, name="Cache"), "everysec")],
         workloads=[make_workload(team=team, name="Half and half", properties=properties)],
         load_generators=[make_load_generator()], processes_per_generator=2, rungs=RUNGS, submitted_at=None,
-        warmup_s=0, min_measure_s=1, max_measure_s=1, load_threads=2, purpose="smoke",
+        warmup_s=2, min_measure_s=2, max_measure_s=2, load_threads=2, purpose="smoke",
     )  # fmt: skip
     text = export_plan(matrix)
     matrix.entries.all().delete()

@@ -87,9 +87,9 @@ final class WarmUp {
         own.setProperty("insertproportion", "0");
         own.setProperty("hdrhistogram.fileoutput", "false");
         Measurements.setProperties(own);
+        writeStatusLines();
         long end = System.nanoTime() + seconds * 1_000_000_000L;
         WarmUp warmUp = new WarmUp(own);
-        writeStatusLines();
         while (System.nanoTime() < end && warmUp.results.stream().noneMatch(Future::isDone)) {
             LockSupport.parkNanos(10_000_000);
         }
