@@ -43,7 +43,7 @@ final class WarmUp {
         "site.ycsb.measurements.exporter.TextMeasurementsExporter", "org.apache.htrace.core.Tracer",
     };
 
-    private static final int STATUS_LINES = 300;
+    private static final int STATUS_LINES = 50;
     /** Work on the database ends so long before the agreed instant: operations end, connections close. */
     private static final long REST_MS = 200;
 
