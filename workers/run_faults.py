@@ -99,11 +99,12 @@ class FaultInjector:
     def _apply_all(self) -> None:
         for number, record in enumerate(self.records, 1):
             begin_s = self._begin + record["fault"]["at_s"]
-            if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
-                return
             sentence = fault_sentence(record["fault"])
             try:
-                self._apply(record, f"Fault {number} began: {sentence}.")
+                applied = self._applied(record["fault"])  # What takes time is read before the begin.
+                if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
+                    return
+                self._apply(record, applied, f"Fault {number} began: {sentence}.")
                 self._note(f"Fault {number} ended: {sentence}.")
             except Exception as error:
                 if not isinstance(error, ProvisionError | QuotaError | StorageError | CutError):
@@ -111,16 +112,16 @@ class FaultInjector:
                 record["error"] = str(error)
                 self._note(f"Fault {number} failed ({sentence}): {error}")
 
-    def _apply(self, record: FaultRecord, message: str) -> None:
-        fault = record["fault"]
-        due = time.monotonic() + fault["duration_s"]
+    def _apply(self, record: FaultRecord, applied: AbstractContextManager[None], message: str) -> None:
+        due = time.monotonic() + record["fault"]["duration_s"]
         record["began_at"] = time.time() + self._clock_offset_s
-        with self._applied(fault):
+        with applied:
             self._note(message)
             self._cancelled.wait(max(0.0, due - time.monotonic()))
         record["ended_at"] = time.time() + self._clock_offset_s
 
     def _applied(self, fault: FaultSpec) -> AbstractContextManager[None]:
+        """Within it the fault lasts. To be called after the fault before: that may have started other processes."""
         match fault["kind"]:
             case "pause":
                 return self._pause(fault)

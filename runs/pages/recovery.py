@@ -35,6 +35,10 @@ class AppliedFault:
         return fault_sentence(self.fault)
 
     @property
+    def note(self) -> str:
+        return KINDS[self.fault["kind"]].note
+
+    @property
     def lasted_s(self) -> float | None:
         return None if self.began_at is None or self.ended_at is None else self.ended_at - self.began_at
 

@@ -23,7 +23,7 @@ EXCLUDED_REASON: Final = "Run with faults: not part of ceilings, comparisons and
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault. `value` is what its value says, empty for a kind without one."""
+    """One kind of fault. `value` is what its value says, empty for a kind without one; `note` explains a recovery."""
 
     name: str
     min_duration_s: float
@@ -31,6 +31,7 @@ class Kind:
     value: str = ""
     min_value: float = 0.0
     max_value: float = 0.0
+    note: str = ""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -39,7 +40,11 @@ KINDS: Final[Mapping[str, Kind]] = {
     "restart": Kind("restart", 0.0, stops_server=True),
     "cpu_throttle": Kind("CPU throttle", 0.1, value="% of a core", min_value=5, max_value=10_000),
     "slow_disk": Kind("slow disk", 0.1, value="ms for each fsync", min_value=1, max_value=60_000),
-    "network_cut": Kind("network cut", 0.1),
+    "network_cut": Kind(
+        "network cut",
+        0.1,
+        note="TCP repeats lost packets at growing intervals: connections may stay silent for as long again as the cut.",
+    ),
 }
 
 

@@ -30,7 +30,9 @@ def fault(kind="pause", at_s=10.0, duration_s=5.0, node=None, value=None):
 
 
 PLAIN = {"overrides": [], "exclusions": [], "bracket": False, "min_measure_s": 60, "max_measure_s": 60}
-FAULTS = [fault("crash", 30.0, 2.0), fault(), fault("cpu_throttle", 45.0, 5.0, 1, 50.0)]
+FAULTS = [
+    fault("crash", 30.0, 2.0), fault(), fault("network_cut", 38.0, 2.0, 1), fault("cpu_throttle", 45.0, 5.0, 1, 50.0)
+]  # fmt: skip
 
 
 def with_faults(team, faults=FAULTS, **fields) -> Matrix:
@@ -65,7 +67,7 @@ def test_faults_may_touch_the_end_of_the_window():
 
 
 def test_sentence_names_node_and_value():
-    assert fault_sentence(FAULTS[2]) == "CPU throttle of node 1 at second 45 for 5 s, 50 % of a core"
+    assert fault_sentence(FAULTS[3]) == "CPU throttle of node 1 at second 45 for 5 s, 50 % of a core"
 
 
 def test_every_measured_run_has_the_faults_and_no_load_has(team):
@@ -174,7 +176,11 @@ def test_programs_plan_faults(team, user):
         "workloads": [source.workloads.first().name],
         "rungs": [4],
         "measure_s": 60,
-        "faults": [{"kind": "pause", "at_s": 10, "duration_s": 2}, {"kind": "crash", "at_s": 20, "duration_s": 0}],
+        "faults": [
+            {"kind": "pause", "at_s": 10, "duration_s": 2},
+            {"kind": "crash", "at_s": 20, "duration_s": 0},
+            {"kind": "network_cut", "at_s": 30, "duration_s": 4, "node": 1},
+        ],
     }
 
     def send(**changes):
@@ -183,7 +189,8 @@ def test_programs_plan_faults(team, user):
     answer = send()
     assert answer.status_code == 201, answer.content
     matrix = Matrix.objects.get(pk=answer.json()["id"])
-    assert matrix.faults == answer.json()["faults"] == [fault(duration_s=2.0), fault("crash", 20.0, 0.0)]
+    expected = [fault(duration_s=2.0), fault("crash", 20.0, 0.0), fault("network_cut", 30.0, 4.0, 1)]
+    assert matrix.faults == answer.json()["faults"] == expected
     assert not matrix.stops_early  # its runs show no saturation
     late = client.post(
         f"{ROOT}?dry_run=1",
@@ -207,14 +214,16 @@ def test_builder_shows_rows_and_submits_them(team, client_in):
         "load_generators": [str(generator.pk) for generator in matrix.load_generators.all()],
         "processes_per_generator": "1", "ladder": "threads", "rungs": "4", "repeats": "1", "order": "as_listed",
         "seed": "1", "warmup_s": "2", "measure_s": "60", "load_policy": "load", "load_threads": "8",
-        "reset_rung": "keep", "priority": "0", "submit": "1", "fault_kind": ["pause", ""], "fault_at_s": ["5", ""],
-        "fault_duration_s": ["2.5", ""], "fault_node": ["", ""], "fault_value": ["", ""],
+        "reset_rung": "keep", "priority": "0", "submit": "1", "fault_kind": ["pause", "network_cut"],
+        "fault_at_s": ["5", "20"], "fault_duration_s": ["2.5", "4"], "fault_node": ["", "1"], "fault_value": ["", ""],
     }  # fmt: skip
     assert client.post(reverse("matrix-add"), sent).status_code == 302
-    assert Matrix.objects.latest("created_at").faults == [fault(at_s=5.0, duration_s=2.5)]
-    wrong = client.post(reverse("matrix-add"), sent | {"fault_at_s": ["soon", ""]})
+    assert Matrix.objects.latest("created_at").faults == [
+        fault(at_s=5.0, duration_s=2.5), fault("network_cut", 20.0, 4.0, 1)
+    ]  # fmt: skip
+    wrong = client.post(reverse("matrix-add"), sent | {"fault_at_s": ["soon", "20"]})
     assert wrong.status_code == 422 and "“soon” is no number" in wrong.content.decode()
-    late = client.post(reverse("matrix-add"), sent | {"fault_at_s": ["59", ""]})
+    late = client.post(reverse("matrix-add"), sent | {"fault_at_s": ["59", "20"]})
     assert late.status_code == 422 and "after the window of 60 s" in late.content.decode()
 
 

@@ -54,6 +54,14 @@ def test_page_shows_each_fault_with_its_recovery(client_in, run):
     assert cells[:9] == ["5 s", "2 s", "500 ops/s", "0 ops/s", "100 %", "2 s", "3", "3 s", "3 s"]
 
 
+def test_page_explains_silence_after_a_network_cut(client_in, run):
+    note = "connections may stay silent for as long again as the cut"
+    assert note not in text_of(client_in.get(reverse("run", args=[run.pk])))
+    run.evidence["faults"][0]["fault"] = {**PAUSE, "kind": "network_cut"}
+    run.save(update_fields=["evidence"])
+    assert note in text_of(client_in.get(reverse("run", args=[run.pk])))
+
+
 def test_page_of_other_runs_has_no_table(client_in, team):
     assert 'id="recovery"' not in text_of(client_in.get(reverse("run", args=[make_run(make_sweep(team=team)).pk])))
 

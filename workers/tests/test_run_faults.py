@@ -37,8 +37,8 @@ class Target:
     def servers_started(self, server):
         self.server = server
 
-    def inject(self, kind, *, duration_s=1.0, node=None, value=None):
-        fault = {"kind": kind, "at_s": 0.2, "duration_s": duration_s, "node": node, "value": value}
+    def inject(self, kind, *, at_s=0.2, duration_s=1.0, node=None, value=None):
+        fault = {"kind": kind, "at_s": at_s, "duration_s": duration_s, "node": node, "value": value}
         return FaultInjector([fault], self, self.provisioner, self.notes.append, begins_in_s=0.0)
 
     def client(self):
@@ -223,6 +223,19 @@ def test_cut_drops_packets_and_keeps_connections(servers, system, mode):
 def test_answers_wait_for_the_end_of_a_cut(target):
     longest_s, failures = target.longest_answer_s(target.inject("network_cut"))
     assert longest_s > 0.8 and failures == 0
+
+
+@pytest.mark.usefixtures("iptables")
+def test_cut_lasts_as_planned_where_ports_are_found_late(target, monkeypatch):
+    """The ports of many processes on a busy machine."""
+
+    def find_late(processes):
+        time.sleep(0.9)
+        return listening_ports(processes)
+
+    monkeypatch.setattr("workers.run_faults.listening_ports", find_late)
+    longest_s, _ = target.longest_answer_s(target.inject("network_cut", at_s=1.0))
+    assert longest_s > 0.8
 
 
 @pytest.fixture
