@@ -14,7 +14,7 @@ from django.utils import timezone
 from benchsite.formatting import throughput
 from benchsite.teams.models import Team, User
 from runs.lifecycle import request_cancel_matrix
-from runs.models import Cluster, Database, Ending, LoadGenerator, Matrix, MatrixEntry, Node, Run, Workload
+from runs.models import Cluster, Database, Ending, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
 from runs.planning import preview, stored_plan, submit
@@ -129,12 +129,6 @@ def plan_study(
 
     No `workloads`: workload A; `fields` are those of the matrix.
     """
-    machine = generators[0].machine
-    cluster, made = Cluster.objects.get_or_create(
-        team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
-    )
-    if made:
-        Node.objects.create(cluster=cluster, machine=machine)
     defaults: dict[str, Any] = {
         "name": f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
         "warmup_s": WARMUP_S,
@@ -150,13 +144,23 @@ def plan_study(
     for entry in entries:
         nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
         stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
-        database, _ = Database.objects.get_or_create(
-            team=team, name=entry.name, defaults={"cluster": cluster, **stated}
-        )
+        database = Database.objects.filter(team=team, name=entry.name).first()
+        if database is None:
+            cluster = _ensure_cluster(team, generators[0].machine)
+            database = Database.objects.create(team=team, name=entry.name, cluster=cluster, **stated)
         for mode in entry.modes:
             MatrixEntry.objects.create(matrix=matrix, database=database, mode=mode, position=position)
             position += 1
     return matrix
+
+
+def _ensure_cluster(team: Team, machine: Machine) -> Cluster:
+    cluster, made = Cluster.objects.get_or_create(
+        team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
+    )
+    if made:
+        Node.objects.create(cluster=cluster, machine=machine)
+    return cluster
 
 
 def submit_quick_study(
