@@ -64,8 +64,8 @@ def namespace(name, network):
 
 
 @contextmanager
-def postgresql(folder, address, port, prefix=()):
-    """A server of this test's own that trusts whoever comes over TCP; `prefix` are words before its command."""
+def postgresql(folder, address, port):
+    """A server of this test's own that trusts whoever comes over TCP."""
     account = unprivileged_account()
     os.chown(folder, account.uid, account.gid)
     binaries, data = choose_postgresql(account, shelf=folder), folder / "data"
@@ -77,9 +77,7 @@ def postgresql(folder, address, port, prefix=()):
     subprocess.run(argv, check=True, **owner)
     (data / "pg_hba.conf").write_text("local all all trust\nhost all all all trust\n")
     settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-    account_words = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
-    argv = [*prefix, *account_words, binaries.postgres, "-D", data, *settings]
-    process = subprocess.Popen(argv, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([binaries.postgres, "-D", data, *settings], stderr=subprocess.DEVNULL, **owner)
     try:
         yield
     finally:

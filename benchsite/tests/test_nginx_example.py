@@ -32,6 +32,20 @@ def documented(port: int, site: int) -> str:
     return example.replace("127.0.0.1:8000", f"127.0.0.1:{site}")
 
 
+def write_configuration(folder: Path, servers: str) -> Path:
+    """A configuration with these servers and every file in the folder."""
+    temporary = "".join(
+        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    path = folder / "nginx.conf"
+    path.write_text(
+        f"user {pwd.getpwuid(os.geteuid()).pw_name}; daemon off;\n"
+        f"pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+        f"http {{ access_log off;\n{temporary}{servers} }}\n"
+    )
+    return path
+
+
 def is_open(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -44,16 +58,8 @@ def proxied(tmp_path_factory):
     web = Web(folder)
     web.start()
     port = free_port()
-    temporary = "".join(
-        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    configuration = folder / "nginx.conf"
-    configuration.write_text(
-        f"user {pwd.getpwuid(os.geteuid()).pw_name}; daemon off;\n"
-        f"pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
-        f"http {{ access_log off;\n{temporary}{documented(port, web.port)} }}\n"
-    )
-    nginx = subprocess.Popen([NGINX, "-p", folder, "-c", configuration])
+    path = write_configuration(folder, documented(port, web.port))
+    nginx = subprocess.Popen([NGINX, "-p", folder, "-c", path])
     web.port = port
     web.until(lambda: is_open(port))
     yield web

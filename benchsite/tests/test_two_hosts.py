@@ -1,13 +1,15 @@
 """docs/deployment.md without containers: a site on one host, a load generator on another, in network namespaces.
 
 Commands, configuration and units are read from the document and from deploy/systemd; only addresses and folders are
-others. The proxy in front of the site and systemd itself are left out.
+others. The site is behind nginx with TLS. Its conductor runs on the other host and reaches PostgreSQL, of Debian's
+package, with password and TLS. systemd itself is left out.
 """
 
 import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,16 +19,23 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.network import LAB, SITE, in_namespace, namespaces
+from benchmarks.faults.network import CONTROL, LAB, SITE, in_namespace, namespaces
 from benchsite.tests.settings_under import KEY
-from benchsite.tests.test_half_open_connections import as_root, connect_patiently, postgresql
-from benchsite.tests.test_nginx_example import DOCUMENT
+from benchsite.tests.test_half_open_connections import as_root
+from benchsite.tests.test_nginx_example import DOCUMENT, NGINX, write_configuration
 from benchsite.tests.test_systemd_units import COMMON, INSTALLED, ROOT, UNITS, read_unit
 from workers.executables import choose_redis
 from workers.systems.build import build
 
-pytestmark = [pytest.mark.long, as_root]
-ADDRESS, TARGET, URL = "10.77.0.1", "10.77.1.2", "http://10.77.0.1:8000"
+POSTGRESQL = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+pytestmark = [
+    pytest.mark.long,
+    as_root,
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+    pytest.mark.skipif(not POSTGRESQL, reason="Debian's package postgresql is not installed"),
+]
+ADDRESS, TARGET, URL = "10.77.0.1", "10.77.1.2", "https://10.77.0.1"
+OTHER_CA = "/etc/ssl/certs/ssl-cert-snakeoil.pem"  # of Debian's package ssl-cert
 RUN = """
 import time
 from benchsite.demo.study import StudyEntry, plan_study
@@ -124,50 +133,111 @@ class Host:
 
 
 def documented(pattern: str) -> str:
+    """What the pattern, or its group, finds in the document."""
     match = re.search(pattern, DOCUMENT.read_text(), re.M)
     assert match, f"Deployment has no lines like {pattern}"
-    return textwrap.dedent(match[0])
+    return textwrap.dedent(match[match.lastindex or 0])
+
+
+@contextmanager
+def debian_postgresql(folder: Path, placed):
+    """A cluster of Debian's package in the site's namespace, with the account, password and TLS of the document."""
+    version = POSTGRESQL[-1].parts[-3]
+    cluster = folder / version / "main"
+    shutil.chown(folder, "postgres")
+    make = ["pg_createcluster", version, "main", "--port=5432", "--start-conf=manual", "--locale=C.UTF-8"]
+    make += [f"--datadir={folder}/data", f"--socketdir={folder}", f"--logfile={folder}/log"]
+    subprocess.run(make, check=True, capture_output=True)
+    tls = documented(r"^    listen_addresses = .+\n(?:    .+\n)+").replace("10.8.0.1", ADDRESS)
+    (cluster / "conf.d" / "benchsite.conf").write_text(placed(tls))
+    access = documented("`(hostssl .+?)`").replace("10.8.0.0/24", str(CONTROL))
+    with (cluster / "pg_hba.conf").open("a") as file:
+        file.write(f"{access}\n")
+    control = [*in_namespace(SITE), "pg_ctlcluster", version, "main"]
+    subprocess.run([*control, "start"], check=True, timeout=60)
+    try:
+        administer = documented('su - postgres -c "(.+)"')
+        made = subprocess.run(
+            ["su", "postgres", "-s", "/bin/sh", "-c", f"export PGHOST={folder}; {administer}"],
+            input="PASSWORD\n" * 2, text=True, capture_output=True, start_new_session=True, cwd=folder,
+        )  # fmt: skip
+        assert made.returncode == 0, made.stderr
+        yield
+    finally:
+        subprocess.run([*control, "stop", "--force"], check=False, timeout=60)
+
+
+def refusal(**options: str) -> str:
+    """What PostgreSQL says to a client on the other host."""
+    words = [f"{name}={value}" for name, value in {"host": ADDRESS, "user": "benchsite", **options}.items()]
+    psql = [*in_namespace(LAB), "env", "PGPASSWORD=PASSWORD", "psql", " ".join(words), "--command=SELECT 1"]
+    answer = subprocess.run(psql, capture_output=True, text=True, timeout=60)
+    assert answer.returncode != 0
+    return answer.stderr
 
 
 @pytest.mark.timeout(900)
-def test_generator_of_another_host_measures(work_folder):
+def test_generator_of_another_host_measures(work_folder, monkeypatch):
     build(ROOT / "var" / "ycsb")
-    folders = {name: work_folder / name for name in ("postgresql", "redis", "target", "site", "lab")}
+    folders = {name: work_folder / name for name in ("postgresql", "redis", "target", "site", "lab", "nginx")}
     for folder in folders.values():
         folder.mkdir()
-    tls = {name: str(folders["redis"] / name.rpartition("/")[2]) for name in ("redis/redis.pem", "redis/redis.key")}
-    places = {f"/etc/{name}": path for name, path in tls.items()} | {"/etc/benchsite/ca.pem": tls["redis/redis.pem"]}
-    request = f"openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=redis -addext subjectAltName=IP:{ADDRESS}"
-    key = ["-keyout", tls["redis/redis.key"], "-out", tls["redis/redis.pem"]]
+    monkeypatch.setenv("PG_CLUSTER_CONF_ROOT", str(folders["postgresql"]))  # Debian's tools read it.
+    keys = ("/etc/redis/redis.key", "/etc/postgresql/server.key", "/etc/ssl/bench.key")
+    certificates = ("/etc/redis/redis.pem", "/etc/postgresql/server.pem", "/etc/ssl/bench.pem", "/etc/benchsite/ca.pem")
+    certificate = str(work_folder / "site.pem")
+    request = f"openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=site -addext subjectAltName=IP:{ADDRESS}"
+    key = ["-keyout", str(work_folder / "site.key"), "-out", certificate]
     subprocess.run([*request.split(), *key], check=True, capture_output=True)
+    places = dict.fromkeys(certificates, certificate)
+    for name in keys:
+        places[name] = str(work_folder / name.rpartition("/")[2])
+        shutil.copy(work_folder / "site.key", places[name])
+        Path(places[name]).chmod(0o600)
+    shutil.chown(places["/etc/postgresql/server.key"], "postgres")
+
+    def placed(text: str) -> str:
+        """The text with the files and addresses of this test."""
+        hosts_of_document = dict.fromkeys(
+            ("redis.bench.example.org", "db.bench.example.org", "bench.example.org"), ADDRESS
+        )
+        for old, new in {**places, "10.8.0.1": ADDRESS, **hosts_of_document}.items():
+            text = text.replace(old, new)
+        return text
+
     redis_lines = documented(r"^    bind 10\.8\.0\.1\n(?:    .+\n)+") + "requirepass PASSWORD\n"
-    redis_url = documented(r"^    REDIS_URL=rediss://:.+").partition("=")[2]
-    for old, new in {**places, "10.8.0.1": ADDRESS, "redis.bench.example.org": ADDRESS}.items():
-        redis_lines, redis_url = redis_lines.replace(old, new), redis_url.replace(old, new)
-    (folders["redis"] / "redis.conf").write_text(redis_lines)
+    (folders["redis"] / "redis.conf").write_text(placed(redis_lines))
+    servers = documented(r"^    server \{\n        listen 443 ssl;\n(?:    .*\n|\n)+?(?=\S)")
+    nginx = write_configuration(folders["nginx"], placed(servers))
     example = (UNITS / "benchsite.env.example").read_text()
     settings = dict(line.split("=", 1) for line in re.findall(r"^\w+=.*", example, re.M))
     settings |= {
-        "BENCHSITE_URL": URL, "BENCHSITE_PROXY": "False", "BENCHSITE_BIND": ADDRESS, "REDIS_URL": redis_url,
-        "BENCHSITE_SECRET_KEY": KEY + KEY[::-1], "BENCHSITE_EXTERNAL_NETWORKS": f"{TARGET}/32",
+        "BENCHSITE_URL": URL, "BENCHSITE_SECRET_KEY": KEY + KEY[::-1], "BENCHSITE_EXTERNAL_NETWORKS": f"{TARGET}/32",
+        "REDIS_URL": placed(documented(r"^    REDIS_URL=rediss://:.+").partition("=")[2]),
     }  # fmt: skip
     site = Host(SITE, folders["site"], settings)
-    lab = Host(LAB, folders["lab"], {"BENCHSITE_MACHINE": "lab"})
+    remote = placed(documented(r"^    DATABASE_URL=postgresql://.+").partition("=")[2])
+    # Its files are in the site's folder, as if that were shared.
+    conductor = Host(LAB, folders["site"], {**settings, "DATABASE_URL": remote, "BENCHSITE_MACHINE": "lab"})
+    # Instead of update-ca-certificates.
+    lab = Host(LAB, folders["lab"], {"BENCHSITE_MACHINE": "lab", "SSL_CERT_FILE": certificate})
     prepare, generator = UNITS / "benchsite-prepare.service", UNITS / "benchsite-generator@.service"
     redis = str(choose_redis(None, shelf=work_folder).path)
     with ExitStack() as stack:
         stack.enter_context(hosts())
-        stack.enter_context(postgresql(folders["postgresql"], "127.0.0.1", 5432, in_namespace(SITE)))
+        stack.enter_context(debian_postgresql(folders["postgresql"], placed))
+        assert "no encryption" in refusal(sslmode="disable")
+        assert "certificate verify failed" in refusal(sslmode="verify-full", sslrootcert=OTHER_CA)
         argv = [*in_namespace(SITE), redis, str(folders["redis"] / "redis.conf")]
         stack.enter_context(process(argv, work_folder / "redis.log", cwd=folders["redis"]))
+        argv = [*in_namespace(SITE), NGINX, "-p", str(folders["nginx"]), "-c", str(nginx)]
+        stack.enter_context(process(argv, work_folder / "nginx.log"))
         argv = [*in_namespace(LAB), redis, *f"--bind {TARGET} --protected-mode no --appendonly yes --save".split(), ""]
         stack.enter_context(process(argv, work_folder / "target.log", cwd=folders["target"]))
-        with connect_patiently(host=str(folders["postgresql"]), user="benchsite", dbname="postgres") as connection:
-            connection.execute("CREATE DATABASE benchsite")
         for command in site.commands(prepare):
             site.run(*command[len(in_namespace(SITE)) :], unit=prepare)
-        for name in ("web", "scheduler", "conductor"):
-            stack.enter_context(site.start(name))
+        for host, name in ((site, "web"), (site, "scheduler"), (conductor, "conductor")):
+            stack.enter_context(host.start(name))
         answers = {}
         operator = {
             "DJANGO_SUPERUSER_USERNAME": "op",
@@ -185,6 +255,11 @@ def test_generator_of_another_host_measures(work_folder):
         token, run = site.run(
             sys.executable, "manage.py", "shell", "-v0", "-c", RUN.replace("TARGET", TARGET), unit=prepare
         ).split()
-        page = ["curl", "--fail", "--silent", "--header", f"Authorization: Bearer {token}", f"{URL}/api/v1/runs/{run}"]
-        answer = lab.run(*page, unit=generator)
+        curl = ["curl", "--silent", "--cacert", certificate]
+        answer = lab.run(
+            *curl, "--header", f"Authorization: Bearer {token}", f"{URL}/api/v1/runs/{run}", unit=generator
+        )
         assert json.loads(answer)["status"] == "succeeded", answer
+        status = [*curl, "--output", "/dev/null", "--write-out", "%{http_code} %{redirect_url}"]
+        assert lab.run(*status, f"{URL}/metrics", unit=generator) == "404"
+        assert lab.run(*status, f"http://{ADDRESS}/healthz", unit=generator) == f"301 {URL}/healthz"
