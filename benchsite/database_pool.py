@@ -1,6 +1,6 @@
-"""The connections of the web processes' pool."""
+"""The pool of database connections of a web process."""
 
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 from psycopg_pool import ConnectionPool
@@ -20,3 +20,6 @@ class PooledConnection(psycopg.Connection[Any]):
             if isinstance(self._pool, ConnectionPool):
                 self._pool.drain()
             raise
+
+
+POOL: Final = {"min_size": 1, "max_size": 8, "timeout": 10, "connection_class": PooledConnection}

@@ -144,7 +144,7 @@ def stored_secret(path: Path) -> str:
     return path.read_text()
 
 
-def django_database(url: str, *, pool: bool) -> dict[str, Any]:
+def django_database(url: str) -> dict[str, Any]:
     """Django's DATABASES entry for a postgresql:// URL; a socket folder may stand in ?host=.
 
     A TCP connection gets keepalives on both ends; parameters in the URL replace them. Raises ValueError for any other
@@ -158,10 +158,6 @@ def django_database(url: str, *, pool: bool) -> dict[str, Any]:
     if host and not host.startswith("/"):
         options = {**TCP_LIVENESS, **options}
         options["options"] = f"{TCP_LIVENESS_OF_SERVER} {options.get('options', '')}".rstrip()
-    if pool:
-        from benchsite.database_pool import PooledConnection  # Other processes do without it.
-
-        options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10, "connection_class": PooledConnection}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

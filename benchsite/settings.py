@@ -40,7 +40,11 @@ if GENERATOR_TOKEN:
     REDIS_URL = generator_access.own_redis_url(REDIS_URL, GENERATOR_TOKEN)
 # The pool belongs in the web process only: workers hold one connection each for a long time.
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
-DATABASES = {} if IS_GENERATOR else {"default": paths.django_database(DATABASE_URL, pool=DATABASE_POOL)}
+DATABASES = {} if IS_GENERATOR else {"default": paths.django_database(DATABASE_URL)}
+if DATABASE_POOL:
+    from benchsite.database_pool import POOL
+
+    DATABASES["default"]["OPTIONS"]["pool"] = POOL
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {

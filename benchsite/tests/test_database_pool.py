@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.db.backends.postgresql.base import DatabaseWrapper
 
+from benchsite.database_pool import POOL
 from benchsite.paths import django_database
 
 CONNECTIONS = 6
@@ -15,9 +16,9 @@ CONNECTIONS = 6
 @pytest.fixture
 def pooled(transactional_db):
     """Makes connections of one pool with Benchsite's options."""
-    pool = django_database("postgresql:///", pool=True)["OPTIONS"]["pool"]
-    settings = {**connection.settings_dict, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}
-    settings["OPTIONS"] = {**settings["OPTIONS"], "pool": pool}
+    checks = django_database("postgresql:///")["CONN_HEALTH_CHECKS"]
+    settings = {**connection.settings_dict, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": checks}
+    settings["OPTIONS"] = {**settings["OPTIONS"], "pool": POOL}
     yield lambda: DatabaseWrapper(settings, "pooled")
     DatabaseWrapper(settings, "pooled").close_pool()
 

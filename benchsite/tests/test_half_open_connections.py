@@ -27,20 +27,20 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network 
 
 
 def test_tcp_connections_are_watched_by_both_ends():
-    options = django_database("postgresql://u:p@db.example:5432/benchsite", pool=False)["OPTIONS"]
+    options = django_database("postgresql://u:p@db.example:5432/benchsite")["OPTIONS"]
     assert (options["keepalives_idle"], options["tcp_user_timeout"]) == (10, 30_000)
     assert "-c tcp_keepalives_idle=10" in options["options"]
 
 
 def test_url_replaces_parameters_of_tcp():
     url = "postgresql://u@db.example/benchsite?keepalives_idle=99&options=-c%20lock_timeout%3D5s"
-    options = django_database(url, pool=False)["OPTIONS"]
+    options = django_database(url)["OPTIONS"]
     assert options["keepalives_idle"] == "99"
     assert options["options"].endswith("-c lock_timeout=5s")
 
 
 def test_sockets_of_files_need_no_watch():
-    assert django_database("postgresql://u@/benchsite?host=/run/sockets", pool=False)["OPTIONS"] == {}
+    assert django_database("postgresql://u@/benchsite?host=/run/sockets")["OPTIONS"] == {}
 
 
 def run(*command):
@@ -102,7 +102,7 @@ def test_frees_lock_of_host_that_vanished(work_folder):
     network, name, port = f"10.{os.getpid() % 200 + 20}.77", f"bs{os.getpid()}", 55_432
     with namespace(name, network) as link, postgresql(work_folder, f"{network}.1", port):
         other = connect_patiently(host=str(work_folder), port=port, user="benchsite", dbname="postgres")
-        options = django_database(f"postgresql://benchsite@{network}.1:{port}/postgres", pool=False)
+        options = django_database(f"postgresql://benchsite@{network}.1:{port}/postgres")
         arguments = {"host": options["HOST"], "port": port, "user": "benchsite", "dbname": "postgres"}
         argv = ["ip", "netns", "exec", name, sys.executable, "-c", HOLDER]
         argv += [json.dumps({**arguments, **options["OPTIONS"]}), str(LOCK)]
