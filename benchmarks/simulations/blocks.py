@@ -41,15 +41,21 @@ class Case:
     block: float  # of what the runs of a repeat share
     cv_b: float | None = None  # of the second side, where it varies otherwise
     side: float = 0.0  # of what the runs of one side in a repeat share
+    gain: float = 0.0  # per doubling, of ladders without an end, which are compared at their last rung; 0: the peak
+
+    @property
+    def shape(self) -> Sequence[float]:
+        return [(1 + self.gain) ** i for i in range(len(SHAPE))] if self.gain else SHAPE
 
     @property
     def label(self) -> str:
         cv = exact(100 * self.cv) if self.cv_b is None else f"{exact(100 * self.cv)} and {exact(100 * self.cv_b)}"
         own = f", {exact(100 * self.side)} % of each side" if self.side else ""
-        return f"{self.runs} | {cv} % | {exact(100 * self.block)} %{own}"
+        ladder = f", {exact(100 * self.gain)} % per doubling" if self.gain else ""
+        return f"{self.runs} | {cv} % | {exact(100 * self.block)} %{own}{ladder}"
 
 
-CASES: Final = (
+PEAK_CASES: Final = (
     *(
         Case(n, cv, sd)
         for n, sds in ((3, (0.0, 0.05, 0.10)), (4, (0.05,)), (5, (0.0, 0.10)))
@@ -59,6 +65,11 @@ CASES: Final = (
     *(Case(n, 0.01, 0.02, cv_b=0.03) for n in (3, 5)),
     *(Case(n, 0.02, 0.02, side=0.01) for n in (3, 5)),
     *(Case(n, 0.03, 0.0, side=0.03) for n in (3, 5)),
+)
+CASES: Final = (
+    *PEAK_CASES,
+    *(Case(3, cv, 0.0, gain=0.3) for cv in (0.01, 0.03, 0.05)),
+    *(Case(3, cv, 0.0, gain=0.6) for cv in (0.01, 0.03)),
 )
 LOOK_CASES: Final = tuple(Case(LOOKS[-1], cv / 100, block) for block in (0.05, 0.0) for cv in range(1, 6))
 LOOK_HEADER: Final = (
@@ -88,9 +99,9 @@ def rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> tuple[Rates, Rate
 
 def _sides(random: np.random.Generator, case: Case) -> tuple[Floats, Floats]:
     """ln(throughput) of two identical sides by rung and repeat."""
-    shared = np.log(np.asarray(SHAPE))[:, None] + math.log(10_000) + random.normal(0.0, case.block, case.runs)
+    shared = np.log(np.asarray(case.shape))[:, None] + math.log(10_000) + random.normal(0.0, case.block, case.runs)
     first, second = (
-        shared + random.normal(0.0, case.side, case.runs) + random.normal(0.0, cv, (len(SHAPE), case.runs))
+        shared + random.normal(0.0, case.side, case.runs) + random.normal(0.0, cv, (len(case.shape), case.runs))
         for cv in (case.cv, case.cv if case.cv_b is None else case.cv_b)
     )
     return first, second
@@ -159,7 +170,7 @@ class LookRates:
 def look_rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> LookRates:
     """Blocked where repeats share something, else by Welch's t."""
     random = np.random.default_rng(
-        [seed, len(CASES), LOOK_CASES.index(case) if case in LOOK_CASES else len(LOOK_CASES)]
+        [seed, len(PEAK_CASES), LOOK_CASES.index(case) if case in LOOK_CASES else len(LOOK_CASES)]
     )
     sides = [_sides(random, case) for _ in range(pairs)]
     order = "interleaved" if case.block else "as_listed"

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import variance
 from typing import Final
 
 from reports.analysis.ratios import Noise, summed
@@ -120,6 +121,12 @@ def two_way(ladder: Logs) -> TwoWay | None:
     if rungs == 1:
         run, df = level, level_df
     return TwoWay(run, df, level, level_df, rungs) if run > MIN_SD**2 else None
+
+
+def rung_noise(ladder: Logs, values: Sequence[float]) -> Noise | None:
+    """Of one repeat of a rung with these `values`, by those of all rungs of the `ladder`; None of a single rung."""
+    layout = two_way(ladder) if len(ladder) > 1 and len(values) > 1 else None
+    return layout.noise(1).at_least(Noise(variance(values), len(values) - 1)) if layout else None
 
 
 @lru_cache(maxsize=4096)

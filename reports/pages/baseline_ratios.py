@@ -11,6 +11,8 @@ from reports.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
 from reports.analysis.comparability import Gate, gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.multiple import adjusted
+from reports.analysis.plateau import rung_noise
+from reports.analysis.ratios import Noise
 from reports.analysis.repeat_comparison import (
     LATENCY_THRESHOLD,
     THRESHOLD,
@@ -319,9 +321,11 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
+    own_noise, other_noise = _noise_at(curve, common[0]), _noise_at(baseline, common[1])
     comparison = compare_values(
         _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,
         blocks=blocks_of(curve, baseline, *repeats), look=look,
+        noises=(own_noise, other_noise) if own_noise and other_noise else None,
     )  # fmt: skip
     comparison = extended(comparison, curve, baseline)
     # A side that leads at the common load may have the lower maximum.
@@ -363,6 +367,17 @@ def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, 
         for curve, values in ((a, own), (b, other))
     ]
     return Blocks(own, other, (cells[0], cells[1]))
+
+
+def _noise_at(curve: Curve, point: Point) -> Noise | None:
+    """Of one repeat of the point, by all rungs of threads with at least half of its throughput."""
+    values = _values(point)
+    least = ALIKE * point.throughput_ops_s.median
+    alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
+    common = sorted(set.intersection(*map(set, alike))) if alike else []
+    if len(common) < MIN_REPEATS or min(*values, *(min(rung.values()) for rung in alike)) <= 0:
+        return None
+    return rung_noise([[math.log(rung[j]) for j in common] for rung in alike], list(map(math.log, values)))
 
 
 def _decides(comparison: Comparison) -> bool:

@@ -114,5 +114,12 @@ def test_seeded_share_where_each_side_varies_by_itself():
         assert analysis.held >= 0.91 and analysis.false <= 0.08
 
 
+@pytest.mark.slow
+def test_seeded_share_at_a_common_rung():
+    """Ladders that still climb: the rungs of each tell how much a repeat varies."""
+    welch, _ = rates(Case(3, 0.03, 0.0, gain=0.3), 100)
+    assert welch.held >= 0.92 and welch.false <= 0.06 and welch.small >= 0.75
+
+
 def test_the_docs_quote_the_table(settings):
     assert HEADER in (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
