@@ -1,4 +1,5 @@
-"""When a run has ended: what follows (`next_runs`). After the last one of a matrix who asked for it is told, once.
+"""When a run has ended: the findings of others that refer to it (`thread_limits`), and what follows (`next_runs`).
+After the last one of a matrix who asked for it is told, once.
 
 The end of a run leaves an Ending behind, in the same transaction. The scheduler looks at what was left and asks whether
 anything of that matrix is still to come; by then every end that matters is there to be seen.
@@ -6,6 +7,7 @@ anything of that matrix is still to come; by then every end that matters is ther
 
 import logging
 from typing import Final
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Q
@@ -16,6 +18,7 @@ from benchsite.teams import notices
 from runs import next_runs
 from runs.models import Ending, Matrix, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
+from runs.recording import thread_limits
 from runs.retry import DATABASE_ERRORS
 
 log = logging.getLogger(__name__)
@@ -35,12 +38,24 @@ def look() -> int:
         )
         if not endings:
             return 0
+        _judge_again_contained(set(endings.values()))
         next_runs.steer(set(endings.values()))
         unfinished = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
         ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
         noted = [_note_contained(matrix) for matrix in ended.select_related("team")]
         Ending.objects.filter(pk__in=endings).delete()
     return sum(noted)
+
+
+def _judge_again_contained(matrix_ids: set[UUID]) -> None:
+    """Before searches read the findings. A finding that cannot be replaced keeps none from going on."""
+    try:
+        with transaction.atomic():
+            thread_limits.judge_again(matrix_ids)
+    except DATABASE_ERRORS:
+        raise
+    except Exception:
+        log.exception("V02 of runs in %s cannot be judged again.", sorted(map(str, matrix_ids)))
 
 
 def _note_contained(matrix: Matrix) -> bool:

@@ -31,8 +31,8 @@ SUFFIXES: Final = (".py", ".html", ".toml", ".csv")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-# A sum, so that no row has to be sorted. Findings and measurements are written with their set and never again; clients
-# write theirs before their run ends, which changes the run.
+# A sum, so that no row has to be sorted. Measurements are written with their set and never again, a finding that is
+# judged again with its run; clients write theirs before their run ends, which changes the run.
 OF_ROWS: Final = "coalesce(sum(hashtextextended(concat_ws(' ', {table}.id, {table}.xmin, {table}.ctid), 0)), 0)"
 # In another cluster of PostgreSQL, as after a restored dump, the same `xmin` and `ctid` may stand for other values.
 _BY_SWEEP: Final = f"""

@@ -1,19 +1,22 @@
 """What is known of a scheduled run beside its clients' output: its machines, its clocks, and other runs of its kind."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Prefetch, Q
 
 from runs import artifacts
 from runs.catalog import GO_FLAVOUR
-from runs.models import ClientRun, Measurement, Run
+from runs.models import ClientRun, Measurement, MeasurementSet, Run
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status, Verdict
 from runs.recording.server_samples import hosts_of, samples_of
 from runs.spec import RunSpec
-from runs.validity import CheckResult, ClientProbe, Profile, Surroundings, facts_of, judge_run
+from runs.validity import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, facts_of, judge_run
+from runs.validity.concurrency import mean_service_us
 from runs.validity.spec_facts import cluster_facts, shared_machine
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.merged import MergedRun
@@ -25,6 +28,16 @@ from runs.ycsb.summary import Summary, parse_summary
 from runs.ycsb.summary_run import SummarisedRun
 
 _COLLECTING = "[TOTAL_GC_TIME_%]"
+# Measured runs that others may be compared with.
+USABLE: Final = Q(phase=Phase.MEASURE, status=Status.SUCCEEDED) & ~Q(verdict=Verdict.REJECT)
+
+
+@dataclass(frozen=True, slots=True)
+class LowestRung:
+    """The lowest rung of a sweep over targets, by its first repeat."""
+
+    target_ops_s: int
+    mean_us: float | None  # service time of all operations
 
 
 def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
@@ -44,7 +57,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
         clock_offsets_s={c.number: c.clock_offset_s for c in clients if c.clock_offset_s is not None},
         gc_shares={number: share for number, share in collecting.items() if share is not None},
-        low_latency_us=_low_latency_us(run),
+        low_latency_us=low_latency_us(run, lowest_rungs([run.sweep_id])) if run.sweep_id and run.target_ops_s else None,
         probe=_probe_of(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
@@ -113,24 +126,36 @@ def _gc_share(summary: Summary | None) -> float | None:
     return shares[0] / 100 if shares else None
 
 
-def _low_latency_us(run: Run) -> float | None:
+def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float | None:
     """The mean service time on the lowest rung of the run's sweep, where that is another one."""
-    if not run.target_ops_s or run.sweep_id is None:
-        return None
-    lower = _usable(run).filter(sweep=run.sweep_id, target_ops_s__lt=run.target_ops_s)
-    lowest = lower.order_by("target_ops_s", "repeat").first()
-    if lowest is None:
-        return None
-    timed = Measurement.objects.filter(
-        measurement_set__run=lowest, measurement_set__is_current=True, latency_kind=LatencyKind.SERVICE
-    ).exclude(operation=COMPOSITE)
-    known = [
-        (measurement.ok, measurement.mean_us)
-        for measurement in timed
-        if measurement.ok and measurement.mean_us is not None
+    rung = lowest.get(run.sweep_id)
+    return rung.mean_us if rung and run.target_ops_s and rung.target_ops_s < run.target_ops_s else None
+
+
+def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
+    """Of each sweep the run with the lowest target that may be compared with; three queries."""
+    current = MeasurementSet.objects.filter(is_current=True).prefetch_related("measurements")
+    runs = Run.objects.filter(USABLE, sweep__in=sweeps, target_ops_s__isnull=False)
+    lowest = runs.order_by("sweep_id", "target_ops_s", "repeat").distinct("sweep_id").only("sweep", "target_ops_s")
+    return {
+        run.sweep_id: LowestRung(run.target_ops_s or 0, mean_service_us(service_of(rows.measurements.all())))
+        for run in lowest.prefetch_related(Prefetch("measurement_sets", current))
+        for rows in run.measurement_sets.all()
+    }
+
+
+def service_of(measurements: Iterable[Measurement]) -> list[OperationFacts]:
+    """Stored service times, as the checks see them."""
+    return [
+        OperationFacts(
+            row.operation,
+            ok=row.ok,
+            mean_us=row.mean_us,
+            percentiles_us={99.0: row.p99_us if row.p99_us is not None else row.bounds.get("p99", [None])[0]},
+        )
+        for row in measurements
+        if row.latency_kind == LatencyKind.SERVICE and row.operation != COMPOSITE
     ]
-    done = sum(ok for ok, _ in known)
-    return sum(ok * mean for ok, mean in known) / done if done else None
 
 
 def _probe_of(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
@@ -138,7 +163,9 @@ def _probe_of(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
     sweep = run.sweep
     if run.target_ops_s or run.phase != Phase.MEASURE or sweep is None or sweep.database_id is None:
         return None
-    same = _usable(run).filter(
+    same = Run.objects.filter(
+        USABLE,
+        team=run.team_id,
         sweep__database=sweep.database_id,
         sweep__workload=sweep.workload_id,
         mode=run.mode,
@@ -146,15 +173,7 @@ def _probe_of(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
         target_ops_s=None,
         throughput_ops_s__isnull=False,
     )
-    larger = same.annotate(clients=Count("client_runs")).filter(clients__gte=math.ceil(profile.probe_clients * clients))
+    counted = same.exclude(pk=run.pk).annotate(clients=Count("client_runs"))
+    larger = counted.filter(clients__gte=math.ceil(profile.probe_clients * clients))
     probe = larger.order_by("-finished_at").first()
     return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0) if probe else None
-
-
-def _usable(run: Run) -> QuerySet[Run]:
-    """The team's other measured runs that may be compared with."""
-    return (
-        Run.objects.filter(team=run.team_id, phase=Phase.MEASURE, status=Status.SUCCEEDED)
-        .exclude(pk=run.pk)
-        .exclude(verdict=Verdict.REJECT)
-    )

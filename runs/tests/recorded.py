@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from benchsite.teams.models import Team
 from runs import artifacts, lifecycle
-from runs.models import Run
+from runs.models import Run, Sweep
 from runs.models.run import Status
 from runs.recording import scheduled_runs as recording
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_spec, make_sweep
@@ -16,18 +16,26 @@ from runs.ycsb.tests.samples import DATA
 
 
 def recorded_run(
-    team: Team, *clients: str, warmup_s: int = 1, measure_s: int = 3, phase: str = "measure", **fields: Any
+    team: Team,
+    *clients: str,
+    warmup_s: int = 1,
+    measure_s: int = 3,
+    phase: str = "measure",
+    sweep: Sweep | None = None,
+    target_ops_s: int | None = None,
+    **fields: Any,
 ) -> Run:
     """A succeeded run whose clients left what is below runs/ycsb/tests/data: by default two of them, for seconds."""
     clients = clients or ("two_clients/0", "two_clients/1")
-    sweep = make_sweep(team=team, purpose="demo", phase=phase)
+    sweep = sweep or make_sweep(team=team, purpose="demo", phase=phase)
     generator = make_load_generator(machine=sweep.database.cluster.nodes.get().machine)  # type: ignore[union-attr]
-    spec = make_spec(sweep, threads=2 * len(clients), generators=[generator])
+    load = {"threads": 2 * len(clients), "target_ops_s": target_ops_s}
+    spec = make_spec(sweep, **load, generators=[generator])  # type: ignore[arg-type]
     spec["workload"]["properties"] = check_workload({**CORE_WORKLOADS["A"], "recordcount": 1000})
     spec["window"] = {
         "warmup_s": warmup_s, "min_measure_s": measure_s, "max_measure_s": measure_s, "min_operations": 0,
     }  # fmt: skip
-    run = make_run(sweep, threads=2 * len(clients), status=Status.RUNNING, spec=spec, generators=[generator], **fields)
+    run = make_run(sweep, **load, status=Status.RUNNING, spec=spec, generators=[generator], **fields)  # type: ignore[arg-type]
     for number, name in enumerate(clients):
         client = make_client_run(run, generator=generator, number=number, state="finished", order={"threads": 2})
         for path in sorted((DATA / name).iterdir()):

@@ -61,6 +61,10 @@ class Check:
         if outcome is None:
             return None
         limits = outcome.limits or (self.limits if isinstance(self.limits, str) else self.limits(*facts, profile))
+        return self.finding(outcome, limits, profile)
+
+    def finding(self, outcome: Outcome, limits: str, profile: "Profile") -> CheckResult:
+        """The finding of an outcome, as severe as the profile allows."""
         return profile.applied(
             CheckResult(
                 self.id, outcome.severity, self.title, outcome.measured[:MAX_MEASURED_CHARACTERS],

@@ -1,11 +1,16 @@
 """Did the threads wait for the database, or something else for the threads? V01 Little's law, V02 thread limit."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from benchsite.formatting import grouped, latency, percent
 from runs.measures.little import edge_allowance, explained_share
 from runs.validity.check import Outcome, check, not_assessed
-from runs.validity.facts import RunFacts
+from runs.validity.facts import OperationFacts, RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, at_most
+
+REFERENCE_RUNG: Final = ", lowest rung "  # in what V02 measured, before the latency that it referred to
 
 
 def busy_share(facts: RunFacts) -> float | None:
@@ -84,39 +89,55 @@ def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if not facts.target_ops_s:
         return None
-    share, mean_us = busy_share(facts), mean_service_us(facts)
+    share, mean_us = busy_share(facts), mean_service_us(facts.service)
     if share is None or mean_us is None or facts.throughput_ops_s is None:
         return not_assessed(_unknown(facts))
     ratio = facts.throughput_ops_s / facts.target_ops_s
     shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
     if ratio >= profile.target_info or share < profile.threads_busy:
         return Outcome("pass", shown, "There were threads enough for what was offered.")
-    if facts.low_latency_us is None:
+    load = facts.threads or 0, facts.target_ops_s
+    return beside_lowest_rung(shown, facts.service, *load, facts.low_latency_us, profile)
+
+
+def beside_lowest_rung(
+    shown: str,
+    service: Sequence[OperationFacts],
+    threads: int,
+    target_ops_s: float,
+    low_latency_us: float | None,
+    profile: Profile,
+) -> Outcome:
+    """V02 of a run that missed its target with all threads busy, as `shown` says: whose limit it was.
+
+    `low_latency_us` is the mean service time on the sweep's lowest rung; None: it is not measured yet.
+    """
+    mean_us = mean_service_us(service)
+    if low_latency_us is None or mean_us is None:
         return not_assessed(
             "All threads were busy and the target was missed. Whether the threads or the database set the limit shows "
             "only beside a lower rung of the sweep, and there is none yet.",
             shown,
         )  # fmt: skip
-    shown += f", lowest rung {latency(facts.low_latency_us)}"
-    if mean_us >= profile.latency_risen * facts.low_latency_us:
+    shown += f"{REFERENCE_RUNG}{latency(low_latency_us)}"
+    if mean_us >= profile.latency_risen * low_latency_us:
         return Outcome("pass", shown, "The database slowed down: the limit is its own.")
     return Outcome(
         "warn", shown,
         "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "
         "for want of threads, and this rung says nothing about the database's ceiling.",
-        f"Give it at least {_advice(facts)} threads and run it again.",
+        f"Give it at least {_advice(service, threads, target_ops_s)} threads and run it again.",
     )  # fmt: skip
 
 
-def _advice(facts: RunFacts) -> str:
+def _advice(service: Sequence[OperationFacts], threads: int, target_ops_s: float) -> str:
     """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
-    longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in facts.service), default=0.0)
-    threads = 1.5 * (facts.target_ops_s or 0.0) * longest / 1e6
-    return grouped(max(threads, 1.5 * (facts.threads or 1)))
+    longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in service), default=0.0)
+    return grouped(max(1.5 * target_ops_s * longest / 1e6, 1.5 * (threads or 1)))
 
 
-def mean_service_us(facts: RunFacts) -> float | None:
+def mean_service_us(service: Sequence[OperationFacts]) -> float | None:
     """The mean service time of all operations together, of which a read-modify-write's parts are two."""
-    timed = [(entry.ok, entry.mean_us) for entry in facts.service if entry.ok and entry.mean_us is not None]
+    timed = [(entry.ok, entry.mean_us) for entry in service if entry.ok and entry.mean_us is not None]
     done = sum(ok for ok, _ in timed)
     return sum(ok * mean for ok, mean in timed) / done if done else None
