@@ -25,6 +25,7 @@ EXPLAINED_PAGES: Final = {
     "history": "changes-over-time",
     "imports": "importing-results",
     "load-generators": "troubleshooting",
+    "matrices": "load",
     "matrix": "load",
     "matrix-add": "load",
     "members": "teams",

@@ -89,7 +89,7 @@ class TeamForm(forms.Form):
 
 class InvitationForm(forms.Form):
     note = forms.CharField(max_length=120, label="For whom", required=False, help_text="Only for your list.")
-    role = forms.ChoiceField(choices=Role.choices, initial=Role.RUNNER)
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
 
 
 class SignUpForm(UserForm):

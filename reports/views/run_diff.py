@@ -30,7 +30,8 @@ from runs.validity import Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
 HOW_TO_CHOOSE = (
-    "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."
+    "Open a run and follow “Why different from …”, select two runs in the list of runs and compare them, or compare "
+    "sweeps and follow “why?” in a row of their table."
 )
 
 

@@ -80,7 +80,7 @@ class Endpoint:
     """Which client properties carry the servers' addresses; empty where the system has no such thing.
 
     `nodes` says what `host` (or {nodes} of a URL) holds: the first node, the hosts of all nodes, or host:port of all,
-    apart by commas. A client that takes one URL has it in the property `url`, made of `template`: {nodes} {database}
+    comma-separated. A client that takes one URL has it in the property `url`, made of `template`: {nodes} {database}
     {credentials} and {options}, the last from the properties in `options`, which the client itself does not know.
     """
 
@@ -375,7 +375,7 @@ def _check(
     fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     problems: dict[str, str] = {
-        name: f"{name} is decided by the durability mode: choose a mode instead of setting it here."
+        name: f"{name} is decided by the durability mode, which a matrix chooses: leave it out."
         for name in values
         if name in governed
     }

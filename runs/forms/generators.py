@@ -25,7 +25,7 @@ class GeneratorsForm(DescribedForm):
         required=False,
         max_length=5_000,
         label="Load generators by name",
-        help_text="Names, or patterns such as lab-*, apart by commas.",
+        help_text="Names, or patterns such as lab-*, comma-separated.",
     )
 
     @property

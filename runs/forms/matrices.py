@@ -83,11 +83,11 @@ class MatrixForm(GeneratorsForm):
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
     workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     processes_per_generator = whole(1, 64, label="Clients per generator")
-    ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="A rung is", widget=forms.RadioSelect)
+    ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="Step the ladder by", widget=forms.RadioSelect)
     rungs = NumbersField(
         required=False,
         label="Load ladder",
-        help_text="Total threads (or total ops/s), apart by commas. A search over threads begins at the first.",
+        help_text="Total threads (or total ops/s), comma-separated. A search over threads begins at the first.",
     )
     searches = forms.BooleanField(
         required=False, label="Search for the ceiling", help_text="Each load follows from the results so far."
