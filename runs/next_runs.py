@@ -404,11 +404,17 @@ def _answer(step: Step, sweep: Sweep, value: float | None, last: RunTrial) -> st
     else:
         between = f"Sustained: {low}. Not sustained: {high}."
     estimate = f" Estimate: {throughput(value)}." if value is not None else ""
-    if value is not None and sweep.ladder == Matrix.Ladder.TARGET and value < SUSTAINED * (step.low or 0):
-        estimate = f" Estimate: {throughput(value)}, of all runs; those at {low} were faster than their mean."
+    if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
+        if value < SUSTAINED * (step.low or 0):
+            estimate = f" Estimate: {throughput(value)}, of all runs; those at {low} were faster than their mean."
+        elif value > (step.high or math.inf):
+            estimate = f" Estimate: {throughput(value)}, of all runs; those at {high} were slower than their mean."
+    open_end = "an end of the bracket has a single trial"
+    if sweep.ladder == Matrix.Ladder.TARGET and not (step.low and step.high):
+        open_end = f"no run shows {'an upper' if step.low else 'a lower'} bound"
     return {
         State.BRACKETED: f"{between}{estimate}",
-        State.SPENT: f"{between}{estimate} Unconfirmed: an end of the bracket has a single trial.",
+        State.SPENT: f"{between}{estimate} Unconfirmed: {open_end}.",
         State.CLIENT_LIMITED: f"{between}{estimate} A lower bound: the clients, not the database, set it. Add clients.",
         State.NO_LOAD: f"No load keeps the limits, down to {high}: the last trial was {last.text}.",
     }[step.state]

@@ -101,6 +101,30 @@ def test_answer_explains_an_estimate_below_its_lower_bound(team):
     assert "of all runs; those at 10.5k" in answer.sentence
 
 
+def test_answer_explains_an_estimate_above_its_upper_bound(team):
+    """Runs that slow down one after the other give a mean of the capacity above the last target missed."""
+    sweep = submitted(team, search={**SEARCH, "max_trials": 4})
+    capacity = iter([20_000, 18_500, 16_900, 15_000])
+    answer = drive(sweep, lambda run: token_bucket(next(capacity))(run))
+    assert answer.high == 15_703 and answer.value_ops_s > answer.high
+    assert f"of all runs; those at {next_runs.named_load(sweep, answer.high)} were slower" in answer.sentence
+
+
+@pytest.mark.parametrize(
+    ("capacities", "missing"),
+    [
+        pytest.param((20_000, 10_000, 10_000), "no run shows a lower bound", id="none-sustained"),
+        pytest.param((9_000, 10_000, 10_000), "no run shows an upper bound", id="all-sustained"),
+        pytest.param((10_000, 10_000, 10_000), "an end of the bracket has a single trial", id="single-trial"),
+    ],
+)
+def test_answer_names_what_the_spent_trials_left_open(team, capacities, missing):
+    sweep = submitted(team, search={**SEARCH, "max_trials": 3})
+    capacity = iter(capacities)
+    answer = drive(sweep, lambda run: token_bucket(next(capacity))(run))
+    assert answer.state == State.SPENT and answer.sentence.endswith(f"Unconfirmed: {missing}.")
+
+
 def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
     sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
     assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4 + 2, "two may decide"
