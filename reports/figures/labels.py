@@ -288,7 +288,8 @@ def thin_rung_labels(
         for trace in texts
         for index, size in enumerate(trace["marker"]["size"])
     ]
-    obstacles = [_edge(area), *_load_line(load_ops_s, layout, area)]
+    axis = Box(-area[0], 0, 0, area[1])  # with its numbers, left of the drawing area
+    obstacles = [axis, *_load_line(load_ops_s, layout, area)]
     for side in drawn:
         path = [at(d.x, d.y) for d in side.counted]
         # A name stands off its own point, whose box is as small as the mark.
@@ -315,11 +316,6 @@ def _load_line(load_ops_s: float | None, layout: Layout, area: tuple[float, floa
 
 def _load_text(load_ops_s: float) -> str:
     return f"at {formatting.throughput(load_ops_s)}"
-
-
-def _edge(area: tuple[float, float]) -> Box:
-    """What is left of the drawing area: the axis and its numbers."""
-    return Box(-area[0], 0, 0, area[1])
 
 
 def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:

@@ -116,8 +116,9 @@ def svg_of(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, t
         values = [y for trace in traces if trace.get("yaxis", "y") == reference for y in trace["y"]]
         low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
         panels[reference] = Axis(layout[name], values, low, high)
+    shown = [panel for panel in panels.values() if panel.layout.get("visible", True)]
     # Shapes and notes that speak of the paper span all panels.
-    up = panels["y"] if len(panels) == 1 else Axis(layout["yaxis"], [], bottom, top)
+    up = panels["y"] if len(shown) == 1 else Axis(layout["yaxis"], [], bottom, top)
     font = layout["font"]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width_px}" height="{height}" '
@@ -126,7 +127,7 @@ def svg_of(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, t
         f"<title>{escape(title)}</title>",
         f'<clipPath id="area"><rect x="{left}" y="{top}" width="{width_px - margin["r"] - left}" '
         f'height="{bottom - top}"/></clipPath>',
-        *(part for panel in panels.values() for part in _axes(across, panel, bottom)),
+        *(part for panel in shown for part in _axes(across, panel, bottom)),
         '<g clip-path="url(#area)">',
         *(part for shape in layout.get("shapes", ()) for part in _shape(shape, across, up)),
         *(part for trace in traces for part in _trace(trace, across, panels[trace.get("yaxis", "y")])),

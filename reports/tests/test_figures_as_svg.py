@@ -8,13 +8,16 @@ import pytest
 from django.urls import reverse
 
 from reports.figures.ceilings import CeilingsFigure
+from reports.figures.history import AXES, HistoryFigure
 from reports.figures.latency import LatencyFigure
 from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
 from reports.figures.svg import svg_of, svg_of_text
 from reports.figures.theme import DARK, LIGHT
+from reports.histories import THROUGHPUT_METRIC, history_of, points_of
 from reports.tests.curves import curve
 from reports.tests.test_compare_page import sources, study
+from reports.tests.test_history_figure import measured, wave
 
 SVG = "{http://www.w3.org/2000/svg}"
 UGLY = "</text><script>alert(1)</script>&\x00\"'"
@@ -41,6 +44,14 @@ def test_curves_lie_within_the_drawing(scale):
     for line in lines:
         for x, y in (map(float, place.split(",")) for place in line.get("points").split()):
             assert 0 <= x <= 720 and 0 <= y <= 400
+
+
+@pytest.mark.parametrize("along", AXES)
+def test_history_has_the_axis_that_is_visible(along):
+    figure = HistoryFigure(history_of(THROUGHPUT_METRIC, points_of(measured(wave(200)))), along=along)
+    texts = [text.text for text in drawn(figure).iter(f"{SVG}text")]
+    assert "throughput (ops/s)" in texts and "1.00k" in texts
+    assert not {"0.500", "0.200"} & set(texts)  # of the axis for marks at the bottom
 
 
 def test_bars_keep_the_width_below_their_names():

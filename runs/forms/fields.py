@@ -61,7 +61,7 @@ def parse_lines(text: str) -> dict[str, str]:
 
 
 class NumbersField(forms.CharField):
-    """Whole numbers apart by commas or blanks, kept in the order they were written in."""
+    """Whole numbers separated by commas or blanks, kept in the order they were written in."""
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(str(number) for number in value) if isinstance(value, list | tuple) else value
@@ -81,7 +81,7 @@ class NumbersField(forms.CharField):
 
 
 class TagsField(forms.CharField):
-    """Tags apart by commas; each at most 40 characters, doubles dropped."""
+    """Comma-separated tags; each at most 40 characters, doubles dropped."""
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list | tuple) else value

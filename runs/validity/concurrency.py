@@ -96,8 +96,9 @@ def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
     shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
     if ratio >= profile.target_info or share < profile.threads_busy:
         return Outcome("pass", shown, "There were threads enough for what was offered.")
-    load = facts.threads or 0, facts.target_ops_s
-    return beside_lowest_rung(shown, facts.service, *load, facts.low_latency_us, profile)
+    return beside_lowest_rung(
+        shown, facts.service, facts.threads or 1, facts.target_ops_s, facts.low_latency_us, profile
+    )
 
 
 def beside_lowest_rung(
@@ -133,7 +134,7 @@ def beside_lowest_rung(
 def _advice(service: Sequence[OperationFacts], threads: int, target_ops_s: float) -> str:
     """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
     longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in service), default=0.0)
-    return grouped(max(1.5 * target_ops_s * longest / 1e6, 1.5 * (threads or 1)))
+    return grouped(max(1.5 * target_ops_s * longest / 1e6, 1.5 * threads))
 
 
 def mean_service_us(service: Sequence[OperationFacts]) -> float | None:
