@@ -66,10 +66,11 @@ class Generator:
 
     @property
     def bindings(self) -> list[tuple[str, str, Capacity]]:
-        """Name, digest, and what its clients can generate."""
-        return [
+        """Name, digest, and what its clients can generate; those that were calibrated together stand together."""
+        known = [
             (name, digest, capacity_of(self.row.capacity, name, digest)) for name, digest in self.row.bindings.items()
         ]
+        return sorted(known, key=lambda binding: binding[2].get("ops_s", 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def test_the_texts_are_read_as_what_they_are(tmp_path):
     assert sum(log.total for log in raw.runs[0].logs) == number
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_side_is_measured():
     ingest, recut = reading.measure_logs(hours=0.02, sample=32)
     assert [row[1] for row in ingest.rows] == [72 * 16] * 4 and ingest.figure > 0, ingest.table()

@@ -267,7 +267,12 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
 
 
 @pytest.mark.parametrize(
-    ("system", "mode"), [("memcached", "none"), ("redis-cluster", "everysec"), ("rocksdb", "no-sync")]
+    ("system", "mode"),
+    [
+        ("memcached", "none"),
+        ("rocksdb", "no-sync"),
+        pytest.param("redis-cluster", "everysec", marks=pytest.mark.long),
+    ],
 )
 def test_measures_further_systems(site, system, mode):
     def with_system(matrix):

@@ -43,6 +43,7 @@ def left_in(engine: TestEngine) -> list[str]:
         return [left.name for left in (*containers, *client.volumes.list())]
 
 
+@pytest.mark.long
 def test_it_measures_and_judges_and_leaves_nothing(engine, site):
     matrix = site.submit(
         ("redis", "everysec"), ("postgresql", "on"), rungs=[2], resets={"rung": "restart"}, before=in_containers

@@ -11,7 +11,7 @@ from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Reason, Status
 
 __all__ = ["site"]
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
 
 def test_hung_pool_processes_fail_one_run(site):

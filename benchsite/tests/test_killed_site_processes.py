@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 
 
 def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
-    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=4)
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=4)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")
     assert len(processes_of(str(settings.WORK_DIR))) >= 2
@@ -33,15 +33,15 @@ def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
     site.until(stored.exists, 30, "the killed client's output to be stored")
     runs = site.until_ended(matrix)
     site.until(lambda: list(settings.WORK_DIR.iterdir()) == [], 10, "the clients' folders to be removed")
-    assert [run.status for run in runs[2:]] == [Status.SUCCEEDED] * 2, runs[2].reason_detail
-    assert runs[2].pk == run.reruns.get(is_retry=True).pk
+    assert runs[-1].pk == run.reruns.get(is_retry=True).pk
+    assert runs[-1].status == Status.SUCCEEDED, runs[-1].reason_detail
 
 
 @pytest.mark.parametrize(
     "parts",
     [
         pytest.param(["conductor"], id="conductor", marks=pytest.mark.long),
-        pytest.param(["scheduler", "conductor", "generator-1", "generator-2"], id="everything"),
+        pytest.param(["scheduler", "conductor", "generator-1", "generator-2"], id="everything", marks=pytest.mark.long),
     ],
 )
 def test_what_was_killed_and_is_started_again_ends_its_runs_at_once(site, parts):
@@ -78,6 +78,7 @@ def test_conductor_that_is_stopped_interrupts_its_run(site):
     assert again.status in (Status.QUEUED, Status.DISPATCHED)
 
 
+@pytest.mark.long
 def test_web_server_is_killed_while_a_run_measures(site):
     """Load generators reach the site by it alone, and try again until it is back."""
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=3)

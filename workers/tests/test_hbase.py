@@ -41,6 +41,7 @@ def server(manifest: Manifest) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_loads_runs_and_reads_its_mode(manifest: Manifest, server: Server, tmp_path: Path):
     state = read_back(SYSTEM, server.wanted.mode, server.administration)

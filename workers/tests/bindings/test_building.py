@@ -78,7 +78,7 @@ def test_it_builds_nothing_twice(into: Path, capfd: pytest.CaptureFixture[str]):
     assert capfd.readouterr().out == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_source_gives_one_digest(bindings: dict[str, Manifest], into: Path, sources: Path):
     """Built again from another folder, at another time, because jars were tampered with."""
     for jar in into.glob("*/lib/core*.jar"):
