@@ -44,8 +44,9 @@ class CalibrationFailed(Exception):
 def measure_capacities(
     slots: int, duration_s: int = DURATION_S, should_stop: Callable[[], bool] = lambda: False
 ) -> dict[str, Capacity]:
-    """Binding -> what one client and at most `slots` clients at once generate. Bindings with one release of YCSB share a
-    measurement. Raises CalibrationFailed.
+    """Binding -> what one client and at most `slots` clients at once generate. Raises CalibrationFailed.
+
+    Bindings with one release of YCSB share a measurement.
     """
     cores = usable_cores() or 1
     measure = partial(_highest_rate, threads=cores, duration_s=duration_s, should_stop=should_stop)
