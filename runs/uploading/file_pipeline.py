@@ -12,8 +12,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import Any, BinaryIO, get_args
 
+import msgspec
 import numpy as np
 import zstandard
 
@@ -120,10 +121,16 @@ def read_members(kept: Sequence[ReadMember], progress: Progress | None = None, *
         progress.begin("reading", sum(member.size for member in kept))
     files = []
     for member in kept:
-        file = _read(member, progress.file(member.size) if progress is not None else None)
-        if not whole:
-            runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
-            file = replace(file, runs=runs)
+        report = progress.file(member.size) if progress is not None else None
+        file = None if whole else _read_before(member)
+        if file is None:
+            file = _read(member, report, summed=not whole)
+            if not whole:
+                runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
+                file = replace(file, runs=runs)
+                _keep(member, file)
+        elif report is not None:
+            report(member.size)
         files.append(file)
     return Reads({member.name: member for member in kept}, tuple(files), whole)
 
@@ -141,6 +148,26 @@ def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, 
         whole_logs += [replace(whole, operation=log.operation) for log, stands in pairs
                   for whole, other in zip(again, before, strict=True) if other is stands]  # fmt: skip
     return tuple(whole_logs)
+
+
+def _keep(member: ReadMember, file: ReadFile) -> None:
+    """Grouping an upload otherwise, and saving it, need the sums of its logs again, and decoding takes long."""
+    if member.path and file.format == "hdr-log":
+        staging.keep_sums(member.path, msgspec.msgpack.encode(file, enc_hook=lambda array: array.tolist()))
+
+
+def _read_before(member: ReadMember) -> ReadFile | None:
+    """What `_keep` kept of this member; None where it kept nothing, or a process that died left a part of it."""
+    kept = staging.sums_of(member.path) if member.path else None
+    try:
+        return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array) if kept is not None else None
+    except msgspec.DecodeError:
+        return None
+
+
+def _array(kind: Any, values: Any) -> "np.ndarray[Any, Any]":
+    """The type of a column is np.ndarray[Any, np.dtype[np.float64]]."""
+    return np.array(values, dtype=get_args(get_args(kind)[1])[0])
 
 
 def overall(log: IntervalLog) -> IntervalLog:
@@ -174,12 +201,12 @@ def _opened(member: ReadMember) -> AbstractContextManager[BinaryIO]:
     return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
 
 
-def _read(member: ReadMember, report: Callable[[int], None] | None) -> ReadFile:
+def _read(member: ReadMember, report: Callable[[int], None] | None, *, summed: bool = False) -> ReadFile:
     if member.error:
         return ReadFile(name=member.name, error=member.error, size=member.size)
     noticed = tuple(Note(note["text"], note["line"]) for note in member.notes)
     with _opened(member) as stream:
-        (read,) = read_file(member.name, stream, progress=report)
+        (read,) = read_file(member.name, stream, progress=report, summed=summed)
     runs = read.runs
     if member.damage:
         doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]

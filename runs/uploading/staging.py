@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 import zstandard
-from django.core.files.base import File
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage, storages
 
 from runs.identifiers import uuid_of
+from runs.ycsb import READER_VERSION
 
 
 def storage() -> Storage:
@@ -29,6 +30,24 @@ def keep_redacted(upload_id: uuid.UUID, position: int, compressed: BinaryIO) -> 
     path = f"{upload_id}/redacted-{position}.zst"
     storage().delete(path)
     return storage().save(path, File(compressed))
+
+
+def keep_sums(path: str, content: bytes) -> None:
+    """What reading the redacted file at this path gave, as this release reads it."""
+    storage().delete(_sums_path(path))
+    storage().save(_sums_path(path), ContentFile(content))
+
+
+def sums_of(path: str) -> bytes | None:
+    try:
+        with storage().open(_sums_path(path)) as stored:
+            return cast(bytes, stored.read())
+    except FileNotFoundError:
+        return None
+
+
+def _sums_path(path: str) -> str:
+    return f"{path}.sums-{READER_VERSION}"
 
 
 @contextmanager

@@ -29,15 +29,17 @@ def read_file(
     *,
     limits: Limits | None = None,
     progress: Callable[[int], None] | None = None,
+    summed: bool = False,
 ) -> tuple[ReadFile, ...]:
     """One entry for the file, or for each member of an archive. Content never raises: `ReadFile.error` says why.
 
-    `progress` is told how many bytes of the file were read.
+    `progress` is told how many bytes of the file were read. `summed`: of an interval log only the sum over all of it is
+    kept.
     """
     files: list[ReadFile] = []
     try:
         for member in open_members(name, stream, limits, progress=progress):
-            files.append(_read(member))
+            files.append(_read(member, summed=summed))
     except LimitExceeded as error:
         return (ReadFile(name, error=str(error)),)
     except UnreadableFile as error:
@@ -45,11 +47,11 @@ def read_file(
     return tuple(files) or (ReadFile(name, error="The archive has no files in it."),)
 
 
-def _read(member: Member) -> ReadFile:
+def _read(member: Member, *, summed: bool) -> ReadFile:
     binary = kind_of_binary(member.head)
     if binary is not None:
         return ReadFile(member.name, error=binary, size=len(member.head))
-    front = _Front(member.name)
+    front = _Front(member.name, summed=summed)
     try:
         for block in member.blocks():
             front.feed(block)
@@ -77,8 +79,9 @@ def _read(member: Member) -> ReadFile:
 class _Front:
     """Holds the beginning of a file until its format is seen, then hands it all to that format's reader."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, summed: bool = False) -> None:
         self._name = name
+        self._summed = summed
         self._held: list[Block] = []
         self._held_size = 0
         self._reader: Reader | None = None
@@ -95,7 +98,7 @@ class _Front:
         self._held_size += len(block.data)
         self.format = detect(block.data, is_beginning=block.first_line == 1)
         if self.format is not None:
-            self._reader = reader_of(self.format, self._name)
+            self._reader = reader_of(self.format, self._name, summed=self._summed)
             for held in self._held:
                 self._reader.feed(held)
             self._held = []
@@ -114,7 +117,7 @@ class _Front:
         return closest_lines(self._held[0]) if self._held else ()
 
 
-def reader_of(name: Format, file_name: str) -> Reader:
+def reader_of(name: Format, file_name: str, *, summed: bool = False) -> Reader:
     """A fresh reader for the format."""
     match name:
         case "ycsb-text" | "thumbtack" | "ycsb-json":
@@ -123,7 +126,7 @@ def reader_of(name: Format, file_name: str) -> Reader:
         case "ycsb-raw":
             return RawReader()
         case "hdr-log":
-            return HdrReader(file_name)
+            return HdrReader(file_name, summed=summed)
         case "go-ycsb" | "go-ycsb-table" | "go-ycsb-json" | "go-ycsb-csv":
             return GoYcsbReader()
         case "load-generator":

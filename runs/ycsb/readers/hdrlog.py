@@ -1,6 +1,8 @@
 """Interval histogram logs among the files of a run; `runs.ycsb.hdr` decodes them."""
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -9,6 +11,7 @@ from runs.ycsb.block import Block, Note
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.hdr import Batch, IntervalLog, LogDecoder, logs_of
+from runs.ycsb.histogram import Histogram
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import ReadRun
 
@@ -29,11 +32,14 @@ def operation_of(name: str) -> str | None:
 
 
 class HdrReader:
-    """Reads the blocks of one file. Of a damaged log it gives what stands before the damage."""
+    """Reads the blocks of one file. Of a damaged log it gives what stands before the damage.
 
-    def __init__(self, name: str) -> None:
+    `summed`: each measurement is one interval over all of its log, in the memory that one takes.
+    """
+
+    def __init__(self, name: str, *, summed: bool = False) -> None:
         self._decoder = LogDecoder(operation_of(name))
-        self._kept = _Kept()
+        self._kept: _Kept | _Sums = _Sums() if summed else _Kept()
         self._damage: HistogramError | None = None
         self._lines = 0
 
@@ -101,6 +107,51 @@ class _Kept:
                 by_name.setdefault(known.operation, []).append(known)
             self.batches = [joined(batches, self.length_s) for batches in by_name.values()]
             self._size = sum(known.counts.index.size for known in self.batches)
+
+
+@dataclass(slots=True)
+class _Sum:
+    """All intervals of one measurement so far."""
+
+    start_time_s: float
+    start_s: float = math.inf
+    end_s: float = -math.inf
+    max_us: float = 0.0
+    histogram: Histogram = field(default_factory=Histogram)
+
+    def batch(self, operation: str) -> Batch:
+        """One interval, or none where there was none."""
+        index, count = self.histogram.sparse()
+        number = int(self.start_s < math.inf)
+        return Batch(
+            operation=operation,
+            start_time_s=self.start_time_s,
+            start_s=np.array([self.start_s] * number),
+            length_s=np.array([self.end_s - self.start_s] * number),
+            max_us=np.array([self.max_us] * number),
+            counts=Counts(np.array([index.size] * number, dtype=np.int64), index.astype(np.int32), count),
+        )
+
+
+class _Sums:
+    """What was decoded, as one interval for each measurement."""
+
+    length_s = 0  # nothing is left out that anybody would look for here
+
+    def __init__(self) -> None:
+        self._sums: dict[str, _Sum] = {}
+
+    def add(self, batch: Batch) -> None:
+        total = self._sums.setdefault(batch.operation, _Sum(batch.start_time_s))
+        if batch.start_s.size:
+            total.start_s = min(total.start_s, float(batch.start_s.min()))
+            total.end_s = max(total.end_s, float((batch.start_s + batch.length_s).max()))
+            total.max_us = max(total.max_us, float(batch.max_us.max()))
+            total.histogram.add_sparse(batch.counts.index, batch.counts.count)
+
+    @property
+    def batches(self) -> list[Batch]:
+        return [total.batch(operation) for operation, total in self._sums.items()]
 
 
 def joined(batches: Sequence[Batch], length_s: int) -> Batch:
