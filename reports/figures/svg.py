@@ -29,6 +29,15 @@ MARKS: Final = {
     "x-thin": "M-{r},-{r}L{r},{r}M{r},-{r}L-{r},{r}",
 }
 STROKES: Final = ("cross", "x", "x-thin")  # marks without an area
+PATTERN_PX: Final = 7
+# Lines of a square that repeats itself; a dot has no lines.
+PATTERN_LINES: Final = {
+    "/": "M-2,2l4,-4M0,7l7,-7M5,9l4,-4",
+    "\\": "M-2,5l4,4M0,0l7,7M5,-2l4,4",
+    "x": "M0,7l7,-7M0,0l7,7",
+    "-": "M0,3.5h7",
+    "|": "M3.5,0v7",
+}
 ANCHORS: Final = {"left": "start", "center": "middle", "right": "end"}
 # How far a text's baseline lies below the place that it is anchored at, in lines.
 BASELINES: Final = {"top": 0.9, "middle": 0.35, "bottom": -0.25}
@@ -199,11 +208,14 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
     x, y = end
     x0, x1, y0, y1 = (start, x, y - half, y + half) if is_lying else (x - half, x + half, y, start)
     outline = marker.get("line", {})
-    # A pattern becomes a lighter area: what it means stands beside the bar.
-    opacity = 0.35 if marker.get("pattern", {}).get("shape") else 1
+    fill = marker["color"]
+    if shape := marker.get("pattern", {}).get("shape"):
+        name = f"pattern-{ord(shape)}-{re.sub(r'[^0-9a-zA-Z]', '', fill)}"
+        yield _pattern(name, shape, fill)
+        fill = f"url(#{name})"
     yield (
         f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" height="{abs(y1 - y0):.1f}" '
-        f'fill="{marker["color"]}" fill-opacity="{opacity}" stroke="{outline.get("color", "none")}"/>'
+        f'fill="{fill}" stroke="{outline.get("color", "none")}"/>'
     )
     along = "x" if is_lying else "y"
     if interval := trace.get(f"error_{along}"):
@@ -211,6 +223,17 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
         ends = [values.number(bound) for bound in (value - interval["arrayminus"][0], value + interval["array"][0])]
         low, high = (values.px(bound) if bound is not None else start for bound in ends)
         yield _line(*((low, y, high, y) if is_lying else (x, low, x, high)), interval["color"], width=1.5)
+
+
+def _pattern(name: str, shape: str, colour: str) -> str:
+    lines = PATTERN_LINES.get(shape)
+    mark = (
+        f'<path d="{lines}" stroke="{colour}" stroke-width="2"/>'
+        if lines
+        else f'<circle cx="3.5" cy="3.5" r="2.2" fill="{colour}"/>'
+    )
+    size = f'width="{PATTERN_PX}" height="{PATTERN_PX}"'
+    return f'<pattern id="{name}" {size} patternUnits="userSpaceOnUse">{mark}</pattern>'
 
 
 def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iterator[str]:

@@ -36,6 +36,21 @@ def test_bars_have_one_rectangle_for_each_side(theme, sides):
     assert all(float(rect.get("height")) > 0 < float(rect.get("width")) for rect in area.iter(f"{SVG}rect"))
 
 
+def test_bars_have_the_patterns_that_the_key_names():
+    losses = [0.0, 1.0, None]
+    record = curve().durability
+    root = drawn(
+        CeilingsFigure(
+            [curve(mode=f"m{n}", durability={**record, "loss_window_s": loss}) for n, loss in enumerate(losses)]
+        )
+    )
+    bars = root.find(f"{SVG}g").findall(f".//{SVG}rect")
+    fills = [bar.get("fill") for bar in bars]
+    patterns = {f"url(#{pattern.get('id')})": pattern[0].tag for pattern in root.iter(f"{SVG}pattern")}
+    assert sorted(patterns.values()) == [f"{SVG}circle", f"{SVG}path"]
+    assert len([fill for fill in fills if fill in patterns]) == 2 and len(fills) == 3
+
+
 @pytest.mark.parametrize("scale", ["linear", "log", "loglog"])
 def test_curves_lie_within_the_drawing(scale):
     root = drawn(LatencyFigure([curve(mode="off"), curve(mode="always")], Choice(scale=scale, load_ops_s=2000.0)))
