@@ -84,7 +84,8 @@ class HdrReader:
         if not any(len(log) for log in logs):
             yield Note("There is no interval in the log.")
         if self._kept.length_s:
-            yield Note(f"The log is long: its intervals were put together to {self._kept.length_s} s.")
+            longer = " or longer" if isinstance(self._kept, _Sums) else ""
+            yield Note(f"The log is long: its intervals were put together to {self._kept.length_s} s{longer}.")
 
 
 class _Kept:
@@ -136,18 +137,23 @@ class _Sum:
 class _Sums:
     """What was decoded, as one interval for each measurement."""
 
-    length_s = 0  # nothing is left out that anybody would look for here
-
     def __init__(self) -> None:
         self._sums: dict[str, _Sum] = {}
+        self._size = 0  # of what was decoded
 
     def add(self, batch: Batch) -> None:
+        self._size += batch.counts.index.size
         total = self._sums.setdefault(batch.operation, _Sum(batch.start_time_s))
         if batch.start_s.size:
             total.start_s = min(total.start_s, float(batch.start_s.min()))
             total.end_s = max(total.end_s, float((batch.start_s + batch.length_s).max()))
             total.max_us = max(total.max_us, float(batch.max_us.max()))
             total.histogram.add_sparse(batch.counts.index, batch.counts.count)
+
+    @property
+    def length_s(self) -> int:
+        """What the intervals are at least when the log is read whole; 0 where they stay as they are."""
+        return _LENGTHS_S[0] if self._size > MAX_COUNTS else 0
 
     @property
     def batches(self) -> list[Batch]:

@@ -180,11 +180,13 @@ def test_nothing_but_damage_is_refused():
     assert file.error is None or "line 2" in file.error
 
 
-def test_a_very_long_log_is_kept_in_longer_intervals(monkeypatch):
+@pytest.mark.parametrize("summed", [False, True])
+def test_a_very_long_log_is_kept_in_longer_intervals(monkeypatch, summed):
     content = (DATA / "two_clients/0/READ.hdr").read_bytes()
     expected = read_log(content.decode().splitlines())
     monkeypatch.setattr(hdrlog, "MAX_COUNTS", 100)
-    (run,) = runs_of(content, "READ.hdr")
+    (file,) = read_file("READ.hdr", io.BytesIO(content), summed=summed)
+    (run,) = file.runs
     (log,) = run.logs
     assert len(log) < len(expected)
     assert log.histogram() == expected.histogram()
