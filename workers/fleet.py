@@ -70,7 +70,7 @@ class Generator:
         known = [
             (name, digest, capacity_of(self.row.capacity, name, digest)) for name, digest in self.row.bindings.items()
         ]
-        return sorted(known, key=lambda binding: binding[2].get("ops_s", 0.0))
+        return sorted(known, key=lambda binding: (binding[2].get("ops_s", 0.0), binding[0]))
 
 
 @dataclass(frozen=True, slots=True)
