@@ -61,6 +61,20 @@ def test_menu_keeps_scroll_focus_opened_parts_and_drawing(page, site):
     assert not site.complaints
 
 
+def test_drawing_of_a_menu_waits_for_no_page_nor_plot(page, site):
+    reach_figure(page)
+    held = []
+    page.route("**/compare/?*", lambda route: held.append(route))
+    page.locator("#choose-stat").select_option("mean")
+    drawing = page.locator("#plot-latency > img[src*='stat=mean']")
+    playwright.expect(drawing).to_be_visible()
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ p99")
+    held[0].continue_()
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ mean")
+    playwright.expect(drawing).to_have_count(0)
+    assert not site.complaints
+
+
 def test_request_under_way_is_shown_and_failure_retried(page):
     reach_figure(page)
     page.route("**/compare/?*", lambda route: route.abort())

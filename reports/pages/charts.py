@@ -138,7 +138,10 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 
 
 def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
-    query = urlencode([("v", VERSION), *picture.selection.pairs(), *picture.options])
+    selection = picture.selection
+    # Menus of the drawing alone are in the address of the figure that they change: charts.js changes them there.
+    menus = [("stat", selection.statistic), ("scale", selection.scale)] if picture.name == "latency" else []
+    query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
     height_px = CeilingsFigure(picture.selection.shown(curves)).height_px if picture.name == "ceilings" else 0
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

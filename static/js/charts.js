@@ -108,7 +108,7 @@
     return image;
   }
 
-  // The earlier drawing stays until the next one can be painted.
+  // The earlier drawing stays until the next one can be painted. It lies over a plot until that is drawn anew.
   async function sketch(figure) {
     const plot = figure.querySelector(".figure__plot"), src = address(figure, { theme: window.benchsiteTheme(), as: "svg" }).href;
     if ((sketches.get(plot) || plot.querySelector("img")?.currentSrc) === src) return;
@@ -116,7 +116,9 @@
     image.alt = figure.dataset.name;
     sketches.set(plot, src);
     await image.decode().catch(() => {});
-    if (sketches.get(plot) === src && !known.has(plot)) plot.replaceChildren(image);
+    if (sketches.get(plot) !== src) return;
+    if (known.has(plot)) plot.append(image);
+    else plot.replaceChildren(image);
   }
 
   function cell(tag, value, isNumber) {
@@ -215,6 +217,8 @@
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
     const edits = { shapePosition: !!drawing.layout.shapes?.some((shape) => shape.name) };
     await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, { ...CONFIG, edits });
+    sketches.delete(state.plot);
+    state.plot.querySelector(":scope > img")?.remove();
     if (!state.drawn) {
       state.plot.setAttribute("role", "img");
       state.plot.setAttribute("aria-label", json.caption || "Figure");
@@ -285,20 +289,35 @@
     scan();
   }
 
+  const isWhole = () => innerWidth >= NARROW_PX && !location.hash.includes("=");
+
+  // A menu that changes the drawing alone is answered by the server's drawing, asked for beside the part of the page.
+  function foresee({ target }) {
+    early.clear();
+    if (target.form?.id !== "choose") return;
+    for (const figure of document.querySelectorAll("figure[data-menu]:not([data-refresh])")) {
+      const url = address(figure, {});
+      if (!url.searchParams.has(target.name)) continue;
+      url.searchParams.set(target.name, target.value);
+      figure.dataset.src = url.pathname + url.search;
+      if (isWhole()) sketch(figure);
+    }
+  }
+
   // What a menu brings is asked for before htmx has put its figures into the page.
   function hurry({ detail }) {
-    early.clear();
     const held = new Set([...document.querySelectorAll("figure[data-menu]")].map((figure) => figure.dataset.src));
     for (const [, text] of detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)) {
       const figure = { dataset: { src: text.replaceAll("&amp;", "&") } }, theme = window.benchsiteTheme();
-      if (held.has(figure.dataset.src)) continue;
       const sketched = address(figure, { theme, as: "svg" }).href, drawn = address(figure, { theme }).href;
-      if (!isAwake && !location.hash.includes("=") && innerWidth >= NARROW_PX) early.set(sketched, drawing(sketched));
+      if (held.has(figure.dataset.src)) continue;
+      if (!isAwake && isWhole()) early.set(sketched, drawing(sketched));
       else if (innerWidth >= NARROW_PX) early.set(drawn, ask(drawn));
     }
   }
 
   for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
+  document.addEventListener("change", foresee);
   document.addEventListener("htmx:beforeSwap", hurry);
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
