@@ -77,6 +77,8 @@ separate_workers()
 os.environ.setdefault("BENCHSITE_YCSB", str(ROOT / "var" / "ycsb"))  # built once, by the tests that need it
 os.environ.setdefault("BENCHSITE_SERVERS", str(ROOT / "var" / "servers"))  # fetched once, as the bindings are built
 os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")
+# Programs in Java live for seconds here: they are started with the compiler that needs the least processor time.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"
 django.setup()
 

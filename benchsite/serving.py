@@ -1,4 +1,4 @@
-"""gunicorn's settings that are code: each of its workers counts requests in a place that outlives it.
+"""gunicorn's settings: the pages are loaded once for all workers, and each counts requests in a place that outlives it.
 
 The workers write what they count into files of one folder, from which whichever of them is asked adds up the counts of
 all (`benchsite.request_metrics`). A file belongs to a place among the workers, not to a process: a worker in the place
@@ -13,12 +13,20 @@ from typing import Any
 
 from benchsite.request_metrics import FOLDER_VARIABLE, PLACE_VARIABLE
 
+preload_app = True  # Workers share its memory, and begin at once.
+
 
 def on_starting(arbiter: Any) -> None:
-    """Nothing is counted yet, whatever an earlier life of this server left in the folder."""
+    """Nothing is counted yet, whatever an earlier life of this server left in the folder.
+
+    What is loaded now stays for good: the collector of garbage need not look through it again, which would copy it into
+    each worker.
+    """
     if folder := os.environ.get(FOLDER_VARIABLE):
         shutil.rmtree(folder, ignore_errors=True)
         Path(folder).mkdir(parents=True)
+    gc.collect()
+    gc.freeze()
 
 
 def pre_fork(arbiter: Any, worker: Any) -> None:
@@ -29,9 +37,3 @@ def pre_fork(arbiter: Any, worker: Any) -> None:
 
 def post_fork(arbiter: Any, worker: Any) -> None:
     os.environ[PLACE_VARIABLE] = str(worker.counting_place)
-
-
-def post_worker_init(worker: Any) -> None:
-    """What is loaded now stays for good: the collector of garbage need not look through it again."""
-    gc.collect()
-    gc.freeze()

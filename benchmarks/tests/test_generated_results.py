@@ -65,6 +65,7 @@ def long_series_have_every_level():
     assert stored.interval_s == 1 and stored.series[0].points["rate_ops_s"].min() > 0
 
 
+@pytest.mark.long
 def test_what_is_generated_is_like_what_is_measured(generated):
     it_has_the_shapes_of_a_real_one()
     its_copies_are_what_their_specs_say()
@@ -87,7 +88,7 @@ def test_the_same_seed_makes_the_same_rows(monkeypatch):
     assert first != other
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pages_are_measured_beside_another_way(generated, monkeypatch):
     from benchmarks.speed import page_times, pages
 

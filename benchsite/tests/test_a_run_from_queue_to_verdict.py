@@ -11,6 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from django.conf import settings
 from django.db.models import Sum
 
 from benchsite.tests.databases import database_url
-from benchsite.tests.live_site import GENERATORS, clients_of, servers_of
+from benchsite.tests.live_site import GENERATORS, LiveSite, clients_of, servers_of
 from benchsite.tests.live_site import shared_site as site
 from runs import artifacts, lifecycle
 from runs.models import (
@@ -147,11 +148,22 @@ def tables_with(secrets: Iterable[str]) -> list[str]:
         ]
 
 
-def test_password_reaches_the_clients_alone(site, tmp_path):
-    """In a property file of mode 0600 while they run: no command line, variable, message, log or table holds it."""
-    commands = tmp_path / "commands"
+@dataclass
+class Observed:
+    """A small matrix that was measured while all that could give a password away was recorded."""
+
+    matrix: Matrix
+    runs: list[Run]
+    secrets: set[str]
+    commands: str  # of the site's Redis
+    processes: set[str]
+
+
+@pytest.fixture(scope="module")
+def observed(site: LiveSite, tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    commands = tmp_path_factory.mktemp("redis") / "commands"
     with monitored_redis(commands), recorded(process_texts) as processes:
-        matrix = site.submit(("redis", "off"), ("postgresql", "off"), rungs=[2], measure_s=6)
+        matrix = site.submit(("redis", "everysec"), ("postgresql", "on"), rungs=[2], measure_s=4)
         secrets = set()
         for run in Run.objects.filter(matrix=matrix, phase=Phase.MEASURE).order_by("position"):
             site.until_measured(run)
@@ -166,22 +178,25 @@ def test_password_reaches_the_clients_alone(site, tmp_path):
             assert not [path for path in others if not path.is_relative_to(settings.TARGETS_DIR)]
             assert tables_with(secrets) == []
         runs = site.until_ended(matrix)
-    assert [run.reason_detail for run in runs if run.status != Status.SUCCEEDED] == []
+    assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
+    return Observed(matrix, runs, secrets, commands.read_text(errors="replace"), processes)
+
+
+def test_password_reaches_the_clients_alone(observed):
+    """In a property file of mode 0600 while they run: no command line, variable, message, log or table holds it."""
+    secrets, sent, processes = observed.secrets, observed.commands, observed.processes
     assert len(secrets) == 2 and min(map(len, secrets)) > 20
-    sent = commands.read_text(errors="replace")
     bodies = [base64.b64decode(body).decode() for body in re.findall(r'body\\": \\"([\w+/=]+)', sent)]
-    assert any(str(run.client_runs.first().pk) in body for run in runs for body in bodies)
+    assert any(str(run.client_runs.first().pk) in body for run in observed.runs for body in bodies)
     assert any(str(settings.WORK_DIR) in text for text in processes)
     assert not [text for text in [sent, *bodies, *processes] if any(secret in text for secret in secrets)]
     assert files_with(secrets, settings.WORK_DIR) == set()
     assert tables_with(secrets) == []
 
 
-def test_it_measures_merges_and_judges_a_small_matrix(site):
-    matrix = site.submit(("redis", "everysec"), ("postgresql", "on"), rungs=[2, 4])
-    runs = site.until_ended(matrix)
-    assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
-    assert [run.phase for run in runs] == [Phase.LOAD, Phase.MEASURE, Phase.MEASURE] * 2
+def test_it_measures_merges_and_judges_a_small_matrix(site, observed):
+    matrix, runs = observed.matrix, observed.runs
+    assert [run.phase for run in runs] == [Phase.LOAD, Phase.MEASURE] * 2
     for run in runs:
         kept = run.measurement_sets.get()
         assert (kept.clients_merged, kept.clients_expected) == (2, 2)
@@ -269,7 +284,7 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
 @pytest.mark.parametrize(
     ("system", "mode"),
     [
-        ("memcached", "none"),
+        pytest.param("memcached", "none", marks=pytest.mark.long),
         ("rocksdb", "no-sync"),
         pytest.param("redis-cluster", "everysec", marks=pytest.mark.long),
     ],
@@ -313,26 +328,7 @@ def test_it_refuses_clients_of_another_build(site):
     assert "make bindings" in load.reason_detail
 
 
-def test_merges_two_clients_of_each_generator(site):
-    assert set(LoadGenerator.objects.values_list("slots", flat=True)) == {2}
-    matrix = site.submit(("redis", "off"), rungs=[8], processes_per_generator=2)
-    runs = site.until_ended(matrix)
-    assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
-    for run in runs:
-        clients = list(run.client_runs.select_related("load_generator"))
-        assert Counter(client.load_generator.name for client in clients) == dict.fromkeys(GENERATORS, 2)
-        # None began before all were connected.
-        assert max(client.ready_at for client in clients) <= run.starts_at
-        assert all(client.facts["started_epoch_s"] >= run.starts_at.timestamp() - 0.1 for client in clients)
-        kept = run.measurement_sets.get()
-        assert (kept.clients_merged, kept.clients_expected) == (4, 4)
-        assert {entry["number"] for entry in kept.clients} == {0, 1, 2, 3}
-    measured = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
-    assert [client.order["threads"] for client in measured.client_runs.all()] == [2, 2, 2, 2]
-    assert measured.evidence["rows"] == 10_000
-
-
-def test_servers_and_clients_use_different_cpus(site):
+def test_tells_cpus_of_servers_clients_and_foreign_processes(site, burner):
     matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")
@@ -346,16 +342,12 @@ def test_servers_and_clients_use_different_cpus(site):
     assert clients
     assert server.cpu_affinity() == cpus["servers"]
     assert {tuple(process.cpu_affinity()) for process in clients} == {tuple(cpus["clients"])}
-    site.until_ended(matrix)
-    finding = Finding.objects.get(measurement_set__run=run, check_id="V24")
-    assert "the database on 1 core" in finding.message or len(cpus["servers"]) > 1
 
-
-def test_tells_a_foreign_process_from_its_own(site, burner):
-    matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
     runs = site.until_ended(matrix)
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 2, [run.reason_detail for run in runs]
     measured = next(run for run in runs if run.phase == Phase.MEASURE)
+    finding = Finding.objects.get(measurement_set__run=measured, check_id="V24")
+    assert "the database on 1 core" in finding.message or len(cpus["servers"]) > 1
 
     # Both generators and the server share one machine: it is sampled once, by the conductor, which knows the server.
     samples = hosts_of(measured, samples_of(measured))
@@ -376,16 +368,23 @@ def test_tells_a_foreign_process_from_its_own(site, burner):
     assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+\s% of the window", finding.measured)
 
 
-def test_connections_terminated_in_every_stage(site):
-    """Nothing is lost and nothing is doubled."""
-    with connections_terminated("conductor", "scheduler", "generator-1", "generator-2", every_s=0.5) as counts:
-        matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
+def test_merges_four_clients_while_connections_are_terminated(site):
+    """Two clients of each generator; nothing is lost and nothing is doubled, whatever the stage."""
+    assert set(LoadGenerator.objects.values_list("slots", flat=True)) == {2}
+    with connections_terminated("conductor", "scheduler", *GENERATORS, every_s=0.5) as counts:
+        matrix = site.submit(("redis", "everysec"), rungs=[8], measure_s=3, processes_per_generator=2)
         runs = site.until_ended(matrix)
     assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
     assert sum(counts) >= 10
     for run in runs:
-        assert run.measurement_sets.get().clients_merged == 2
-        assert ClientRun.objects.filter(run=run).count() == 2
+        clients = list(run.client_runs.select_related("load_generator"))
+        assert Counter(client.load_generator.name for client in clients) == dict.fromkeys(GENERATORS, 2)
+        # None began before all were connected.
+        assert max(client.ready_at for client in clients) <= run.starts_at
+        assert all(client.facts["started_epoch_s"] >= run.starts_at.timestamp() - 0.1 for client in clients)
+        kept = run.measurement_sets.get()
+        assert (kept.clients_merged, kept.clients_expected) == (4, 4)
+        assert {entry["number"] for entry in kept.clients} == {0, 1, 2, 3}
         stages = [Stage.LOADING] if run.phase == Phase.LOAD else [Stage.PREPARING, Stage.MEASURING]
         assert Counter(RunEvent.objects.filter(run=run, kind="stage").values_list("new", flat=True)) == Counter(
             [Stage.PROVISIONING, *stages, Stage.COLLECTING, Stage.JUDGING]
@@ -393,3 +392,6 @@ def test_connections_terminated_in_every_stage(site):
         statuses = RunEvent.objects.filter(run=run, kind="status").order_by("pk").values_list("new", flat=True)
         assert list(statuses)[-3:] == [Status.DISPATCHED, Status.RUNNING, Status.SUCCEEDED]
         assert len(statuses) in (3, 4)  # Queued, where submission says so.
+    measured = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    assert [client.order["threads"] for client in measured.client_runs.all()] == [2, 2, 2, 2]
+    assert measured.evidence["rows"] == 10_000

@@ -65,6 +65,7 @@ def test_it_measures_and_judges_and_leaves_nothing(engine, site):
     site.until(lambda: gone.count() == 2 and left_in(engine) == [], 60, "containers and volumes to be removed")
 
 
+@pytest.mark.long
 def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=20, before=in_containers)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)

@@ -186,6 +186,7 @@ def test_runs_ladders_with_stock_clients(site: LiveSite, redis_server: Server, m
             submitted(Database.objects.get(pk=store.pk), mode, user, [2])
 
 
+@pytest.mark.long
 def test_runs_against_a_stand_in_enter_no_figure(site: LiveSite, client):
     team = make_team()
     user = make_user(team=team, role=Role.ADMIN)

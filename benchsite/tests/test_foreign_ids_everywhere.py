@@ -328,29 +328,33 @@ def names_in_code() -> set[str]:
     return names
 
 
-def queries(theirs) -> Iterator[dict[str, list[str]]]:
-    """Every name with what names rows of another team: the id of the model of its name, or of what values name most
-    often; then the name that all of its rows and itself have.
+# What values name most often.
+often_named = pytest.mark.parametrize("label", ["run", pytest.param("sweep", marks=pytest.mark.long)])
+
+
+def queries(theirs, label) -> Iterator[dict[str, list[str]]]:
+    """Every name with what names rows of another team: the id of the model of its name, or of the model `label`; then
+    the name that all of its rows and itself have.
     """
     by_name = {label.partition(".")[2].lower(): str(key) for label, key in theirs.keys.items()}
     by_name |= {f"{name}s": key for name, key in by_name.items()} | {"matrices": by_name["matrix"]}
     by_name["database"] = by_name["databases"] = theirs.keys["runs.Database"]
     names = names_in_code()
-    for label in ("run", "sweep"):
-        values = {name: [str(by_name.get(name, by_name[label]))] for name in names}
-        second = str(theirs.second[f"runs.{label.capitalize()}"])
-        yield values | {"b": [second], "entries": [f"{by_name['database']}|always"]}
+    values = {name: [str(by_name.get(name, by_name[label]))] for name in names}
+    second = str(theirs.second[f"runs.{label.capitalize()}"])
+    yield values | {"b": [second], "entries": [f"{by_name['database']}|always"]}
     yield {name: [MARK] for name in names}
 
 
-def test_no_query_shows_anything_of_another_team(theirs, visitor):
+@often_named
+def test_no_query_shows_anything_of_another_team(theirs, visitor, label):
     texts = {MARK, *(str(key) for key in theirs.keys.values() if isinstance(key, UUID))}
     shown = []
     for route, fields in addresses():
         if any(not fixed(parameter) for parameter in fields.values()):
             continue
         address = "/" + route.format(*map(fixed, fields.values()))
-        for query in ({}, *queries(theirs)):
+        for query in ({}, *queries(theirs, label)):
             response = visitor.get(address, query)
             content = b"".join(response) if response.streaming else response.content
             sent = {text for values in query.values() for text in values}
@@ -371,14 +375,15 @@ def references() -> list[tuple[str, str, object]]:
     return rows
 
 
-def test_no_form_touches_anything_of_another_team(ours, theirs, visitor):
+@often_named
+def test_no_form_touches_anything_of_another_team(ours, theirs, visitor, label):
     before, known = versions(), {(where, pk) for where, pk, _ in references()}
     failures = []
     for route, fields in addresses():
         if any(not fixed(parameter) for parameter in fields.values()):
             continue
         address = "/" + route.format(*map(fixed, fields.values()))
-        for form in queries(theirs):
+        for form in queries(theirs, label):
             response = visitor.post(address, form)
             if response.status_code >= 500:
                 failures.append((address, response.status_code))

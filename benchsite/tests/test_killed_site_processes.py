@@ -17,6 +17,7 @@ __all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
 
+@pytest.mark.long
 def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=4)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)

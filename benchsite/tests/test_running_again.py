@@ -29,7 +29,7 @@ from workers.executables import choose_redis
 from workers.provision.ports import free_port
 from workers.systems.build import build
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240), pytest.mark.long]
 
 RUNGS = [2, 4, 8]
 

@@ -7,7 +7,7 @@ from runs.models import Deployment
 from runs.models.run import Status
 from runs.pages.recovery import applied_faults
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240), pytest.mark.long]
 
 PAUSE = {"kind": "pause", "at_s": 4.0, "duration_s": 2.0, "node": None, "value": None}
 CRASH = {"kind": "crash", "at_s": 10.0, "duration_s": 1.0, "node": 1, "value": None}

@@ -165,7 +165,7 @@ def test_it_goes_up_and_down_in_the_background(place):
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGINT,
+        pytest.param(signal.SIGINT, marks=pytest.mark.long),
         pytest.param(signal.SIGTERM, marks=pytest.mark.long),
         pytest.param(signal.SIGHUP, marks=pytest.mark.long),
     ],
@@ -176,14 +176,6 @@ def test_a_signal_stops_everything_in_order(place, site, number):
     assert (site.returncode, "Stopped." in output) == (0, True), output
     assert place.processes() == {}
     assert not list((place.var / "supervised").iterdir())
-
-
-def test_nothing_stays_when_the_supervisor_is_killed(place, site):
-    site.kill()
-    site.wait()
-    assert gone(place)
-    code, output = place.said("down")
-    assert (code, "No site runs" in output) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +189,7 @@ def test_nothing_stays_when_the_supervisor_is_killed(place, site):
         pytest.param("generator-2's guardian", marks=pytest.mark.long),
     ],
 )
-def test_a_part_that_is_killed_is_named_and_started_again(place, site, part):
+def test_a_killed_part_is_started_again_and_a_killed_site_leaves_nothing(place, site, part):
     name = part.partition("'s ")[0]
     before = place.pid_of(name)
     family = [before, *(child.pid for child in psutil.Process(before).children(recursive=True))]
@@ -209,6 +201,12 @@ def test_a_part_that_is_killed_is_named_and_started_again(place, site, part):
     until(lambda: place.knows(name) and place.pid_of(name) != before, f"{name} was not started again")
     until(place.answers, "the web server does not answer", patience_s=120)
     assert site.poll() is None
+
+    site.kill()
+    site.wait()
+    assert gone(place)
+    code, output = place.said("down")
+    assert (code, "No site runs" in output) == (0, True)
 
 
 @pytest.mark.long
@@ -226,7 +224,7 @@ def test_a_part_that_keeps_dying_ends_the_site(place, site):
 @pytest.mark.parametrize(
     "part",
     [
-        "postgresql",
+        pytest.param("postgresql", marks=pytest.mark.long),
         pytest.param("redis", marks=pytest.mark.long),
         pytest.param("redis's guardian", marks=pytest.mark.long),
         pytest.param("postgresql's guardian", marks=pytest.mark.long),

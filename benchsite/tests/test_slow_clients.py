@@ -214,6 +214,7 @@ def test_downloads_and_uploads_leave_threads_for_pages(web, download):
             seconds += [page_s(web) for _ in range(8)]
 
 
+@pytest.mark.long
 def test_slow_downloads_alone_arrive(web, download):
     """As many as one process sends at a time, whichever process takes them."""
     head, content = download

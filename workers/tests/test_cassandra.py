@@ -103,6 +103,7 @@ def test_counts_what_the_nodes_do(server: Server):
     assert "cache_hits" not in after.counts  # the chunk cache is off unless file_cache_enabled is set
 
 
+@pytest.mark.long
 def test_client_reports_unreachable_replicas_and_missing_tables(manifest: Manifest, server: Server, tmp_path: Path):
     properties = {"operationcount": "20", "dataintegrity": "false", "table": "nowhere"}
     ended = run_client(manifest, server, tmp_path / "nowhere", "-t", **properties)
