@@ -167,6 +167,7 @@ def observed(site: LiveSite, tmp_path_factory: pytest.TempPathFactory) -> Observ
         secrets = set()
         for run in Run.objects.filter(matrix=matrix, phase=Phase.MEASURE).order_by("position"):
             site.until_measured(run)
+            assert run.sweep is not None
             deployment = Deployment.objects.get(matrix=matrix, database=run.sweep.database)
             password = (Path(deployment.folder) / "password").read_text().strip()
             clients = [settings.WORK_DIR / str(client.pk) / "ycsb.properties" for client in run.client_runs.all()]
