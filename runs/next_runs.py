@@ -143,7 +143,7 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
     probe, targets = _split([trial for trial in trials if trial.trial is not None])
     low, high = bracket(targets)
     step = undecided_step(probe, targets)
-    if step and step.rule == Rule.RAISE and _is_client_limited(sweep, step, trials):
+    if step and step.rule == Rule.RAISE and _is_client_limited(low, trials):
         step = None  # A higher target would measure the clients again.
     answered = Q(run__isnull=False, state__in=ANSWERED)
     if step and search_spec(sweep).get("curve_percent") and sweep.decisions.filter(answered).count() < _repeats(sweep):
@@ -157,11 +157,16 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
 
 
 def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> None:
-    """End the search with its value; called client limited where the clients set it."""
-    if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(sweep, step, trials):
+    """End the search with its value; called client limited where the clients set it.
+
+    A target that was sustained is no limit, of clients or database.
+    """
+    is_target = sweep.ladder == Matrix.Ladder.TARGET
+    load = step.high if is_target else best_load([t.trial for t in trials if t.trial])
+    if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(load, trials):
         step = replace(step, state=State.CLIENT_LIMITED)
     value = ceiling_ops_s(sweep, step, trials)
-    _end(sweep.pk, step.state, _answer(step, sweep, value, trials[-1]), step.low, step.high, value)
+    _end(sweep.pk, step.state, _answer(step, sweep, value, trials), step.low, step.high, value)
 
 
 def _repeats(sweep: Sweep) -> int:
@@ -325,13 +330,8 @@ def _ended_since(run: Run, decision: SearchDecision) -> bool:
     return is_later and run.status != Status.CANCELLED
 
 
-def _is_client_limited(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> bool:
-    """Whether the clients, not the database, were at their limit in every trial at the load that sets the ceiling."""
-    load = (
-        step.high or step.low
-        if sweep.ladder == Matrix.Ladder.TARGET
-        else best_load([t.trial for t in trials if t.trial])
-    )
+def _is_client_limited(load: int | None, trials: Sequence[RunTrial]) -> bool:
+    """Whether the clients were at their limit in every trial at a load."""
     flags = [trial.client_limited for trial in trials if trial.trial and trial.trial.load == load]
     return bool(flags) and all(flags)
 
@@ -395,7 +395,7 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     }[step.rule]  # fmt: skip
 
 
-def _answer(step: Step, sweep: Sweep, value: float | None, last: RunTrial) -> str:
+def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunTrial]) -> str:
     low, high = named_load(sweep, step.low), named_load(sweep, step.high)
     if sweep.ladder == Matrix.Ladder.THREADS:
         between = (
@@ -410,13 +410,17 @@ def _answer(step: Step, sweep: Sweep, value: float | None, last: RunTrial) -> st
         elif value > (step.high or math.inf):
             estimate = f" Estimate: {throughput(value)}, of all runs; those at {high} were slower than their mean."
     open_end = "an end of the bracket has a single trial"
-    if sweep.ladder == Matrix.Ladder.TARGET and not (step.low and step.high):
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        open_end = "the trials were spent before the peak was located and confirmed"
+    elif not (step.low and step.high):
         open_end = f"no run shows {'an upper' if step.low else 'a lower'} bound"
+        if _is_client_limited(step.low, trials):
+            open_end += f", and the clients were at their limit at {low}: add clients"
     return {
         State.BRACKETED: f"{between}{estimate}",
         State.SPENT: f"{between}{estimate} Unconfirmed: {open_end}.",
         State.CLIENT_LIMITED: f"{between}{estimate} A lower bound: the clients, not the database, set it. Add clients.",
-        State.NO_LOAD: f"No load keeps the limits, down to {high}: the last trial was {last.text}.",
+        State.NO_LOAD: f"No load keeps the limits, down to {high}: the last trial was {trials[-1].text}.",
     }[step.state]
 
 

@@ -21,7 +21,17 @@ def test_plan_takes_a_search(team):
     answer = program_of(team).ask("POST", "/matrices", plan)
     assert answer.status_code == 201, answer.content
     search = answer.json()["search"]
+    assert answer.json()["rungs"] == []
     assert (search["max_trials"], search["slo"], search["curve_percent"]) == (MAX_TRIALS, None, [90])
+
+
+def test_rungs_of_a_search_over_targets_are_refused(team):
+    plan = {"entries": [], "workloads": [], "ladder": "target", "rungs": [1000], "search": {}}
+    refused = problem(program_of(team).ask("POST", "/matrices", plan), 400, "validation-error")
+    assert [fault["pointer"] for fault in refused["errors"]] == ["#/rungs"]
+    assert "leave them out" in refused["errors"][0]["detail"]
+    without = {name: value for name, value in plan.items() if name != "rungs"}
+    assert program_of(team).ask("POST", "/matrices", without).json()["rungs"] == []
 
 
 def test_sweep_has_the_path_and_the_answer(team):

@@ -111,7 +111,9 @@ class MatrixPlan(RequestSchema):
     ladder: Literal["threads", "target"] = Field("threads", description="What a rung is: threads, or ops/s offered.")
     rungs: list[int] = Field([2, 4, 8, 16, 32, 64], max_length=60)
     search: PlanSearch | None = Field(
-        None, description="Instead of fixed rungs. Of threads it begins at the lowest rung; of targets at a probe."
+        None,
+        description="Instead of fixed rungs. Of threads it begins at the lowest rung; of targets at a probe: then "
+        "`rungs` is left out.",
     )
     stops_early: bool = Field(True, description="Of fixed rungs: skip those that follow two beyond saturation.")
     threads: int | None = Field(None, ge=1, le=100_000, description="Of a ladder of targets: on every rung.")
@@ -183,6 +185,9 @@ def form_of(plan: MatrixPlan, team: Team) -> tuple[MatrixForm | None, list[Fault
     """The builder's form with this plan in it, checked; None and what is wrong where it cannot be meant."""
     names = Names()
     sent = _as_sent(plan, team, names)
+    if plan.search and plan.ladder == "target" and plan.rungs and "rungs" in plan.model_fields_set:
+        detail = "A search over targets begins at a probe without a target and uses no rungs: leave them out."
+        names.faults.append({"pointer": "#/rungs", "detail": detail, "code": "search"})
     if names.faults:
         return None, names.faults
     form = MatrixForm(sent, team=team, final=True)

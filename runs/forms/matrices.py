@@ -266,6 +266,8 @@ class MatrixForm(GeneratorsForm):
         needs_rungs = not searches or cleaned.get("ladder") == Matrix.Ladder.THREADS
         if needs_rungs and not cleaned.get("rungs") and "rungs" not in self.errors:
             self.add_error("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
+        if not needs_rungs:
+            cleaned["rungs"] = []
         if any(percent > MAX_CURVE_PERCENT for percent in cleaned.get("curve_percent", [])):
             self.add_error("curve_percent", f"Give shares of the ceiling of at most {MAX_CURVE_PERCENT} %.")
         if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_ms"):

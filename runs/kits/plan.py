@@ -152,6 +152,8 @@ class ClusterRole(Table):
     """The machines that some databases stand on."""
 
     provisioner: Annotated[str, _word(Provisioner.values)]
+    # Servers and clients on one machine used different cores; of external servers nothing is known.
+    separates_cpus: bool = Field(default=True, exclude_if=bool)
     nodes: Annotated[list[Facts], Field(max_length=MAX_RULES)]
 
 
@@ -401,10 +403,9 @@ def planned(file: PlanFile) -> Plan:
             id=role,
             cluster_id=database.cluster,
             cluster_name=database.cluster,
-            provisioner=file.clusters[database.cluster].provisioner,
-            machine_ids=tuple(
-                f"{database.cluster}/{number}" for number in range(1, len(file.clusters[database.cluster].nodes) + 1)
-            ),
+            provisioner=(cluster := file.clusters[database.cluster]).provisioner,
+            separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+            machine_ids=tuple(f"{database.cluster}/{number}" for number in range(1, len(cluster.nodes) + 1)),
             **{"client": "", **database.model_dump(exclude={"cluster", "secrets"})},
         )
         for role, database in file.databases.items()

@@ -27,6 +27,7 @@ from runs.kits.plan import (
 )
 from runs.kits.plan_file import as_text, read_plan
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
+from runs.models.plan import Provisioner
 from runs.property_schema import PropertyError
 from runs.thresholds import thresholds_of
 from runs.validity import THRESHOLDS, profile
@@ -68,7 +69,9 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
         matrix=PlanMatrix.model_construct(**columns),
         clusters={
             role: ClusterRole.model_construct(
-                provisioner=cluster.provisioner, nodes=[_facts(node.machine) for node in cluster.nodes.all()]
+                provisioner=cluster.provisioner,
+                separates_cpus=cluster.separates_cpus or cluster.provisioner == Provisioner.EXTERNAL,
+                nodes=[_facts(node.machine) for node in cluster.nodes.all()],
             )
             for role, cluster in clusters.items()
         },

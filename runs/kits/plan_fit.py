@@ -8,6 +8,7 @@ from benchsite.formatting import exact, size
 from runs.catalog import UnknownSystem, load_catalog
 from runs.kits.plan import Facts, PlanFile, planned, twice_the_same
 from runs.models import Cluster, Database, LoadGenerator, Machine
+from runs.models.plan import Provisioner
 from runs.planning import Plan, PlannedRun, expand, preview
 from runs.planning.capacity import STORAGE_FACTOR
 from runs.planning.plan import Entry, PlannedGenerator
@@ -59,6 +60,7 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
             cluster_id=str(cluster.pk),
             cluster_name=cluster.name,
             provisioner=cluster.provisioner,
+            separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
             machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
         )
     return replace(
@@ -96,6 +98,11 @@ def _clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         if cluster.provisioner != meant.provisioner:
             text = f"The plan's servers were {_started(meant.provisioner)}, those of {cluster.name} are "
             yield Misfit("note", role, f"{text}{_started(cluster.provisioner)}.")
+        elif cluster.separates_cpus != meant.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL:
+            divided = "separated" if meant.separates_cpus else "not separated"
+            there = f"The cores of servers and clients on one machine were {divided} in the plan"
+            text = f"{there}; those of {cluster.name} are"
+            yield Misfit("note", role, f"{text}{' not' if meant.separates_cpus else ''}: the numbers will differ.")
         for node, facts in zip(nodes, meant.nodes, strict=False):
             yield from _weaker(role, f"Node {node.position + 1} of {cluster.name}", facts, node.machine)
         yield from _memory(file, role, cluster)

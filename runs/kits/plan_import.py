@@ -52,13 +52,16 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None) 
 
 def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
     """The matrix's own columns, not saved."""
+    columns = {**plan.matrix.model_dump(), "resets": plan.matrix.resets.model_dump(exclude_none=True)}
+    if plan.search and plan.matrix.ladder == Matrix.Ladder.TARGET:
+        columns["rungs"] = []  # It begins at a probe.
     return Matrix(
         team=team,
         created_by=user,
         search=plan.search.model_dump() if plan.search else None,
         faults=plan.fault_specs,
         template=plan.study.model_dump() if plan.study else None,
-        **{**plan.matrix.model_dump(), "resets": plan.matrix.resets.model_dump(exclude_none=True)},
+        **columns,
     )
 
 

@@ -14,7 +14,7 @@ from runs.kits.cells import cell_name
 from runs.kits.plan import planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import read_plan
-from runs.models import Database, Matrix, Run, Upload
+from runs.models import Cluster, Database, Matrix, Run, Upload
 from runs.models.run import Status
 from runs.planning import expand
 from runs.tests.factories import make_cluster, make_load_generator, make_machine, make_user
@@ -69,6 +69,21 @@ def test_it_says_what_no_longer_fits(client_in, team):
         "has 16 cores, the plan&#x27;s had 4", "runs on a machine of Rack",
     ):  # fmt: skip
         assert text in html, text
+
+
+def test_it_says_that_cores_were_divided_otherwise(client_in, team):
+    matrix = a_matrix(team)
+    cluster = matrix.entries.first().database.cluster
+    text = export_plan(matrix)
+    chosen = {"chosen": "yes", "cluster-1": cluster.pk}
+    chosen |= {f"generator-{n}": row.pk for n, row in enumerate(matrix.load_generators.order_by("name"), 1)}
+    assert "were separated" not in client_in.post(reverse("plan-import"), {"plan": text, **chosen}).content.decode()
+    Cluster.objects.update(separates_cpus=False)
+    page = client_in.post(reverse("plan-import"), {"plan": text, **chosen}).content.decode()
+    assert f"were separated in the plan; those of {cluster.name} are not: the numbers will differ" in page
+    shared = export_plan(matrix)
+    assert "separates_cpus = false" in shared and not read_plan(shared).clusters["cluster-1"].separates_cpus
+    assert "separated" not in client_in.post(reverse("plan-import"), {"plan": shared, **chosen}).content.decode()
 
 
 def test_it_keeps_a_plan_or_puts_it_in_the_queue(client_in, team):

@@ -8,6 +8,7 @@ from runs.kits.cells import stations_of
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_export import export_plan, plan_file_of
 from runs.kits.plan_file import as_text, read_plan
+from runs.kits.plan_import import matrix_of
 from runs.measures.search import MAX_SLO_TRIALS
 from runs.models import Matrix
 from runs.planning import preview, stored_plan
@@ -87,6 +88,14 @@ def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
     )
     with pytest.raises(PlanRefused, match="cannot be run by hand"):
         stations_of(file)
+
+
+def test_import_of_a_search_over_targets_keeps_no_rungs(team):
+    """As earlier releases exported them."""
+    text = export_plan(submitted(team, rungs=[500, 1000], search=SEARCH).matrix)
+    assert matrix_of(team, read_plan(text), None).rungs == []
+    over_threads = read_plan(text.replace('ladder = "target"', 'ladder = "threads"'))
+    assert matrix_of(team, over_threads, None).rungs == [500, 1000]
 
 
 def test_plan_file_refuses_a_limit_that_cannot_be(team):

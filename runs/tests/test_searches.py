@@ -125,6 +125,20 @@ def test_answer_names_what_the_spent_trials_left_open(team, capacities, missing)
     assert answer.state == State.SPENT and answer.sentence.endswith(f"Unconfirmed: {missing}.")
 
 
+def test_busy_clients_that_sustained_every_target_limit_nothing(team):
+    sweep = submitted(team, search={**SEARCH, "max_trials": 3})
+    answer = drive(sweep, lambda run: {**token_bucket(run.target_ops_s or 9_000)(run), "checks": [("V03", "warn")]})
+    assert (answer.state, answer.low, answer.high) == (State.SPENT, 9_405, None)
+    assert f"and the clients were at their limit at {next_runs.named_load(sweep, 9_405)}: add" in answer.sentence
+
+
+def test_threads_whose_peak_the_trials_did_not_reach(team):
+    sweep = submitted(team, ladder="threads", threads=None, rungs=[1], search={**SEARCH, "max_trials": 4})
+    answer = drive(sweep, lambda run: {"throughput": 1000.0 * run.threads})
+    assert answer.state == State.SPENT
+    assert answer.sentence.endswith("Unconfirmed: the trials were spent before the peak was located and confirmed.")
+
+
 def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
     sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
     assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4 + 2, "two may decide"
