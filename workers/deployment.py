@@ -410,7 +410,7 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
     """What should stand, by the run's spec; without a run (only to be removed) by the database as it is now."""
     database = deployment.database
     flavour = run.spec["client"]["flavour"] if run else database.flavour
-    system = load_catalog().system(run.system if run else database.system, flavour)
+    system = load_catalog().system(run.system if run else database.system, flavour, database.own_modes)
     spec = run.spec["database"] if run else None
     properties = dict(spec["binding_properties"] if spec else database.binding_properties)
     for name in secret_properties(system):

@@ -100,7 +100,7 @@ SAME_FOR_ALL = {
     "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share", "published/<slug>": "x",
     "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "ceilings", "r/<number>": "1",
     "figures/<name>": "ceilings", "figures/<picture>": "latency", "r/<name>": "ceilings", "<kind>": "figures",
-    "<form>": "csv", "once/<token>": "x",
+    "<form>": "csv", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
 }  # fmt: skip
 # Where several parameters name rows, each of them is foreign beside rows of one's own.
 OWN = {"matrices/<pk>": "matrix", "outputs/<upload>": "upload"}

@@ -31,7 +31,7 @@ class PlanEntry(RequestSchema):
     """One database in one durability mode: a row of the matrix."""
 
     database: Word = Field(description="Its name or id.")
-    mode: Word = Field(description="A mode's slug in the catalog.")
+    mode: Word = Field(description="The slug of a mode of the catalog, or of an own mode of the database.")
 
 
 class PlanExclusion(RequestSchema):
@@ -175,7 +175,7 @@ class Names:
         for database in databases:
             if str(database.pk) == key:
                 try:
-                    load_catalog().system(database.system, database.flavour).mode(sent.mode)
+                    load_catalog().system(database.system, database.flavour, database.own_modes).mode(sent.mode)
                 except UnknownName as error:
                     self.faults.append({"pointer": f"{pointer}/mode", "detail": str(error), "code": "unknown"})
         return f"{key}:{sent.mode}"

@@ -21,7 +21,9 @@ from runs.catalog.loader import load_catalog, read_catalog, read_system
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
     GO_FLAVOUR,
+    MAX_OWN_MODES,
     OTHER_SYSTEM,
+    STATED_SUFFIX,
     STOCK_FLAVOUR,
     UNKNOWN_MODE,
     UPLOAD_NAMES,
@@ -31,6 +33,7 @@ from runs.catalog.records import (
     Endpoint,
     ImageRecipe,
     Mode,
+    OwnMode,
     ProcessRecipe,
     Readback,
     Recognition,

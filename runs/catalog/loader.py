@@ -16,6 +16,7 @@ from runs.catalog.configuration import render_config
 from runs.catalog.durability import Durability
 from runs.catalog.records import (
     OTHER_SYSTEM,
+    STATED_SUFFIX,
     UNKNOWN_MODE,
     BadTag,
     Binding,
@@ -204,6 +205,8 @@ def _modes(parent: Table, settings: Mapping[str, Property], binding: Binding) ->
     modes: dict[str, Mode] = {}
     for slug in parent.names():
         _not(UNKNOWN_MODE, check_slug(slug, parent.where), parent)
+        if slug.endswith(STATED_SUFFIX):
+            raise parent.error(f"{slug}: names that end with {STATED_SUFFIX} are those of databases' own modes")
         with parent.table(slug) as table:
             server = _checked(table, "server", settings)
             # Every setting of the mode is read back; `readback` adds what the mode relies on without setting it.

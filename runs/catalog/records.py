@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypedDict
 
 from runs.catalog.durability import Durability
 from runs.property_schema import Property, PropertyError, check_properties, nearest
@@ -13,6 +13,9 @@ from runs.property_schema import Property, PropertyError, check_properties, near
 # of theirs is ever compared by its durability.
 OTHER_SYSTEM = "other"
 UNKNOWN_MODE = "unknown"
+# A mode that the owner of a database stated, and no file of the catalog: every figure shows its slug.
+STATED_SUFFIX = "-stated"
+MAX_OWN_MODES = 20  # of a database
 UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 
 # The flavours of client (`Database.flavour`): of a YCSB distribution, of a go-ycsb binary, Benchsite's own.
@@ -73,6 +76,17 @@ class Mode:
     replicas_needed: int = 0  # other copies that must be running for the mode to work at all
     notes: str = ""
     no_client: str = ""  # why this client cannot request the mode; empty where it can
+    base: str = ""  # of an own mode, the mode that it copies; such a mode is stated
+
+
+class OwnMode(TypedDict):
+    """A mode that the owner of a database stated, as the database stores it: a copy of one of the system's modes."""
+
+    base: str  # the slug of the copied mode
+    name: str
+    durability: dict[str, object]  # the fields of `Durability`
+    server_settings: dict[str, str]
+    client_properties: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +330,57 @@ class System:
             },
         )
 
+    def with_own_modes(self, own_modes: Mapping[str, OwnMode]) -> "System":
+        """With the modes that the owner of a database stated; a copy of a mode that is not here is left out."""
+        own = {slug: self._own_mode(slug, mode) for slug, mode in own_modes.items() if mode["base"] in self.modes}
+        return replace(self, modes={**self.modes, **own}) if own else self
+
+    def _own_mode(self, slug: str, own: OwnMode) -> Mode:
+        base, server = self.modes[own["base"]], own["server_settings"]
+        # What the copied mode relies on without setting it is still read back.
+        relied_on = {r.setting: r.expected for r in base.readback if r.setting not in base.server_settings}
+        return replace(
+            base,
+            slug=slug,
+            name=own["name"],
+            durability=Durability.from_dict(own["durability"]),
+            server_settings=server,
+            client_properties=own["client_properties"],
+            readback=tuple(Readback(setting, text) for setting, text in {**relied_on, **server}.items()),
+            notes=f"Stated by the owner of this database, as a copy of {base.slug}.",
+            base=base.slug,
+        )
+
+    def check_own_mode(self, slug: str, own: OwnMode) -> OwnMode:
+        """The mode with its record and settings in canonical form. Raises PropertyError, whose names are those keys."""
+        problems: dict[str, str] = {}
+        if not slug.endswith(STATED_SUFFIX) or slug in self.modes:
+            problems["name"] = f"The name of an own mode ends with {STATED_SUFFIX}."
+        if own["base"] not in self.modes:
+            problems["base"] = str(UnknownMode(own["base"], self.modes))
+        checked = own.copy()
+        try:
+            checked["durability"] = asdict(Durability.from_dict(own["durability"]))
+        except ValueError as error:
+            problems["durability"] = f"{error}."
+        binding, endpoint = self.binding, self.binding.endpoint
+        secret = {name for name, declared in binding.properties.items() if declared.secret}
+        kept = {*endpoint.addresses, *endpoint.parts, *binding.fixed, *secret}
+        refused = [name for name in own["client_properties"] if name in kept]
+        try:
+            checked["server_settings"] = check_properties(self.settings, own["server_settings"])
+        except PropertyError as error:
+            problems["server_settings"] = str(error)
+        try:
+            checked["client_properties"] = check_properties(binding.properties, own["client_properties"])
+        except PropertyError as error:
+            problems["client_properties"] = str(error)
+        if refused:
+            problems["client_properties"] = f"No durability mode decides {', '.join(refused)}: leave it out."
+        if problems:
+            raise PropertyError(problems)
+        return checked
+
     def mode(self, slug: str) -> Mode:
         """The mode, or UnknownMode naming the nearest."""
         if slug not in self.modes:
@@ -350,19 +415,24 @@ class Catalog:
     systems: dict[str, System] = field(default_factory=dict)
     digest: str = ""
 
-    def system(self, slug: str, flavour: str = "") -> System:
-        """The system of that slug or alias, as a client of the flavour reaches it, or UnknownSystem."""
+    def system(self, slug: str, flavour: str = "", own_modes: Mapping[str, OwnMode] = MappingProxyType({})) -> System:
+        """The system of that slug or alias, as a client of the flavour reaches it, or UnknownSystem.
+
+        `own_modes` are those of a database.
+        """
         if slug in self.systems:
-            return self.systems[slug].with_client(flavour)
+            return self.systems[slug].with_client(flavour).with_own_modes(own_modes)
         for system in self.systems.values():
             if slug.lower() in system.aliases:
-                return system.with_client(flavour)
+                return system.with_client(flavour).with_own_modes(own_modes)
         raise UnknownSystem(slug, self.systems)
 
-    def get(self, slug: str, flavour: str = "") -> System | None:
+    def get(
+        self, slug: str, flavour: str = "", own_modes: Mapping[str, OwnMode] = MappingProxyType({})
+    ) -> System | None:
         """The same; None for a system that has left the catalog, as those of stored rows may have."""
         try:
-            return self.system(slug, flavour)
+            return self.system(slug, flavour, own_modes)
         except UnknownSystem:
             return None
 

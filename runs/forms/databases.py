@@ -10,6 +10,7 @@ from benchsite.teams.models import Team
 from runs.catalog import BadTag, System, flavour_of, load_catalog, secret_properties
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for
+from runs.forms.own_modes import own_mode_problem
 from runs.models import Cluster, Database
 from runs.models.plan import Provisioner
 from runs.property_schema import PropertyError
@@ -102,6 +103,11 @@ class DatabaseForm(NamedForm):
         system = load_catalog().get(cleaned.get("system", ""), flavour_of(cleaned.get("client", "")))
         if system is None:
             return cleaned  # The field itself has said so.
+        if self.instance is not None:
+            if problem := own_mode_problem(self.instance, system):
+                self.add_error("client" if system.slug == self.instance.system else "system", problem)
+            else:
+                system = system.with_own_modes(self.instance.own_modes)
         for field, check in (
             ("settings", system.check_settings),
             ("binding_properties", system.check_binding_properties),

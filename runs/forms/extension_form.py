@@ -38,6 +38,8 @@ class Extension:
         system = load_catalog().get(self.sweep.system)
         if system is None:
             self.missing.append("The catalog does not have its system: choose the database to measure.")
+        elif stated := [d for d in databases if d.system == system.slug and self.sweep.mode in d.own_modes]:
+            self.databases = stated
         elif self.sweep.mode not in system.modes:
             self.missing.append("Its durability mode is not known: choose one.")
         else:

@@ -420,7 +420,7 @@ def generators_for(team: Team) -> QuerySet[LoadGenerator]:
 
 
 def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
-    system = load_catalog().get(database.system, database.flavour)
+    system = load_catalog().get(database.system, database.flavour, database.own_modes)
     if system is None:
         return DatabaseChoice(database, None, ())
     modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())

@@ -90,7 +90,7 @@ def stations_of(file: PlanFile) -> tuple[Station, ...]:
         if (role, entry.mode) in cells:
             # Two databases may have one name; their roles differ.
             name = f"{role.removeprefix('database-')}-{slug(database.name)}-{entry.mode}"
-            system = load_catalog().system(database.system, database.flavour)
+            system = load_catalog().system(database.system, database.flavour, database.stated_modes)
             stations.append(Station(name, role, system, entry.mode, tuple(cells[role, entry.mode])))
     return tuple(stations)
 
@@ -98,7 +98,8 @@ def stations_of(file: PlanFile) -> tuple[Station, ...]:
 def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
     """The clients of a run with their properties, exactly as load generators of Benchsite have them."""
     entry, count = run.sweep.entry, run.clients
-    system = load_catalog().system(entry.database.system, entry.database.flavour)
+    database = entry.database
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
     mode = system.mode(entry.mode)
     known = client_properties(
         system, mode, entry.database.binding_properties, host="127.0.0.1", port=1, workload=run.properties

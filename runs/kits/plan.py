@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import PydanticCustomError
 
 from benchsite.formatting import exact
-from runs.catalog import UnknownMode, UnknownSystem, flavour_of, load_catalog, secret_properties
+from runs.catalog import MAX_OWN_MODES, OwnMode, UnknownMode, UnknownSystem, flavour_of, load_catalog, secret_properties
+from runs.catalog.durability import ACKS, READS
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
 from runs.models.result import LatencyKind
 from runs.planning.expansion import PlannedRun
@@ -165,6 +166,27 @@ class GeneratorRole(Table):
     facts: Facts
 
 
+class PlanDurability(Table):
+    """`runs.catalog.Durability`; without `loss_window_s` the loss is unbounded."""
+
+    ack: Annotated[str, _word(ACKS)]
+    replicas_acked: int | str
+    replica_ack: Annotated[str, _word(ACKS)]
+    reads: Annotated[str, _word(READS)]
+    loss_window_s: float | None = None
+    worst_loss_window_s: float | None = None
+
+
+class PlanMode(Table):
+    """`runs.catalog.OwnMode`: a mode that the owner of the database stated."""
+
+    base: Slug
+    name: Annotated[str, _line(80)]
+    durability: PlanDurability
+    server_settings: Texts
+    client_properties: Texts
+
+
 class PlanDatabase(Table):
     """`client` is the stock binding or go-ycsb's driver, empty for Benchsite's own.
 
@@ -181,6 +203,11 @@ class PlanDatabase(Table):
     secrets: list[str]
     settings: Texts
     binding_properties: Texts
+    own_modes: Annotated[dict[Slug, PlanMode], Field(max_length=MAX_OWN_MODES)] = _optional(dict)
+
+    @property
+    def stated_modes(self) -> dict[str, OwnMode]:
+        return {slug: cast(OwnMode, mode.model_dump()) for slug, mode in self.own_modes.items()}
 
     @model_validator(mode="after")
     def _check_against_catalog(self) -> Self:
@@ -195,6 +222,9 @@ class PlanDatabase(Table):
         if self.client and (message := system.client_problem(self.flavour, self.client, external=True)):
             raise problem(message, "client")
         try:
+            for slug, mode in self.stated_modes.items():
+                system.check_own_mode(slug, mode)
+            system = system.with_own_modes(self.stated_modes)
             system.check_settings(self.settings)
             system.check_binding_properties(self.binding_properties)
         except PropertyError as error:
@@ -371,7 +401,8 @@ class PlanFile(Table):
         for entry in self.entries:
             _require_known(entry.database, self.databases, "entries", "database")
             try:
-                load_catalog().system(self.databases[entry.database].system).mode(entry.mode)
+                database = self.databases[entry.database]
+                load_catalog().system(database.system, own_modes=database.stated_modes).mode(entry.mode)
             except UnknownSystem:
                 pass
             except UnknownMode as error:
@@ -406,7 +437,7 @@ def planned(file: PlanFile) -> Plan:
             provisioner=(cluster := file.clusters[database.cluster]).provisioner,
             separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
             machine_ids=tuple(f"{database.cluster}/{number}" for number in range(1, len(cluster.nodes) + 1)),
-            **{"client": "", **database.model_dump(exclude={"cluster", "secrets"})},
+            **{"client": "", "own_modes": {}, **database.model_dump(exclude={"cluster", "secrets"})},
         )
         for role, database in file.databases.items()
     }

@@ -15,10 +15,12 @@ from runs.kits.plan import (
     LatencyLimit,
     Override,
     PlanDatabase,
+    PlanDurability,
     PlanEntry,
     PlanFault,
     PlanFile,
     PlanMatrix,
+    PlanMode,
     PlanRefused,
     PlanResets,
     PlanSearch,
@@ -132,7 +134,7 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
     settings, properties = dict(database.settings), dict(database.binding_properties)
     secrets: list[str] = []
     try:
-        system = load_catalog().system(database.system, database.flavour)
+        system = load_catalog().system(database.system, database.flavour, database.own_modes)
     except UnknownSystem:
         properties = {}  # Nobody knows which of them is an address or a secret.
     else:
@@ -151,6 +153,12 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
         replication_factor=database.replication_factor,
         flavour=database.flavour,
         client=database.client,
+        own_modes={
+            slug: PlanMode.model_construct(
+                **{**mode, "durability": PlanDurability.model_construct(**mode["durability"])}
+            )
+            for slug, mode in database.own_modes.items()
+        },
         cluster=cluster,
         settings=settings,
         binding_properties=properties,

@@ -77,6 +77,7 @@ def _rule(rule: Exclusion | Override, keys: Mapping[str, str], names: Mapping[st
 def _database(team: Team, plan: PlanDatabase, cluster: Cluster, secrets: Mapping[str, str]) -> Database:
     columns: dict[str, Any] = {
         "client": "",
+        "own_modes": {},
         **plan.model_dump(exclude={"name", "cluster", "secrets"}),
         "binding_properties": {**plan.binding_properties, **secrets},
     }

@@ -182,6 +182,8 @@ class Database(Row):
     replication_factor = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
     settings = models.JSONField(default=dict, blank=True)  # server settings that hold in every mode
     binding_properties = ClientPropertiesField(default=dict, blank=True)  # that hold in every mode
+    # Durability modes that its owner stated: slug -> `runs.catalog.OwnMode`.
+    own_modes = models.JSONField(default=dict, db_default={}, blank=True)
     flavour = models.CharField(max_length=10, choices=Flavour, default=Flavour.BENCHSITE)
     # As load generators register it ("ycsb-0.17.0/redis", "go-ycsb-1.0.3/redis"); empty: Benchsite's own.
     client = models.CharField(max_length=120, blank=True, default="", db_default="")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from runs.catalog import load_catalog
+from runs.catalog import OwnMode, load_catalog
 from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.plan import Provisioner
@@ -69,6 +69,7 @@ class PlannedDatabase:
     client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
     # Of each node the machine's name and those of NODE_FACTS that are known.
     nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    own_modes: Mapping[str, OwnMode] = field(default_factory=dict)
     refused_faults: Mapping[str, str] = field(default_factory=dict)  # kind -> why its machines cannot apply it
 
     @property
@@ -302,6 +303,7 @@ def _database(database: Database) -> PlannedDatabase:
         settings=database.settings,
         binding_properties=database.binding_properties,
         flavour=database.flavour,
+        own_modes=database.own_modes,
         client=database.client,
         cluster_id=str(cluster.pk),
         cluster_name=cluster.name,

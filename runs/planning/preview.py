@@ -224,7 +224,7 @@ def _search_problems(plan: Plan, search: Mapping[str, Any]) -> Iterator[Problem]
 def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     database = entry.database
     try:
-        system: System = load_catalog().system(database.system, database.flavour)
+        system: System = load_catalog().system(database.system, database.flavour, database.own_modes)
         mode: Mode = system.mode(entry.mode)
     except (UnknownSystem, UnknownMode) as error:
         yield Problem("entries", str(error))
@@ -416,7 +416,11 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
             f"The plan loads the data of {', '.join(again)} more than once, and Benchsite deletes nothing there: "
             "clients that refuse keys that exist fail the second load, and records that workloads inserted remain."
         )
-    acks = {load_catalog().system(e.database.system).mode(e.mode).durability.ack for e in plan.entries if runs}
+    acks = {
+        load_catalog().system(e.database.system, own_modes=e.database.own_modes).mode(e.mode).durability.ack
+        for e in plan.entries
+        if runs
+    }
     if len(acks) > 1:
         yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
     for data in {run.dataset for run in runs}:
@@ -435,7 +439,7 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
         database = entry.database
         if database.provisioner == "external":
             try:
-                system = load_catalog().system(database.system, database.flavour)
+                system = load_catalog().system(database.system, database.flavour, database.own_modes)
                 mode = system.mode(entry.mode)
             except (UnknownSystem, UnknownMode):
                 continue

@@ -96,7 +96,7 @@ def spec_of(
     """The immutable description of one run: everything that decides its result, as it stands now."""
     catalog = load_catalog()
     database, workload = planned.sweep.entry.database, planned.sweep.workload
-    system = catalog.system(database.system, database.flavour)
+    system = catalog.system(database.system, database.flavour, database.own_modes)
     mode = system.mode(planned.sweep.entry.mode)
     secrets = secret_properties(system)
     spec: RunSpec = {

@@ -3,16 +3,20 @@
 import uuid
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
-from runs.models import Cluster, Database
+from runs.forms.own_modes import OwnModeForm
+from runs.models import Cluster, Database, Deployment, MatrixEntry
 from runs.pages.durability import mode_rows
 from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
@@ -44,7 +48,7 @@ def databases(request: HttpRequest) -> HttpResponse:
 @team_required
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     found = owned_or_404(Database.objects.select_related("cluster"), request, pk)
-    system = load_catalog().get(found.system, found.flavour)
+    system = load_catalog().get(found.system, found.flavour, found.own_modes)
     return render(
         request,
         "runs/databases/page.html",
@@ -86,6 +90,45 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         },
         status=422 if form.is_bound else 200,
     )
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse:
+    """A copy of one of the system's modes, with the record and the settings that the owner of the database states."""
+    database = owned_or_404(Database.objects.all(), request, pk)
+    system = load_catalog().get(database.system, database.flavour)
+    if system is None or base not in system.modes:
+        raise Http404(f"{database.name} has no durability mode {base} to copy.")
+    form = OwnModeForm(
+        request.POST if request.method == "POST" else None, database=database, system=system, base=system.modes[base]
+    )
+    if form.is_valid():
+        try:
+            slug = form.save()
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"The mode {slug} of “{database.name}” was saved.")
+            return redirect(f"{reverse('database', args=[pk])}#mode-{slug}")
+    context = {"form": form, "database": database, "system": system, "base": system.modes[base]}
+    return render(request, "runs/databases/own_mode.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+@transaction.atomic
+def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpResponseBase:
+    """Delete an own mode that no matrix and no deployment has: its record is then part of no result to come."""
+    database = owned_or_404(Database.objects.select_for_update(), request, pk)
+    uses = [rows.objects.filter(database=database, mode=mode).exists() for rows in (MatrixEntry, Deployment)]
+    if any(uses):
+        messages.error(request, f"{mode} stays: a matrix uses it. Delete its matrices first, or add another mode.")
+    elif mode in database.own_modes:
+        database.own_modes = {slug: own for slug, own in database.own_modes.items() if slug != mode}
+        database.save(update_fields=["own_modes"])
+        messages.success(request, f"The mode {mode} of “{database.name}” was deleted.")
+    return redirect("database", pk=pk)
 
 
 @require_http_methods(["GET", "POST"])
