@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import TIMES, plain_percent, ratio, significant, times
+from benchsite.formatting import TIMES, plain_percent, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (
@@ -429,12 +429,12 @@ def _without_interval(comparison: Comparison) -> Comparison:
 
 
 def times_text(comparison: Comparison) -> str:
-    """ "1.25" or "≥ 1.7" times; a bound is rounded to the side on which it stays true."""
+    """ "1.25" or "≥ 1.74" times; a bound is rounded to the side on which it stays true, as its end of the interval."""
     value = comparison.shown
     if not comparison.bound or value is None or not math.isfinite(value):
         return times(value)
     rounding, sign = (ROUND_FLOOR, "≥") if comparison.bound == "at least" else (ROUND_CEILING, "≤")
-    return f"{sign} {ratio(value, rounding)}{TIMES}"
+    return f"{sign} {significant(value, 3, rounding)}{TIMES}"
 
 
 def finite(value: float | None) -> float | None:

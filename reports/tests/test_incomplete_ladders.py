@@ -69,9 +69,9 @@ def test_a_bracketed_slower_side_makes_a_lower_bound():
     ratio = throughput_ratio(fast, slow, None)
     assert ratio.comparison.outcome is Outcome.FASTER and ratio.comparison.bound == "at least"
     assert ratio.comparison.high == math.inf and ratio.comparison.low < 9900 / 3900
-    assert ratio.times == "≥ 2.4" + TIMES and ratio.change == ""
+    assert ratio.times == "≥ 2.44" + TIMES and ratio.change == ""
     other = throughput_ratio(slow, fast, None)
-    assert other.comparison.outcome is Outcome.SLOWER and other.times == "≤ 0.41" + TIMES and other.comparison.low == 0
+    assert other.comparison.outcome is Outcome.SLOWER and other.times == "≤ 0.410" + TIMES and other.comparison.low == 0
 
 
 def test_a_short_slower_side_may_be_the_faster_one():
@@ -89,13 +89,13 @@ def test_a_bound_that_decides_nothing_gives_way_to_the_common_rung():
 
 def test_single_runs_have_a_bound_without_a_verdict():
     ratio = throughput_ratio(curve(points=[point(1, 9000.0)]), curve(), None)
-    assert ratio.times == "≥ 2.3" + TIMES and ratio.outcome.startswith("inconclusive")
+    assert ratio.times == "≥ 2.30" + TIMES and ratio.outcome.startswith("inconclusive")
 
 
 def test_bounds_are_rounded_to_the_side_on_which_they_are_true():
     comparison = compare_values([176.9, 177.0, 177.1], [100.0, 100.1, 99.9], higher_is_better=True)
-    assert times_text(widen(comparison, 1.0, math.inf)) == "≥ 1.7" + TIMES
-    assert times_text(widen(comparison, 0.0, 1.0)) == "≤ 1.8" + TIMES
+    assert times_text(widen(comparison, 1.0, math.inf)) == "≥ 1.76" + TIMES
+    assert times_text(widen(comparison, 0.0, 1.0)) == "≤ 1.78" + TIMES
     assert times_text(comparison) == "1.8" + TIMES
     just_above = replace(comparison, ratio=1.2, low=1.0366, high=math.inf, above=math.inf)
     assert interval_text(just_above) == "[1.03, ∞]"
