@@ -40,8 +40,9 @@ SYMBOL = "x"
 BESIDE = {"xanchor": "left", "yanchor": "bottom", "xshift": 4}
 MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
-# The drawing area that labels are placed for: smaller than the real one, so that they never touch.
-AREA_WIDE = (480.0, 200.0)
+# The drawing area that labels are placed for: that of Compare in a window of 1,000 to 1,100 px, where the figures stand
+# side by side in the least room, so that labels do not touch in wider ones either.
+AREA_WIDE = (480.0, 230.0)
 AREA_NARROW = (240.0, 190.0)
 # Of a rung's name, which has ten points.
 RUNG_CHARACTER_PX = 5.8
@@ -256,7 +257,8 @@ def direct_labels(
     everything = [d for side in drawn for d in (*side.counted, *side.hollow)]
     at = {id(d): pixels(layout, area, d.x, d.y) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
-    obstacles += _load_line(load_ops_s, layout, area)
+    # A line through a name hides more of it than the few pixels that it is wide.
+    obstacles += _load_line(load_ops_s, layout, area, half_px=LINE_PX)
     # A name may lie on what is there for context only.
     for side in drawn:
         obstacles += [] if side.look.faded else _along([at[id(d)] for d in side.counted])
@@ -305,13 +307,13 @@ def thin_rung_labels(
             kept.append(box)
 
 
-def _load_line(load_ops_s: float | None, layout: Layout, area: tuple[float, float]) -> list[Box]:
-    """The line of a load and its text, which begins at the lower end."""
+def _load_line(load_ops_s: float | None, layout: Layout, area: tuple[float, float], half_px: float = 2) -> list[Box]:
+    """The line of a load, `half_px` to both sides, and its text, which begins at the lower end."""
     if not load_ops_s:
         return []
     x, height = share(layout["xaxis"], load_ops_s) * area[0], area[1]
     text = CHARACTER_PX * len(_load_text(load_ops_s))
-    return [Box(x - 2, 0, x + 2, height), Box(x, height - LINE_PX, x + 4 + text, height)]
+    return [Box(x - half_px, 0, x + half_px, height), Box(x, height - LINE_PX, x + 4 + text, height)]
 
 
 def _load_text(load_ops_s: float) -> str:
