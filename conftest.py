@@ -4,6 +4,7 @@ The servers lie in `var/test/1` (2, 3, ... where other sessions run already) and
 With DATABASE_URL and REDIS_URL set, those are used instead. Workers of pytest-xdist inherit them by environment.
 """
 
+import gc
 import os
 import re
 import threading
@@ -123,6 +124,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         weight = float(timeout.args[0]) if timeout else 0.0, item.get_closest_marker("slow") is not None
         weights[item.path] = max(weights.get(item.path, weight), weight)
     items.sort(key=lambda item: weights[item.path], reverse=True)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Modules and tests stay until the end: the garbage collector, a fifth of the time of tests of pages, skips them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(tryfirst=True)

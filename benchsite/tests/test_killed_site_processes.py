@@ -63,6 +63,7 @@ def test_what_was_killed_and_is_started_again_ends_its_runs_at_once(site, parts)
     assert (again.is_retry, again.status) == (True, Status.SUCCEEDED), again.reason_detail
 
 
+@pytest.mark.long
 def test_conductor_that_is_stopped_interrupts_its_run(site):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=20)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)

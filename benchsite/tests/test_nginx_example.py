@@ -68,7 +68,9 @@ def proxied(tmp_path_factory):
     web.part.guarded.stop()
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "padded length" else []) for name in ATTACKS]
+)
 def test_slow_clients_delay_no_page(proxied, name):
     with delays(proxied) as seconds, attack(proxied.port, ATTACKS[name]) as clients:
         seconds += [page_s(proxied) for _ in range(8)]

@@ -44,6 +44,7 @@ def backend_of_scheduler() -> int:
         return int(cursor.fetchall()[0][0])
 
 
+@pytest.mark.long
 def test_scheduler_reaps_two_intervals_after_its_reconnect(scheduler):
     until(lambda: "Scheduling." in scheduler.log.read_text(), "the scheduler does not schedule")
     with connection.cursor() as cursor:

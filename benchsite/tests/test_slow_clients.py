@@ -205,6 +205,7 @@ def test_unread_downloads_delay_no_page(web, download):
             assert slow.result() == content
 
 
+@pytest.mark.long
 def test_downloads_and_uploads_leave_threads_for_pages(web, download):
     """Half of the threads read bodies that do not arrive, others wait for downloads that nobody reads."""
     head, _ = download

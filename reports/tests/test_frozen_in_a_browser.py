@@ -63,7 +63,9 @@ def widest(page):
     return page.evaluate("document.documentElement.scrollWidth - innerWidth")
 
 
-@pytest.mark.parametrize("ugly", [False, True], ids=["as usual", "hostile"])
+@pytest.mark.parametrize(
+    "ugly", [pytest.param(False, id="usual", marks=pytest.mark.long), pytest.param(True, id="hostile")]
+)
 def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live_server, ugly):
     report = published(team, **(spoilt_content(team) if ugly else {}))
     url = f"{live_server.url}/r/{token_of(report)}"
@@ -144,6 +146,7 @@ def test_the_page_is_read_without_javascript(team, reader, live_server):
     assert page.get_by_role("link", name="One HTML file").is_visible()
 
 
+@pytest.mark.long
 def test_a_picture_stands_where_the_figure_will_be(team, reader, live_server):
     report = published(team)
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})

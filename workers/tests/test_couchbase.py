@@ -116,6 +116,7 @@ def test_data_of_others_is_never_written(server: Server):
     assert administration.content(TABLE) == administration.read_marker(TABLE) == ""
 
 
+@pytest.mark.long
 def test_wrong_password_is_an_error_without_the_password(server: Server):
     wrong = {**server.client_properties(), "couchbase.password": "Wrong-Horse", "couchbase.timeout_ms": "2000"}
     administration = administration_for(SYSTEM, wrong)

@@ -55,7 +55,10 @@ def response_us(merged: MergedRun, percentile: float) -> float:
 
 @pytest.mark.parametrize(
     ("properties", "least", "most"),
-    [pytest.param({}, 1.15, 2.0, id="ycsb-catches-up"), pytest.param(PACED, 0.9, 1.01, id="paced")],
+    [
+        pytest.param({}, 1.15, 2.0, id="ycsb-catches-up", marks=pytest.mark.long),
+        pytest.param(PACED, 0.9, 1.01, id="paced"),
+    ],
 )
 def test_stall_before_the_window_is_not_made_up_for(redis_target: Target, properties, least, most):
     redis_target.load()
