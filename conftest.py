@@ -127,7 +127,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Modules and tests stay until the end: the garbage collector, a fifth of the time of tests of pages, skips them."""
+    """The garbage collector, a fifth of the time of tests of pages, skips modules and tests: they stay until the end."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
