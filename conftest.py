@@ -127,7 +127,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """The garbage collector, a fifth of the time of tests of pages, skips modules and tests: they stay until the end."""
+    """The collector of garbage took a fifth of the time of tests of pages: it skips modules and tests, which stay."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
