@@ -6,6 +6,7 @@ import os
 import platform
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -30,6 +31,7 @@ from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
+from workers.cpu_sets import confine
 from workers.guards import ProgressGuard, disk_problem
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.manifests import GO_YCSB, ManifestError, find_binding, java_executable
@@ -91,6 +93,7 @@ class Client:
         self.guard: ProgressGuard | None = None
         self.failure: tuple[Reason, str] | None = None  # why a guard stops the process
         self.is_go = self.order["binding"].startswith(GO_YCSB)
+        self.cpus: list[int] = self.order.get("cpus", [])  # empty: all
         self.reports = LiveReports()
         self.ends_at: float | None = None  # of go-ycsb, which knows no time limit; on the monotonic clock
 
@@ -121,7 +124,7 @@ class Client:
             registry=settings.GUARDED_DIR,
             label=f"ycsb {self.label}",
             cwd=self.folder.path,
-            cpus=self.order.get("cpus", ()),
+            cpus=self.cpus if self.is_go else (),
             stdin=True,
             stdout_path=self.folder.path / "stdout.txt",
             stderr_path=self.folder.path / "stderr.txt",
@@ -155,10 +158,13 @@ class Client:
         arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
         if self.order["target_ops_s"]:
             arguments += ["-target", str(self.order["target_ops_s"])]
+        options = SHORT_RUN_JVM_OPTIONS if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S else JVM_OPTIONS
+        if self.cpus:
+            options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
         return java_command(
             java_executable(),
             [*self._site_files(), *(str(jar) for jar in manifest.jars)],
-            jvm_options=SHORT_RUN_JVM_OPTIONS if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S else JVM_OPTIONS,
+            jvm_options=options,
             main_class="benchsite.Start",
             arguments=arguments,
         )
@@ -199,6 +205,7 @@ class Client:
     def _line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
         if line.startswith(READY):
+            self._confine()
             facts = {"host": platform.node(), "java": line.removeprefix(READY).strip()}
             self._report(state="ready", clock_offset_s=self.offset_s, facts=facts)
             self.reporter.await_start()
@@ -210,6 +217,12 @@ class Client:
             if status is not None:
                 self._measure_cpu()
                 self._add_status(status, line)
+
+    def _confine(self) -> None:
+        """From now on the process keeps to its CPUs. It starts on all of them: the servers have nothing to do yet."""
+        if self.cpus and self.running is not None:
+            with suppress(FileNotFoundError):  # It has ended.
+                confine(self.running.pid, self.cpus)
 
     def _go_line(self, line: str) -> None:
         """One line of go-ycsb's standard output: it prints its properties as it begins, then a report each second."""

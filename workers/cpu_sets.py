@@ -1,7 +1,8 @@
 """Which CPUs of a machine servers use, and which its clients, where both run on it. No Django."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -11,6 +12,20 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 def available_cpus() -> frozenset[int]:
     """The CPUs that this process may use; empty where the system does not tell (macOS)."""
     return frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+
+
+def confine(pid: int, cpus: Collection[int]) -> None:
+    """Let every thread of a process, and all that they start from now on, use these CPUs only (Linux).
+
+    Raises FileNotFoundError where the process has ended.
+    """
+    confined: set[Path] = set()
+    # A thread that another one has started meanwhile is in the next listing.
+    while threads := set(Path(f"/proc/{pid}/task").iterdir()) - confined:
+        for thread in threads:
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread.name), cpus)
+        confined |= threads
 
 
 def divide_cpus(cpus: Iterable[int], topology: Path = _TOPOLOGY) -> tuple[list[int], list[int]]:

@@ -2,14 +2,27 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
 
-from workers.cpu_sets import available_cpus, divide_cpus
+from workers.cpu_sets import available_cpus, confine, divide_cpus
 from workers.process import run_process
 
 PRINT_AFFINITY = "import json, os; print(json.dumps(sorted(os.sched_getaffinity(0))))"
+THREADS_BEFORE_AND_AFTER = """
+import os, threading
+barrier = threading.Barrier(4)
+waits = lambda: (barrier.wait(), print(sorted(os.sched_getaffinity(0)), flush=True))
+for _ in range(3):
+    threading.Thread(target=waits).start()
+print("ready", flush=True)
+input()
+thread = threading.Thread(target=waits)
+thread.start()
+thread.join()
+"""
 linux = pytest.mark.skipif(sys.platform != "linux", reason="CPU affinity is Linux's")
 
 
@@ -49,3 +62,16 @@ def test_a_process_keeps_to_its_cpus(tmp_path):
     output.unlink()
     run_process([sys.executable, "-c", PRINT_AFFINITY], **options)
     assert json.loads(output.read_text()) == sorted(os.sched_getaffinity(0))
+
+
+@linux
+@pytest.mark.skipif(len(available_cpus()) < 2, reason="needs two CPUs")
+def test_running_threads_and_later_ones_are_confined():
+    cpu = max(available_cpus())
+    with subprocess.Popen(
+        [sys.executable, "-c", THREADS_BEFORE_AND_AFTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        confine(process.pid, [cpu])
+        lines, _ = process.communicate("go\n", timeout=30)
+    assert lines.splitlines() == [str([cpu])] * 4
