@@ -25,7 +25,9 @@ MAX_SLO_TRIALS: Final = 14  # the probe shows nothing of a latency, so there is 
 MIN_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
 MIN_GAIN: Final = 1.05  # of a doubling of the threads; twice less is the end
 FINE: Final = 1.5  # a peak whose neighbours are within this factor is located well enough
-FLAT_DEVIATIONS: Final = 2.0  # of a run from the best load's mean: a load that does as much is on its flat top
+# Of the difference between a run and the best load's mean: a load is on the flat top unless its run is lower by more.
+FLAT_DEVIATIONS: Final = 2.0
+LUCKY_DEVIATIONS: Final = 4.0  # A run that is higher by more counts nowhere.
 RUN_CV: Final = 0.03  # variation between runs that an estimate assumes before it has seen any
 RUN_CV_WEIGHT: Final = 4  # trials: the assumption counts as much as so many in the capacity of targets
 PEAK_CV_WEIGHT: Final = 2  # and in the peak over threads
@@ -273,9 +275,9 @@ def peak_ops_s(trials: Sequence[Trial]) -> float | None:
     """The throughput at the peak over threads, in ops/s: the mean of the runs that confirm the best load, and of the
     first runs of all loads on the same flat top.
 
-    These lie within two standard deviations of a run around that mean, above it as below: the highest of several first
-    runs, which selected the load, is too high on average by as much as the others are too low. The deviation is that of
-    the confirming runs and an assumed 3 % with the weight of two runs.
+    These are at most two standard deviations below that mean, of the difference between a run and the mean: a lower run
+    may be off the top. A higher one is not, so it counts unless it is far too high (four standard deviations). The
+    deviation of a run is that of the confirming runs and an assumed 3 % with the weight of two runs.
     """
     runs = _sustained_by_load(trials)
     best = best_load(trials)
@@ -285,7 +287,9 @@ def peak_ops_s(trials: Sequence[Trial]) -> float | None:
     mean = statistics.fmean(confirming)
     squares = math.fsum((ops_s / mean - 1) ** 2 for ops_s in confirming)
     deviation = math.sqrt((PEAK_CV_WEIGHT * RUN_CV**2 + squares) / (PEAK_CV_WEIGHT + len(confirming) - 1))
-    flat = [ops_s for ops_s, *_ in runs.values() if abs(ops_s / mean - 1) <= FLAT_DEVIATIONS * deviation]
+    deviation *= math.sqrt(1 + 1 / len(confirming))
+    low, high = 1 - FLAT_DEVIATIONS * deviation, 1 + LUCKY_DEVIATIONS * deviation
+    flat = [ops_s for ops_s, *_ in runs.values() if low <= ops_s / mean <= high]
     return statistics.fmean([*runs[best][1:], *flat])
 
 
