@@ -14,7 +14,7 @@ PRINT_AFFINITY = "import json, os; print(json.dumps(sorted(os.sched_getaffinity(
 THREADS_BEFORE_AND_AFTER = """
 import os, threading
 barrier = threading.Barrier(4)
-waits = lambda: (barrier.wait(), print(sorted(os.sched_getaffinity(0)), flush=True))
+waits = lambda: (barrier.wait(), os.write(1, f"{sorted(os.sched_getaffinity(0))}\\n".encode()))  # whole lines
 for _ in range(3):
     threading.Thread(target=waits).start()
 print("ready", flush=True)
