@@ -383,8 +383,10 @@ def named_load(sweep: Sweep, load: int | None) -> str:
 def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     """Why this load is next, in one sentence."""
     load, low, high = (named_load(sweep, value) for value in (step.next_load, step.low, step.high))
-    before = named_load(sweep, last.trial.load if last.trial else None)
-    ends = "the peak" if sweep.ladder == Matrix.Ladder.THREADS else f"{low} and {high}"
+    # After a search over targets, the last run may be a lower rung of its curve, or one without a result.
+    is_threads = sweep.ladder == Matrix.Ladder.THREADS
+    before = named_load(sweep, last.trial.load) if is_threads and last.trial else low
+    ends = "the peak" if is_threads else f"{low} and {high}"
     return {
         Rule.START: f"Start just below what was reached without a target: {load}.",
         Rule.RAISE: f"No end yet at {before}: go up to {load}.",

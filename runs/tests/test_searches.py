@@ -1,5 +1,7 @@
 """A search over rows: run by run, each decision with its rule, through restarts and failures."""
 
+from itertools import count
+
 import pytest
 from django.db.models import Max
 from django.utils import timezone
@@ -216,8 +218,23 @@ def test_target_above_a_curve_that_was_all_sustained(team):
     sweep = submitted(team, search=search)
     capacity = iter([9_000])
     answer = drive(sweep, lambda run: token_bucket(next(capacity, 10_000))(run))
-    assert sweep.decisions.filter(rule="raise", run__target_ops_s=10_346).exists()
+    raised = sweep.decisions.get(rule="raise", run__target_ops_s=10_346)
+    assert raised.sentence == "No end yet at 9.41k\u202fops/s: go up to 10.3k\u202fops/s."
     assert (answer.state, answer.low, answer.high) == (State.BRACKETED, 9_405, 10_346)
+
+
+def test_lost_run_of_a_curve_is_no_load_to_go_up_from(team):
+    search = {**SEARCH, "width": 0.1, "max_trials": 3, "curve_percent": [50, 100]}
+    sweep = submitted(team, search=search)
+    lost = count()
+    drive(
+        sweep,
+        lambda run: {0: {"throughput": 9_000}, 5: {"reason": Reason.CLIENT_FAILED}}.get(
+            next(lost), token_bucket(10_000)(run)
+        ),
+    )
+    assert sweep.runs.get(status="failed").target_ops_s == 9_405
+    assert sweep.decisions.get(rule="raise", run__target_ops_s=10_346).sentence.startswith("No end yet at 9.41k\u202fops/s:")
 
 
 def test_curve_of_busy_clients_stays_a_lower_bound(team):
