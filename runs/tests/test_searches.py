@@ -234,7 +234,8 @@ def test_lost_run_of_a_curve_is_no_load_to_go_up_from(team):
         ),
     )
     assert sweep.runs.get(status="failed").target_ops_s == 9_405
-    assert sweep.decisions.get(rule="raise", run__target_ops_s=10_346).sentence.startswith("No end yet at 9.41k\u202fops/s:")
+    raised = sweep.decisions.get(rule="raise", run__target_ops_s=10_346)
+    assert raised.sentence.startswith("No end yet at 9.41k\u202fops/s:")
 
 
 def test_curve_of_busy_clients_stays_a_lower_bound(team):
