@@ -78,7 +78,7 @@ separate_workers()
 os.environ.setdefault("BENCHSITE_YCSB", str(ROOT / "var" / "ycsb"))  # built once, by the tests that need it
 os.environ.setdefault("BENCHSITE_SERVERS", str(ROOT / "var" / "servers"))  # fetched once, as the bindings are built
 os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")
-# Programs in Java live for seconds here: they are started with the compiler that needs the least processor time.
+# JVMs live for seconds here: the C1 compiler alone needs the least processor time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"
 django.setup()
@@ -127,7 +127,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """The collector of garbage took a fifth of the time of tests of pages: it skips modules and tests, which stay."""
+    """Modules and tests stay: the garbage collector, which took a fifth of the time of tests of pages, skips them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

@@ -114,11 +114,11 @@ def latency_between(low_us: Number, high_us: Number) -> str:
     return f"{significant(low_us / per_unit)}\N{EN DASH}{number}{THIN}{unit}"
 
 
-def ratio(value: Number, rounding: str = ROUND_HALF_UP) -> str:
+def ratio(value: Number) -> str:
     """A ratio of measured values: 3.6283 is "3.6"; near 1, where two digits would say nothing, three: "1.08"."""
     if value is None or is_missing(value):
         return NOTHING
-    return significant(value, 3 if 0.8 < value < 1.25 else 2, rounding)
+    return significant(value, 3 if 0.8 < value < 1.25 else 2)
 
 
 def times(value: Number) -> str:

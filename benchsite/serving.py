@@ -19,7 +19,7 @@ preload_app = True  # Workers share its memory, and begin at once.
 def on_starting(arbiter: Any) -> None:
     """Nothing is counted yet, whatever an earlier life of this server left in the folder.
 
-    What is loaded now stays for good: the collector of garbage need not look through it again, which would copy it into
+    What is loaded now stays for good: the garbage collector need not look through it again, which would copy it into
     each worker.
     """
     if folder := os.environ.get(FOLDER_VARIABLE):

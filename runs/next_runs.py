@@ -385,7 +385,7 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     load, low, high = (named_load(sweep, value) for value in (step.next_load, step.low, step.high))
     # After a search over targets, the last run may be a lower rung of its curve, or one without a result.
     is_threads = sweep.ladder == Matrix.Ladder.THREADS
-    before = named_load(sweep, last.trial.load) if is_threads and last.trial else low
+    before = named_load(sweep, last.trial.load if is_threads and last.trial else step.low)
     ends = "the peak" if is_threads else f"{low} and {high}"
     return {
         Rule.START: f"Start just below what was reached without a target: {load}.",

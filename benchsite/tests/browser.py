@@ -98,12 +98,12 @@ def addresses(world: Any) -> list[str]:
     """Every page that a person of the team can open, with rows in it."""
     runs = list(Run.objects.filter(sweep=world.sweep).order_by("threads")[:2])
     pair = "?a={}&b={}".format(*(run.pk for run in runs)) if len(runs) == 2 else ""
-    found = [_address(name) for name in PAGES] + [_address(t, getattr(world, t).pk) for t in THINGS]
-    found += [_address("history-series", run.config_key) for run in runs[:1]]
-    found.append(_address("published-study", "aerospike-2017"))
-    found.append(_address("matrix-repeat", world.matrix.pk))
-    found += [why + pair for why in [_address("why")] if why]
-    return [address for address in found if address]
+    pages = [_address(name) for name in PAGES] + [_address(t, getattr(world, t).pk) for t in THINGS]
+    pages += [_address("history-series", run.config_key) for run in runs[:1]]
+    pages.append(_address("published-study", "aerospike-2017"))
+    pages += [_address("matrix-repeat", world.matrix.pk), _address("own-mode-add", world.database.pk, "always")]
+    pages += [why + pair for why in [_address("why")] if why]
+    return [address for address in pages if address]
 
 
 def _address(name: str, *args: object) -> str:

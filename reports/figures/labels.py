@@ -40,8 +40,8 @@ SYMBOL = "x"
 BESIDE = {"xanchor": "left", "yanchor": "bottom", "xshift": 4}
 MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
-# The drawing area that labels are placed for: that of Compare in a window of 1,000 to 1,100 px, where the figures stand
-# side by side in the least room, so that labels do not touch in wider ones either.
+# The drawing area that labels are placed for, in px. That of Compare is 433 to 596 px wide in windows of 1,000 to
+# 1,280 px: labels may touch in the narrowest of them.
 AREA_WIDE = (480.0, 230.0)
 AREA_NARROW = (240.0, 190.0)
 # Of a rung's name, which has ten points.

@@ -197,7 +197,7 @@ def _has(database: Database, mode: Mode) -> bool:
 
 
 def _entry(database: Database, mode: str) -> ChosenEntry:
-    system = load_catalog().system(database.system, database.flavour)
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
     return ChosenEntry(
         database=database.name,
         system=system.slug,

@@ -434,9 +434,11 @@ def planned(file: PlanFile) -> Plan:
             id=role,
             cluster_id=database.cluster,
             cluster_name=database.cluster,
-            provisioner=(cluster := file.clusters[database.cluster]).provisioner,
-            separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
-            machine_ids=tuple(f"{database.cluster}/{number}" for number in range(1, len(cluster.nodes) + 1)),
+            provisioner=file.clusters[database.cluster].provisioner,
+            separates_cpus=file.clusters[database.cluster].separates_cpus,
+            machine_ids=tuple(
+                f"{database.cluster}/{number}" for number in range(1, len(file.clusters[database.cluster].nodes) + 1)
+            ),
             **{"client": "", "own_modes": {}, **database.model_dump(exclude={"cluster", "secrets"})},
         )
         for role, database in file.databases.items()

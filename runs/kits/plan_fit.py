@@ -60,7 +60,7 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
             cluster_id=str(cluster.pk),
             cluster_name=cluster.name,
             provisioner=cluster.provisioner,
-            separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+            separates_cpus=cluster.separates_cpus,
             machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
         )
     return replace(

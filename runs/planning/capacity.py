@@ -16,6 +16,7 @@ from benchsite.formatting import counted, percent, size, throughput
 from runs.catalog import load_catalog
 from runs.generators import capacity_of
 from runs.measures.host import MAX_DISK_SHARE
+from runs.models.plan import Provisioner
 from runs.planning.expansion import PlannedRun
 from runs.planning.plan import PlannedGenerator
 
@@ -54,9 +55,10 @@ def capacity_warnings(runs: list[PlannedRun]) -> Iterator[str]:
 
 def _total(run: PlannedRun, binding: str, processes: int) -> float | None:
     database = run.sweep.entry.database
+    divides = database.separates_cpus and database.provisioner != Provisioner.EXTERNAL
     bounds = []
     for generator in run.generators:
-        is_shared = database.separates_cpus and generator.machine_id in database.machine_ids
+        is_shared = divides and generator.machine_id in database.machine_ids
         share = 0.5 if is_shared and generator.cores > 1 else 1.0
         bounds.append(capacity_ops_s(generator, binding, processes=processes, cores_share=share))
     known = [bound for bound in bounds if bound is not None]

@@ -10,7 +10,6 @@ from django.db.models import Max
 from runs.catalog import OwnMode, load_catalog
 from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
-from runs.models.plan import Provisioner
 from runs.models.run import Phase, Status
 from runs.planning.faults import AVAILABLE, KINDS
 from runs.spec import FaultSpec
@@ -65,7 +64,7 @@ class PlannedDatabase:
     provisioner: str
     machine_ids: tuple[str, ...]
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
-    separates_cpus: bool = False  # clients on its machines get half of their cores
+    separates_cpus: bool = False  # clients on its machines get half of their cores, unless the servers are external
     client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
     # Of each node the machine's name and those of NODE_FACTS that are known.
     nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
@@ -310,7 +309,7 @@ def _database(database: Database) -> PlannedDatabase:
         provisioner=cluster.provisioner,
         machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
         address=cluster.address,
-        separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+        separates_cpus=cluster.separates_cpus,
         nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),
         refused_faults={
             kind: str(reason)

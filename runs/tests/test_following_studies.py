@@ -1,9 +1,12 @@
 """The matrix builder with the plan of a published study, and with databases on clusters of several sizes."""
 
+from dataclasses import asdict
+
 import pytest
 from django.urls import reverse
 
-from runs.models import Matrix, Run, Workload
+from runs.catalog import load_catalog
+from runs.models import Database, Matrix, Run, Workload
 from runs.planning import preview, sizes, stored_plan
 from runs.studies.templates import templates
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_team
@@ -71,6 +74,17 @@ def test_a_submitted_template_makes_its_workloads_and_keeps_its_deviations(clien
     page = text_of(client_in.get(response["Location"]))
     assert "Follows Thumbtack 2013, scenario durable, small scale" in page
     assert "took no part in the study" in page
+
+
+def test_databases_in_own_modes_take_part(client_in, parts):
+    own = {"base": "always", "name": "always, as stated", "server_settings": {}, "client_properties": {}}
+    own["durability"] = asdict(load_catalog().system("redis").mode("always").durability)
+    Database.objects.filter(pk=parts["redis"].pk).update(own_modes={"always-tuned-stated": own})
+    sent, _ = opened(client_in, **SMALL)
+    sent["entries"] = [f"{parts['redis'].pk}:always-tuned-stated"]
+    client_in.post(reverse("matrix-add"), {**sent, "submit": "1"})
+    assert Run.objects.filter(mode="always-tuned-stated").exists()
+    assert "always-tuned-stated" in client_in.get(reverse("databases")).content.decode()
 
 
 def test_equal_workloads_are_used_again_and_names_stay_apart(client_in, team, parts):

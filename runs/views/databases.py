@@ -37,7 +37,10 @@ def databases(request: HttpRequest) -> HttpResponse:
         "runs/databases/list.html",
         {
             "page": page,
-            "rows": [(database, load_catalog().get(database.system, database.flavour)) for database in page],
+            "rows": [
+                (database, load_catalog().get(database.system, database.flavour, database.own_modes))
+                for database in page
+            ],
             "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
             "may_edit": has_role(request, Role.RUNNER),
         },

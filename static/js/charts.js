@@ -218,7 +218,7 @@
     const edits = { shapePosition: !!drawing.layout.shapes?.some((shape) => shape.name) };
     await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, { ...CONFIG, edits });
     sketches.delete(state.plot);
-    state.plot.querySelector(":scope > img")?.remove();
+    for (const image of state.plot.querySelectorAll(":scope > img")) image.remove();
     if (!state.drawn) {
       state.plot.setAttribute("role", "img");
       state.plot.setAttribute("aria-label", json.caption || "Figure");
@@ -293,7 +293,6 @@
 
   // A menu that changes the drawing alone is answered by the server's drawing, asked for beside the part of the page.
   function foresee({ target }) {
-    early.clear();
     if (target.form?.id !== "choose") return;
     for (const figure of document.querySelectorAll("figure[data-menu]:not([data-refresh])")) {
       const url = address(figure, {});
@@ -306,11 +305,12 @@
 
   // What a menu brings is asked for before htmx has put its figures into the page.
   function hurry({ detail }) {
+    early.clear();
     const held = new Set([...document.querySelectorAll("figure[data-menu]")].map((figure) => figure.dataset.src));
     for (const [, text] of detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)) {
       const figure = { dataset: { src: text.replaceAll("&amp;", "&") } }, theme = window.benchsiteTheme();
-      const sketched = address(figure, { theme, as: "svg" }).href, drawn = address(figure, { theme }).href;
       if (held.has(figure.dataset.src)) continue;
+      const sketched = address(figure, { theme, as: "svg" }).href, drawn = address(figure, { theme }).href;
       if (!isAwake && isWhole()) early.set(sketched, drawing(sketched));
       else if (innerWidth >= NARROW_PX) early.set(drawn, ask(drawn));
     }
