@@ -71,7 +71,7 @@ class Answer:
 
     def __init__(self, sock: Any, downloads: "Downloads") -> None:
         self._sock, self._downloads, self.unsent = sock, downloads, bytearray()
-        self._started, self._sent = time.monotonic(), 0
+        self._started, self._sent, self._has_head = time.monotonic(), 0, False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
@@ -82,8 +82,17 @@ class Answer:
         return self._sent / max(time.monotonic() - self._started, 0.001)
 
     def sendall(self, data: bytes) -> None:
-        self.unsent += data
-        self._sent += _send(self._sock, self.unsent)
+        """gunicorn's first call has the head, which goes with the first part of the body, or else with `b""`."""
+        if not self._has_head:
+            self._has_head = True
+            self.unsent += data
+            return
+        waiting, sent = len(self.unsent), 0
+        with contextlib.suppress(BlockingIOError):
+            sent = self._sock.sendmsg((self.unsent, data), (), socket.MSG_DONTWAIT)
+        self._sent += sent
+        del self.unsent[:sent]
+        self.unsent += memoryview(data)[max(0, sent - waiting) :]
         if len(self.unsent) > MAX_ANSWER_BYTES:
             with self._downloads.waiting(self):
                 while self.unsent:
@@ -161,9 +170,10 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             else:
                 self._wait(conn, arrival.needed - len(data) + len(arrived or b""))
             return
-        conn.deadline = None  # the next request on this connection has its own
+        if getattr(conn, "deadline", None):  # of a request that waited: the next one on this connection has its own
+            conn.deadline = None
+            conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
         conn.data_ready = True
-        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
         if not arrival.streamed:
             super().enqueue_req(conn)
         elif len(self.streaming) < max(1, self.cfg.threads // 2):
@@ -193,7 +203,9 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         """In a thread: its answer goes as far as the kernel takes it, `finish_request` has the rest sent."""
         sock, conn.sock = conn.sock, Answer(conn.sock, self.downloads)
         try:
-            return super().handle_request(req, conn)
+            is_kept = super().handle_request(req, conn)
+            conn.sock.sendall(b"")
+            return is_kept
         except OSError:
             conn.sock.unsent.clear()
             raise

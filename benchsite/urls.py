@@ -9,6 +9,8 @@ from benchsite.health import healthz, readyz
 from benchsite.metrics import metrics
 
 urlpatterns = [
+    # First: a permalink is read far more often than any other page, and each pattern before its own takes time.
+    path("r/", include("reports.frozen_urls")),
     path("", views.home, name="home"),
     path("latest/", views.news, name="news"),
     path("team/hand-over/", views.hand_over, name="hand-over"),

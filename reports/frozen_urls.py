@@ -1,48 +1,19 @@
-"""Addresses of frozen reports: `/r/{token}`, `/r/{token}@2`, what belongs to them, and the teams' public indexes."""
+"""Addresses of frozen reports below `/r/`: `/r/{token}`, `/r/{token}@2`, and what belongs to them."""
 
 from collections.abc import Callable
 
 from django.http import HttpResponseBase
-from django.urls import URLPattern, path, register_converter
-from django.urls.converters import StringConverter
+from django.urls import URLPattern, path
 
-from reports.views import frozen, reports
-
-
-class ReportToken(StringConverter):
-    """What `secrets.token_urlsafe` gives."""
-
-    regex = "[A-Za-z0-9_-]{8,64}"
-
-
-class ReportForm(StringConverter):
-    """The whole report as one file."""
-
-    regex = "json|csv|md|html"
-
-
-class PartKind(StringConverter):
-    """Where the numbers stand; a view gets "figure" or "table"."""
-
-    regex = "figures|tables"
-
-    def to_python(self, value: str) -> str:
-        return value.removesuffix("s")
-
-    def to_url(self, value: str) -> str:
-        return f"{value}s"
-
-
-register_converter(ReportToken, "reporttoken")
-register_converter(ReportForm, "reportform")
-register_converter(PartKind, "partkind")
+from reports import url_converters  # noqa: F401
+from reports.views import frozen
 
 
 def _both(path_end: str, view: Callable[..., HttpResponseBase], name: str, **defaults: object) -> list[URLPattern]:
     """The address of the newest revision, and that of a certain one."""
     return [
-        path(f"r/<reporttoken:token>{path_end}", view, defaults, name=name),
-        path(f"r/<reporttoken:token>@<int:number>{path_end}", view, defaults, name=f"{name}-revision"),
+        path(f"<reporttoken:token>{path_end}", view, defaults, name=name),
+        path(f"<reporttoken:token>@<int:number>{path_end}", view, defaults, name=f"{name}-revision"),
     ]
 
 
@@ -61,7 +32,4 @@ urlpatterns: list[URLPattern] = [
     *_signed("/<partkind:kind>/<slug:name>.<dataform:form>", frozen.data, "frozen-data"),
     *_signed("/kit.zip", frozen.again, "frozen-kit", form="zip"),
     *_signed("/plan.toml", frozen.again, "frozen-plan", form="toml"),
-    path(".well-known/benchsite-signing-key", frozen.signing_key, name="signing-key"),
-    path("reports/import/", reports.import_page, name="report-import"),
-    path("public/<slug:slug>/", frozen.index, name="public-reports"),
 ]

@@ -3,14 +3,15 @@
 from collections.abc import Callable
 
 from django.http import HttpResponseBase
-from django.urls import URLPattern, URLResolver, include, path, register_converter
-from django.urls.converters import StringConverter
+from django.urls import URLPattern, URLResolver, include, path
 
+from reports import url_converters  # noqa: F401
 from reports.figure_registry import PICTURES
 from reports.views import (
     baselines,
     compare,
     figures,
+    frozen,
     history,
     live,
     published,
@@ -24,22 +25,6 @@ from reports.views import (
 from runs.pages.lists import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
-
-
-class DataForm(StringConverter):
-    """The formats of a figure's data twin, as a file ending."""
-
-    regex = "csv|json|md|tex"
-
-
-class ConfigKey(StringConverter):
-    """Which test a history is of: `runs.denormalised_columns.config_key`."""
-
-    regex = "[0-9a-f]{32}"
-
-
-register_converter(DataForm, "dataform")
-register_converter(ConfigKey, "configkey")
 
 
 def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **defaults: str) -> Patterns:
@@ -101,6 +86,7 @@ watch_urls: Patterns = [
 
 report_urls: Patterns = [
     path("", reports.reports, name="reports"),
+    path("import/", reports.import_page, name="report-import"),
     path("new/", reports.add, name="report-add"),
     path("notes/", reports.notes, name="report-notes"),
     path("<uuid:pk>/", reports.report, name="report"),
@@ -129,7 +115,8 @@ urlpatterns: Patterns = [
     path("figures/", include(figure_urls)),
     *twin_urls(sweeps.sweeps_twin, "sweeps"),
     *twin_urls(sweeps.histories_twin, "histories"),
-    path("", include("reports.frozen_urls")),
+    path(".well-known/benchsite-signing-key", frozen.signing_key, name="signing-key"),
+    path("public/<slug:slug>/", frozen.index, name="public-reports"),
     path("baselines/", baselines.baselines, name="baselines"),
     path("baselines/set/", baselines.set_to, name="baseline-set"),
     path("baselines/<uuid:pk>/unset/", baselines.unset, name="baseline-unset"),
