@@ -61,16 +61,23 @@ def test_menu_keeps_scroll_focus_opened_parts_and_drawing(page, site):
     assert not site.complaints
 
 
-def test_drawing_of_a_menu_waits_for_no_page_nor_plot(page, site):
+@pytest.mark.parametrize(
+    ("choose", "address", "title"),
+    [
+        pytest.param(lambda page: page.select_option("#choose-stat", "mean"), "stat=mean", "READ mean", id="menu"),
+        pytest.param(lambda page: page.click("text='UPDATE'"), "op=UPDATE", "UPDATE p99", id="link"),
+    ],
+)
+def test_drawing_of_a_choice_waits_for_no_page_nor_plot(page, site, choose, address, title):
     reach_figure(page)
     held = []
     page.route("**/compare/?*", lambda route: held.append(route))
-    page.locator("#choose-stat").select_option("mean")
-    drawing = page.locator("#plot-latency > img[src*='stat=mean']")
+    choose(page)
+    drawing = page.locator(f"#plot-latency > img[src*='{address}']")
     playwright.expect(drawing).to_be_visible()
     playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ p99")
     held[0].continue_()
-    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ mean")
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text(title)
     playwright.expect(drawing).to_have_count(0)
     assert not site.complaints
 

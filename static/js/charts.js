@@ -291,13 +291,13 @@
 
   const isWhole = () => innerWidth >= NARROW_PX && !location.hash.includes("=");
 
-  // A menu that changes the drawing alone is answered by the server's drawing, asked for beside the part of the page.
-  function foresee({ target }) {
-    if (target.form?.id !== "choose") return;
+  // A menu or a link that changes the drawing alone is answered by the server's drawing, asked for beside the part of the page.
+  function foresee(name, value) {
     for (const figure of document.querySelectorAll("figure[data-menu]:not([data-refresh])")) {
       const url = address(figure, {});
-      if (!url.searchParams.has(target.name)) continue;
-      url.searchParams.set(target.name, target.value);
+      if (!url.searchParams.has(name)) continue;
+      url.searchParams.set(name, value);
+      if (name === "op") url.searchParams.delete("with"); // a second operation
       figure.dataset.src = url.pathname + url.search;
       if (isWhole()) sketch(figure);
     }
@@ -317,7 +317,11 @@
   }
 
   for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
-  document.addEventListener("change", foresee);
+  document.addEventListener("change", ({ target }) => target.form?.id === "choose" && foresee(target.name, target.value));
+  document.addEventListener("click", function (event) {
+    const link = event.target.closest?.("[data-op]");
+    if (link && !event.ctrlKey && !event.metaKey) foresee("op", link.dataset.op);
+  });
   document.addEventListener("htmx:beforeSwap", hurry);
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);

@@ -120,11 +120,11 @@ class StartedClient:
         self.wait_for("BENCHSITE READY")
         self.say(f"START {round((time.time() + in_s) * 1000)}")
 
-    def end(self) -> Ended:
+    def end(self, patience_s: float = PATIENCE_S) -> Ended:
         """Waits for the end; stdin is closed first, as the load generator's own end would close it."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        exit_code = self.process.wait(timeout=PATIENCE_S)
+        exit_code = self.process.wait(timeout=patience_s)
         for reader in self.readers:
             reader.join()
         return Ended(exit_code, "".join(self.output["stdout"]), "".join(self.output["stderr"]), self.folder)
