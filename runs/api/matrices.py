@@ -67,7 +67,7 @@ class EntryAnswer(Schema):
 
 
 class RunCounts(Schema):
-    """How many of its runs are where."""
+    """How many of its runs are where. Runs that failed or were cancelled count until they are run again."""
 
     total: int
     succeeded: int
@@ -95,7 +95,7 @@ class MatrixAnswer(OnPage):
     state: str = Field(
         validation_alias="progress.status_word",
         description="not submitted, queued, running, cancelling, failed, cancelled, succeeded, waits for outputs or "
-        "no runs. failed: at least one of its runs has failed.",
+        "no runs. failed: at least one of its runs has failed and was not run again.",
     )
     runs: RunCounts = Field(validation_alias="progress.counts")
     purpose: str

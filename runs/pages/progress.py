@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Value, When
 from django.utils import timezone
 
 from runs.models import Matrix, Run
@@ -16,7 +16,8 @@ from runs.pages.queue import QueueRow
 
 PARTS = ("succeeded", "failed", "cancelled", "running", CANCELLING, "queued")
 COUNTS = ("total", "succeeded", "failed", "cancelled", "active", "queued", "skipped")
-SKIPPED = "skipped"
+SKIPPED, REPLACED = "skipped", "replaced"
+REPLACEABLE = (Status.FAILED, Status.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Progress:
     cancelling: int = 0
     queued: int = 0
     skipped: int = 0  # beyond the ceiling; not counted otherwise
+    replaced: int = 0  # failed or cancelled, and run again since; not counted otherwise
     excluded: int = 0  # cells that the plan leaves out; no runs
     elapsed_s: float | None = None  # of the wall clock
     ends_at: datetime | None = None  # predicted; None when nothing is left, or nothing is known
@@ -90,7 +92,9 @@ def progress_of(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     rows = list(matrices)
     cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))
     skipped = When(reason=Reason.BEYOND_CEILING, then=Value(SKIPPED))
-    state = Case(skipped, cancelling, When(status=Status.DISPATCHED, then=Value("running")), default=F("status"))
+    replaced = When(Exists(Run.objects.filter(rerun_of=OuterRef("pk"))), status__in=REPLACEABLE, then=Value(REPLACED))
+    running = When(status=Status.DISPATCHED, then=Value("running"))
+    state = Case(skipped, replaced, cancelling, running, default=F("status"))
     runs = Run.objects.filter(matrix__in=[row.pk for row in rows]).order_by().annotate(state=state)
     counts: dict[UUID, dict[str, Any]] = {row.pk: {} for row in rows}
     for matrix_id, name, number in runs.values_list("matrix_id", "state").annotate(number=Count("pk")):
@@ -102,7 +106,15 @@ def progress_of(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
 
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
     """With elapsed time and predicted end, of all runs of the matrix and their rows of the queue."""
-    states = [SKIPPED if run.reason == Reason.BEYOND_CEILING else run.display_status for run in runs]
+    again = {run.rerun_of_id for run in runs}
+    states = [
+        SKIPPED
+        if run.reason == Reason.BEYOND_CEILING
+        else REPLACED
+        if run.status in REPLACEABLE and run.pk in again
+        else run.display_status
+        for run in runs
+    ]
     counts: dict[str, Any] = Counter("running" if state == Status.DISPATCHED else state for state in states)
     keys = {run.pk for run in runs}
     ends = [row.forecast.ends_at for row in queue if row.run.pk in keys]

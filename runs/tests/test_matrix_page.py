@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from runs.models import Run
 from runs.pages.matrix import matrix_page
+from runs.pages.progress import progress_of
 from runs.pages.queue import last_of_lanes, queue
 from runs.tests.factories import (
     make_database,
@@ -191,8 +192,11 @@ def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     matrix, _ = busy_matrix(team)
     client_in.post(url(matrix, "cancel/"))
     assert "Resume (3 left)" in text_of(client_in.get(url(matrix)))
-    assert "Resumed: 3 runs are queued" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
+    page = text_of(client_in.post(url(matrix, "resume/"), follow=True))
+    assert "Resumed: 3 runs are queued" in page
+    assert "1 of 4 runs succeeded" in page and "3 run again after failing or being cancelled" in page
     assert matrix.runs.count() == 7
+    assert progress_of([matrix])[matrix.pk].counts["total"] == 4
     assert "Nothing is missing" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
 
 
