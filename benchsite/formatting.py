@@ -50,6 +50,8 @@ def grouped(value: Number, decimals: int = 0) -> str:
     """The whole number with its thousands apart, or with as many `decimals`: 1,234,567. Halves as in `significant`."""
     if value is None or is_missing(value):
         return NOTHING
+    if isinstance(value, int) and not decimals:
+        return f"{value:,}".replace("-", MINUS)
     exact = Decimal(value if isinstance(value, int) else repr(float(value)))
     rounded = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP) if exact.adjusted() < 20 else exact
     return f"{rounded:,.{decimals}f}".replace("-", MINUS)

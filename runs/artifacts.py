@@ -27,6 +27,7 @@ MARKER = "benchsite-artifacts"
 CHUNK = 256 * 1024  # bytes
 _IN_MEMORY = 1 << 20  # bytes; more goes to disk
 _AT_ONCE = 1 << 18  # bytes; more is compressed while it comes
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _OF_THREAD = threading.local()
 TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log", "host"})
 
@@ -178,18 +179,21 @@ def _save_whole(path: str, content: "File[bytes]") -> None:
     except NotImplementedError:  # No folder of this host: such a storage takes an object whole.
         storage().save(path, content)
         return
-    final.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = final.with_name(f".{final.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        try:
+            descriptor = os.open(part, _NEW_FILE, 0o600)
+        except FileNotFoundError:  # the first file of its folder
+            final.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(part, _NEW_FILE, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
             file.writelines(content.chunks())
         part.replace(final)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise OSError(error.errno, "The artifact store is full", str(final.parent)) from error
-    finally:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(error.errno, "The artifact store is full", str(final.parent)) from error
+        raise
 
 
 class ContentGone(OSError):

@@ -31,21 +31,30 @@ HOUR_S: Final = 3600
 PATIENCE_S: Final = 0.2
 # After Redis did not answer it is left alone for so long.
 AWAY_S: Final = 5.0
-# Begun only in a minute with room; what goes beyond it is taken from the minutes that follow, one of KEYS for each.
+# Of each policy: begun only in a window with room; what goes beyond it is taken from the windows that follow, one of
+# KEYS for each. ARGV has four numbers of each policy: cost, quota, length of the window, number of its keys.
 CHARGE: Final = """
-local number, quota, used = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[1]) or '0')
-if used >= quota then return {used, 0} end
-local first = used + math.min(number, quota - used)
-for place, key in ipairs(KEYS) do
-  local part = math.min(number, math.max(0, quota - tonumber(redis.call('GET', key) or '0')))
-  if part > 0 then
-    redis.call('INCRBY', key, part)
-    redis.call('EXPIRE', key, (place + 1) * tonumber(ARGV[3]))
-    number = number - part
+local answers, first = {}, 1
+for at = 1, #ARGV, 4 do
+  local number, quota, last = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), first + ARGV[at + 3] - 1
+  local used = tonumber(redis.call('GET', KEYS[first]) or '0')
+  if used >= quota then
+    table.insert(answers, {used, 0})
+  else
+    table.insert(answers, {used + math.min(number, quota - used), 1})
+    for place = first, last do
+      local part = math.min(number, math.max(0, quota - tonumber(redis.call('GET', KEYS[place]) or '0')))
+      if part > 0 then
+        redis.call('INCRBY', KEYS[place], part)
+        redis.call('EXPIRE', KEYS[place], (place - first + 2) * ARGV[at + 2])
+        number = number - part
+      end
+      if number == 0 then break end
+    end
   end
-  if number == 0 then break end
+  first = last + 1
 end
-return {first, 1}
+return answers
 """
 _away_until = 0.0
 
@@ -123,19 +132,14 @@ def _charge(costs: Sequence[tuple[Policy, int]]) -> list[tuple[Spent, bool]]:
     global _away_until
     if not costs or time.monotonic() < _away_until:
         return []
-    now = time.time()
+    now, keys, numbers = time.time(), list[str](), list[int]()
+    for policy, cost in costs:
+        # What a batch before took from coming windows ends where a window has room, so those that follow are untouched.
+        window, windows = int(now // policy.window_s), -(-cost // policy.quota) + 1
+        keys += [_key(policy.name, policy.owner, number) for number in range(window, window + windows)]
+        numbers += [cost, policy.quota, policy.window_s, windows]
     try:
-        with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
-            for policy, cost in costs:
-                # What a batch before took from coming windows ends where a window has room, so those that follow are
-                # untouched.
-                window = int(now // policy.window_s)
-                keys = [
-                    _key(policy.name, policy.owner, number)
-                    for number in range(window, window + -(-cost // policy.quota) + 1)
-                ]
-                pipe.eval(CHARGE, len(keys), *keys, cost, policy.quota, policy.window_s)
-            answers = pipe.execute()
+        answers = _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers)
     except RedisError as error:
         _away_until = time.monotonic() + AWAY_S
         log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)

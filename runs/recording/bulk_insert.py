@@ -61,7 +61,7 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
         if column in columns:
             for document in documents:
                 document[column] = write(document[column])
-    return statement, json.dumps(documents, default=_plain)
+    return statement, _JSON.encode(documents)
 
 
 @lru_cache(maxsize=128)
@@ -107,3 +107,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     raise TypeError(f"A row cannot hold {value!r}")
+
+
+_JSON: Final = json.JSONEncoder(default=_plain, check_circular=False)

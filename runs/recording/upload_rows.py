@@ -4,7 +4,7 @@ The caller holds the transaction.
 """
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,9 +50,10 @@ def insert_runs(
     sweeps: Mapping[str, Sweep],
     reads: Reads,
     before: Sequence[Sequence[Model]] = (),
+    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
 ) -> list[Run]:
     """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
-    them is, and so are the rows `before` of which the others speak.
+    them is, and so are the rows `before` of which the others speak, and those that `after` makes of the runs.
     """
     # Also what no run is made of: whoever computes them again reads the whole upload again.
     members = [member for member in reads.members.values() if member.sha256]
@@ -71,7 +72,7 @@ def insert_runs(
     ends = [times_of(item.collected.merged)[1] for item in runs]
     events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
     fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
-    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads))
+    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads), after(rows))
     return rows
 
 

@@ -1,7 +1,7 @@
 """Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, cast
 
@@ -60,10 +60,14 @@ def save_runs(
     runs: Sequence[UploadedRun],
     reads: Reads,
     before: Sequence[Sequence[Model]] = (),
+    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
 ) -> list[Run]:
-    """Their rows, curves and artifacts, with the rows `before` in front. The caller holds the transaction."""
+    """Their rows, curves and artifacts, between the rows `before` and those that `after` makes.
+
+    The caller holds the transaction.
+    """
     sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {run.stated["phase"] for run in runs}}
-    return insert_runs(upload, stated, runs, sweeps, reads, before)
+    return insert_runs(upload, stated, runs, sweeps, reads, before, after)
 
 
 def collect(run: Run) -> Collected:

@@ -9,9 +9,9 @@ from runs.tests.programs import Program
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
-# The token, the key's lock, the key, the workload of that name, thresholds, the content's locks, all rows together, the
-# key's row; around them a savepoint and its end, which outside of a test are the transaction's.
-STATEMENTS = 10
+# The token, the key and its lock, the workload of that name, thresholds, the content's locks, all rows together; around
+# them a savepoint and its end, which outside of a test are the transaction's.
+STATEMENTS = 8
 
 
 def test_it_takes_few_statements_however_many_files(team, user, django_assert_max_num_queries):

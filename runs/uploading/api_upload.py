@@ -106,8 +106,7 @@ def judge_only(request: Asked) -> JudgedUpload:
 def _at_once(request: Asked, answer: Answer) -> Stored:
     fingerprint = request.fingerprint()
     with transaction.atomic():
-        keys.hold(request.team, request.kind, request.key)
-        if known := keys.find(request.team, request.kind, request.key, fingerprint):
+        if known := keys.hold(request.team, request.kind, request.key, fingerprint):
             return Stored(known, replayed=True)
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
@@ -120,13 +119,22 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
                 upload_lifecycle.file_row(row.pk, place, member)
                 for place, member in enumerate(judged.reads.members.values())
             ]
-            runs = save_runs(row, judged.stated, judged.runs, judged.reads, before=([row], files))
+            stored: list[UploadKey] = []
+
+            def key_of(runs: Sequence[Run]) -> list[UploadKey]:
+                body = answer(row, runs, judged.runs)
+                stored.append(
+                    keys.make_row(
+                        request.team, request.kind, request.key, fingerprint, upload=row, status=201, answer=body
+                    )
+                )
+                return stored
+
+            save_runs(row, judged.stated, judged.runs, judged.reads, before=([row], files), after=key_of)
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error
-        body = answer(row, runs, judged.runs)
-        key = keys.store(request.team, request.kind, request.key, fingerprint, upload=row, status=201, answer=body)
-    return Stored(key, replayed=False)
+    return Stored(stored[0], replayed=False)
 
 
 def _judged(request: Asked, row: Upload) -> JudgedUpload:
@@ -159,14 +167,14 @@ def _later(request: Asked) -> Stored:
     known = None
     try:
         with transaction.atomic():
-            keys.hold(request.team, request.kind, request.key)
-            known = keys.find(request.team, request.kind, request.key, fingerprint)
+            known = keys.hold(request.team, request.kind, request.key, fingerprint)
             if known is None:
                 manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
                 upload_lifecycle.let_go(row.pk, claim, manifest=manifest, grouping=request.manifest.grouping)
-                key = keys.store(
+                key = keys.make_row(
                     request.team, request.kind, request.key, fingerprint, upload=row, status=202, answer={}
                 )
+                key.save(force_insert=True)
     except (keys.KeyBusy, keys.KeyReused):
         upload_lifecycle.discard(row)
         raise

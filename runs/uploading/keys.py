@@ -14,13 +14,14 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.models import Upload, UploadKey
-from runs.recording.bulk_insert import insert_together
 
 Kind = UploadKey.Kind
 KEPT_FOR: Final = timedelta(days=7)  # a key of a request
 MAX_LENGTH: Final = 255
 # The first of the two numbers of these locks; no other lock of this database has two.
 _LOCKS: Final = 7_305_062
+# Almost every key is new: what that costs is asked in SQL.
+_IS_KNOWN: Final = "SELECT 1 FROM runs_uploadkey WHERE team_id = %s AND kind = %s AND key = %s"
 
 
 class KeyBusy(Exception):
@@ -42,8 +43,13 @@ def fits(key: str) -> bool:
 
 def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
     """What was stored under this key; None: nothing, or nothing is left of it. Raises KeyReused."""
-    if not _is_known(team, kind, key):
-        return None
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_KNOWN, [team.pk, kind, key])
+        is_known = cursor.fetchone() is not None
+    return _known(team, kind, key, fingerprint) if is_known else None
+
+
+def _known(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
     known = UploadKey.objects.filter(team=team, kind=kind, key=key).select_related("upload").first()
     if known is None or (kind == Kind.NATURAL and _is_empty(known)):
         return None
@@ -52,27 +58,31 @@ def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
     return known
 
 
-def hold(team: Team, kind: str, key: str) -> None:
-    """Until the end of this transaction nobody else works under this key. Raises KeyBusy."""
+def hold(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
+    """Until the end of this transaction nobody else works under this key; then as `find`. Raises KeyBusy, KeyReused."""
     digest = hashlib.sha256(f"{team.pk}/{kind}/{key}".encode()).digest()
+    number = int.from_bytes(digest[:4], "big", signed=True)
     with connection.cursor() as cursor:
-        number = int.from_bytes(digest[:4], "big", signed=True)
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCKS, number])
-        row = cursor.fetchone()
-    if not (row and row[0]):
-        raise KeyBusy(key)
+        # One round trip, but two statements: the second must see what the key's last holder committed.
+        cursor.execute(f"SELECT pg_try_advisory_xact_lock(%s, %s); {_IS_KNOWN}", [_LOCKS, number, team.pk, kind, key])
+        is_held = cursor.fetchone()
+        if not (is_held and is_held[0]):
+            raise KeyBusy(key)
+        cursor.nextset()
+        is_known = cursor.fetchone() is not None
+    return _known(team, kind, key, fingerprint) if is_known else None
 
 
-def store(
+def make_row(
     team: Team, kind: str, key: str, fingerprint: str, *, upload: Upload, status: int, answer: Mapping[str, Any]
 ) -> UploadKey:
-    """Name what was stored in this transaction; the caller holds the key."""
+    """A row that names what this transaction stores, itself not stored yet; the caller holds the key."""
     if kind == Kind.NATURAL:
         # The runs that it named were deleted: it is free again.
         UploadKey.objects.filter(team=team, kind=kind, key=key).delete()
-    row = UploadKey(team=team, kind=kind, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer)
-    insert_together([row])
-    return row
+    return UploadKey(
+        team=team, kind=kind, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer
+    )
 
 
 def free(upload: Upload) -> None:
@@ -83,15 +93,6 @@ def free(upload: Upload) -> None:
 def expire() -> None:
     """Forget the keys of requests that are too old to be repeated."""
     UploadKey.objects.filter(kind=Kind.REQUEST, created_at__lt=Now() - KEPT_FOR).delete()
-
-
-def _is_known(team: Team, kind: str, key: str) -> bool:
-    """Almost every key is new: what that costs is asked in SQL."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT 1 FROM runs_uploadkey WHERE team_id = %s AND kind = %s AND key = %s", [team.pk, kind, key]
-        )
-        return cursor.fetchone() is not None
 
 
 def _is_empty(known: UploadKey) -> bool:

@@ -58,17 +58,18 @@ def variance_inflation(batches: Batches, indices: Ints) -> Floats:
 
     One factor for each of the `indices`, the histogram index from which values count as beyond.
     """
-    totals, *beyond_each = batches.from_indices(np.concatenate([[0], indices])).astype(float)
-    beyond = np.array(beyond_each)
-    size, share = len(batches), beyond.sum(axis=1) / totals.sum()
+    counted = batches.from_indices(np.concatenate(([0], indices))).astype(float)
+    totals, beyond = counted[0], counted[1:]
+    size, total = len(batches), totals.sum()
+    share = beyond.sum(axis=1) / total
     deviations = beyond - share[:, None] * totals
-    squares = (deviations**2).sum(axis=1)
+    squares = np.vecdot(deviations, deviations)
     varies = squares > 0
     squares = np.where(varies, squares, 1.0)
     # Deviations around a mean are correlated by -1/size where the batches are independent.
-    correlation = (deviations[:, 1:] * deviations[:, :-1]).sum(axis=1) / squares + 1 / size
+    correlation = np.vecdot(deviations[:, 1:], deviations[:, :-1]) / squares + 1 / size
     correlation = np.minimum(np.maximum(correlation, 0.0), _MAX_CORRELATION)
-    independent = np.where(varies, totals.sum() * share * (1 - share), 1.0)
+    independent = np.where(varies, total * share * (1 - share), 1.0)
     ratio = squares * size / (size - 1) / independent * (1 + correlation) / (1 - correlation)
     inflation: Floats = np.where(varies, np.maximum(ratio, 1.0), 1.0) * _student(size)
     return inflation
