@@ -130,7 +130,8 @@ def site(place: Place) -> Iterator["subprocess.Popen[str]"]:
 
 
 def gone(place: Place) -> bool:
-    return all_gone(place.processes())
+    # A conductor that was conducting a run, and whose database is gone, gets 30 s to end it.
+    return all_gone(place.processes(), patience_s=60)
 
 
 def test_it_goes_up_and_down_in_the_background(place):

@@ -76,10 +76,10 @@ def lives(pid: int) -> bool:
         return False
 
 
-def all_gone(pids: Iterable[int]) -> bool:
+def all_gone(pids: Iterable[int], *, patience_s: float = PATIENCE_S) -> bool:
     """Whether all of them are gone within the patience; what is left is killed, so that no test leaves anything."""
     pids = list(pids)
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while time.monotonic() < end:
         if not any(lives(pid) for pid in pids):
             return True
