@@ -42,7 +42,7 @@ class ServerForm(DescribedForm):
     address = forms.CharField(
         max_length=200,
         help_text="host:port, as the load generators reach it.",
-        widget=forms.TextInput(attrs={"placeholder": "10.0.0.5:6379", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"placeholder": "10.0.0.5:5432", "autocomplete": "off"}),
     )
     password = forms.CharField(
         required=False,
@@ -51,7 +51,7 @@ class ServerForm(DescribedForm):
         help_text="Of the user that the clients are; empty where the server asks for none.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}, render_value=False),
     )
-    name = name_field(help_text="As it is to be called in figures.")
+    name = name_field(required=False, help_text="Its name in figures; empty: its system and address.")
     machine = forms.ChoiceField(
         choices=[], required=False, help_text="Runs on one machine never overlap, so Benchsite has to know it."
     )
@@ -84,7 +84,9 @@ class ServerForm(DescribedForm):
         return address
 
     def clean_name(self) -> str:
-        name = " ".join(self.cleaned_data["name"].split())
+        system, address = (self.cleaned_data.get(field, "") for field in ("system", "address"))
+        proposed = f"{self.systems[system].name} at {address}" if system in self.systems else address
+        name = " ".join(self.cleaned_data["name"].split()) or proposed[: self.fields["name"].max_length]  # type: ignore[attr-defined]
         for model in (Cluster, Database):
             if model.objects.filter(team=self.team, name=name).exists():
                 raise ValidationError("There is already a cluster or database of this name: choose another.")

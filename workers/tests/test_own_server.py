@@ -67,6 +67,11 @@ def test_two_forms_submit_the_first_matrix(operator, server, team):
     assert Run.objects.filter(matrix=matrix, phase="measure").count() == 6
 
 
+def test_server_without_name_is_called_by_its_address(operator, server, team):
+    operator.post(reverse("own-server"), answers(server, name=""))
+    assert Database.objects.get(team=team).name == f"Redis at 127.0.0.1:{server.port}"
+
+
 def test_nothing_is_kept_of_a_server_that_does_not_answer(operator, server):
     for changes, message in (({"password": "wrong"}, "cannot be used"), ({"address": "10.9.9.9:6379"}, "10.9.9.9")):
         response = operator.post(reverse("own-server"), answers(server, **changes))
