@@ -1,11 +1,14 @@
 """The pool of the web processes after PostgreSQL ended its connections, as at a restart."""
 
 import threading
+from unittest.mock import patch
 
+import psycopg
 import pytest
 from django.db import connection
 from django.db.backends.postgresql.base import DatabaseWrapper
 
+from benchsite import database_pool
 from benchsite.database_pool import POOL
 from benchsite.paths import django_database
 
@@ -48,3 +51,13 @@ def test_replaces_all_lost_connections_at_once(pooled):
     assert process_id(pooled) not in lost
     # The pool waits longer after each that a request is the first to notice.
     assert pooled().pool.get_stats()["connections_lost"] == 1
+
+
+@pytest.mark.parametrize(("fresh_s", "tests"), [(60.0, 1), (0.0, 3)])
+def test_does_not_test_a_fresh_connection_again(pooled, monkeypatch, fresh_s, tests):
+    monkeypatch.setattr(database_pool, "FRESH_S", fresh_s)
+    monkeypatch.setitem(POOL, "max_size", 1)
+    with patch.object(psycopg.Connection, "execute", autospec=True, side_effect=psycopg.Connection.execute) as execute:
+        for _ in range(3):
+            process_id(pooled)
+    assert execute.call_count == tests
