@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis.ratios import MAX_LOG, Noise, RatioInterval, interval_of, log_welch, summed, unusable, welch
+from reports.analysis.ratios import CONFIDENCE, MAX_LOG, Noise, RatioInterval, interval_of, log_welch, summed, unusable, welch
 from runs.measures.repeatability import limit_of
 
 Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
@@ -46,12 +46,15 @@ class SessionSpread:
     def between(self, within: Noise) -> Noise:
         """The variance of ln A - ln B of two sessions; `within` is what the runs of both explain of it.
 
-        The larger of within + 2 s² and twice the variance of session means. s² is a difference of two variances: with
-        few sessions it often is too small, and the interval of the first sum alone holds in 84 % (ten runs, three
-        sessions).
+        Of within + 2 s² and twice the variance of session means the one whose 95 % interval is wider. s² is a
+        difference of two variances: with few sessions it often is too small, and the interval of the first sum alone
+        holds in 84 % (ten runs, three sessions).
         """
+        from scipy.special import stdtrit
+
         parts = summed(within, Noise(2 * self.variance, self.degrees)) if self.variance else within
-        return max(parts, Noise(2 * self.of_means, self.degrees), key=lambda noise: noise.variance)
+        means = Noise(2 * self.of_means, self.degrees)
+        return max(parts, means, key=lambda noise: noise.variance * stdtrit(noise.df, (1 + CONFIDENCE) / 2) ** 2)
 
 
 @dataclass(frozen=True, slots=True)
