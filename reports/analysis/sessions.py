@@ -12,7 +12,17 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis.ratios import CONFIDENCE, MAX_LOG, Noise, RatioInterval, interval_of, log_welch, summed, unusable, welch
+from reports.analysis.ratios import (
+    CONFIDENCE,
+    MAX_LOG,
+    Noise,
+    RatioInterval,
+    interval_of,
+    log_welch,
+    summed,
+    unusable,
+    welch,
+)
 from runs.measures.repeatability import limit_of
 
 Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
