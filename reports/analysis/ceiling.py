@@ -252,7 +252,11 @@ def _end_of(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: T
     if top.has_ended:
         fell = last.throughput_ops_s < NEAR_CEILING * math.exp(top.log) and len(alike) - 1 not in top.places
         return Ladder.RETROGRADE if fell else Ladder.SATURATED
-    return Ladder.SHORT if measured is Ladder.SHORT and (top.is_growing or len(ladder) == 1) else Ladder.OPEN
+    # A rung that did more than twice as much as all others has none beside it that shows how much its runs vary.
+    leads = len(alike) == 1 and all(
+        ops_s > rung.throughput_ops_s for rung in ladder[:-1] for ops_s in last.repeats_ops_s
+    )
+    return Ladder.SHORT if measured is Ladder.SHORT and (top.is_growing or leads) else Ladder.OPEN
 
 
 def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = ()) -> Ceiling | None:

@@ -187,13 +187,15 @@ class Ranking:
             return BEST if list(self.best.values()).count(False) == len(self.best) - 1 else AMONG_BEST
         if not lower:
             return ""
-        # Before the factor: a ladder that was too short makes it a bound.
-        sides = [side.sweep_id in self.unbounded for side in (curve, self.highest) if side]
-        bound = {(True, False): "≤ ", (False, True): "≥ "}.get((sides[0], sides[-1]), "")
-        if not bound and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):
+        # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
+        sign = bound_sign(curve.sweep_id in self.unbounded, self.highest.sweep_id in self.unbounded)
+        if sign is None:
+            return ""
+        if not sign and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):
             fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
             single = " (n = 1)" if fewest < 2 else ""
             return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
+        bound = {"≥ ": "≤ ", "≤ ": "≥ "}.get(sign, "")  # `lower` is the highest over the curve
         return f"{bound}{lower}"
 
 
