@@ -4,6 +4,7 @@ import pytest
 
 from benchsite.tests.asking import problem, program_of
 from runs.measures.search import MAX_TRIALS
+from runs.models import SearchDecision
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 from runs.tests.test_searches import drive, submitted, token_bucket
 
@@ -41,5 +42,9 @@ def test_sweep_has_the_path_and_the_answer(team):
     search = program.said(f"/sweeps/{sweep.pk}")["search"]
     assert (search["state"], len(search["trials"]), search["trials"][0]["rule"]) == ("bracketed", 7, "probe")
     assert search["low"] < search["throughput_ops_s"] < 1.03 * search["high"] and search["trials"][-1]["run"] is None
+    # A run that decides what the curve leaves open takes no answer away.
+    last = sweep.decisions.order_by("number").last()
+    SearchDecision.objects.create(sweep=sweep, number=last.number + 1, state=last.state, rule="decide", low=last.low)
+    assert program.said(f"/sweeps/{sweep.pk}")["search"]["throughput_ops_s"] == search["throughput_ops_s"]
     extended = program.ask("POST", f"/sweeps/{sweep.pk}/extend").json()
     assert sum(run["status"] == "queued" for point in extended["points"] for run in point["runs"]) == 2

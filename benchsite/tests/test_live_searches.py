@@ -1,19 +1,48 @@
-"""Searches on real Redis and PostgreSQL servers, with and without a limit, and with parts of the site killed midway."""
+"""Searches on Redis, PostgreSQL and a server of known capacity, with and without a limit, and with parts of the site
+killed midway.
+"""
 
 import contextlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import psutil
 import pytest
 
+from benchmarks.calibration import server, study
+from benchsite.embedded import EmbeddedServers
+from benchsite.paths import places
+from benchsite.teams.models import Role
 from benchsite.tests.live_site import site
-from runs.models import Matrix, Run, SearchDecision
+from benchsite.tests.ports import free_port
+from runs.models import Ending, LoadGenerator, Matrix, Run, SearchDecision
 from runs.models.run import Status
+from runs.planning import submit
+from runs.tests.factories import make_team, make_user
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 SEARCH = {"width": 0.2, "max_trials": 5, "max_error_rate": 0.001, "slo": None, "curve_percent": [50]}
 SLO = {"operation": "READ", "statistic": "p95", "kind": "service", "limit_us": 500_000}
+TERMINAL = Status.terminal()
 ENDED = {"bracketed", "trials spent", "client limited"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known_address():
+    """host:port of a token bucket in front of a Redis, which the sites of these tests may reach."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="bs-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHSITE_EXTERNAL_NETWORKS", f"{server.HOST}/32")
+        redis = EmbeddedServers(places(Path(folder) / "redis"), logs=Path(folder), postgresql=False, careless=True)
+        redis.start()
+        argv = [sys.executable, "-m", server.__name__, str(port), str(redis.places.redis_socket)]
+        with subprocess.Popen([*argv, str(study.CAPACITY_OPS_S), str(study.SERVICE_S)]) as known:
+            yield f"{server.HOST}:{port}"
+            known.kill()
+        redis.stop()
 
 
 def submit_search(site, *entries, **changes):
@@ -28,9 +57,16 @@ def answers(matrix):
 
 
 def until_answered(site, matrix, searches):
-    """Between two trials no run is left to run, so the end of the search comes first."""
-    site.until(lambda: len([end for end in answers(matrix) if end.state != "searching"]) == searches, 600, "the answer")
-    return site.until_ended(matrix), answers(matrix)
+    """Until no run is left and the scheduler has looked at the last end, which may order another run."""
+
+    def is_over():
+        has_unseen_end = Ending.objects.filter(matrix=matrix).exists()  # Asked first: both change in one transaction.
+        return not has_unseen_end and not Run.objects.filter(matrix=matrix).exclude(status__in=TERMINAL).exists()
+
+    site.until(is_over, 600, "the answer")
+    runs, ends = site.until_ended(matrix), answers(matrix)
+    assert len(ends) == searches
+    return runs, ends
 
 
 @pytest.mark.parametrize(
@@ -62,8 +98,26 @@ def test_answers_on_redis_and_postgresql(site, changes, curve):
         assert Run.objects.filter(sweep=end.sweep).count() == trials + curve * has_curve
 
 
-def test_goes_on_after_scheduler_and_conductor_were_killed(site):
-    matrix = submit_search(site, ("redis", "off"))
+def submit_known(address, **changes):
+    """A search for the capacity of the known server, by one load generator."""
+    team = make_team()
+    user = make_user(team=team, role=Role.ADMIN)
+    generators = LoadGenerator.objects.order_by("name").select_related("machine")[:1]
+    matrix = study.plan_calibration(team, user, generators, address, min_measure_s=3, max_measure_s=3, **changes)
+    submit(matrix, user)
+    return matrix
+
+
+@pytest.mark.parametrize("slo", [pytest.param(None, id="no-limit"), pytest.param(SLO, id="slo")])
+@pytest.mark.parametrize("system", ["redis", "postgresql", "known"])
+def test_goes_on_after_scheduler_and_conductor_were_killed(site, known_address, system, slo):
+    if system == "known":
+        targets = {"ladder": Matrix.Ladder.TARGET, "threads": 32}
+        threads = {"rungs": [4], "search": {**study.SEARCH, "slo": study.SLO}}
+        matrix = submit_known(known_address, **threads if slo else {**targets, "search": study.SEARCH})
+    else:
+        mode = "off" if system == "redis" else "on"
+        matrix = submit_search(site, (system, mode), search={**SEARCH, "slo": slo})
     decisions = SearchDecision.objects.filter(sweep__matrix=matrix, run__isnull=False)
     for trials, part in enumerate(("scheduler", "conductor"), start=2):
         site.until(lambda trials=trials: decisions.count() >= trials, 120, f"{trials} trials")

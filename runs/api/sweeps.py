@@ -21,6 +21,7 @@ from benchsite.teams.models import Scope
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
 from runs.extension import ExtensionRefused, extend
+from runs.measures.search import State
 from runs.models import Run, Sweep
 from runs.pages.search import search_path
 
@@ -197,7 +198,10 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
         return None
     last = path[-1].decision
     answer = {name: getattr(last, name) for name in ("state", "low", "high", "sentence")}
-    return {**answer, "throughput_ops_s": last.value_ops_s, "trials": path}
+    # A run that decides what the curve leaves open, after the end of the search, takes no answer away while it runs.
+    values = [step.decision.value_ops_s for step in path if step.decision.value_ops_s is not None]
+    known = values[-1] if values and last.state != State.SEARCHING else None
+    return {**answer, "throughput_ops_s": known, "trials": path}
 
 
 def _rows() -> QuerySet[Sweep]:
