@@ -6,6 +6,7 @@ anything of that matrix is still to come; by then every end that matters is ther
 """
 
 import logging
+from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
@@ -45,6 +46,14 @@ def look() -> int:
         noted = [_note_contained(matrix) for matrix in ended.select_related("team")]
         Ending.objects.filter(pk__in=endings).delete()
     return sum(noted)
+
+
+def is_over(matrices: Iterable[Matrix]) -> bool:
+    """Whether their runs have ended and none can follow. One query: `look` orders runs where it deletes an Ending."""
+    to_come = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
+    endings = Ending.objects.filter(matrix=OuterRef("pk"))
+    rows = Matrix.objects.filter(pk__in=[matrix.pk for matrix in matrices])
+    return not rows.filter(Exists(to_come) | Exists(endings)).exists()
 
 
 def _judge_again_contained(matrix_ids: set[UUID]) -> None:

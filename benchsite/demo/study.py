@@ -14,10 +14,11 @@ from django.utils import timezone
 from benchsite.formatting import throughput
 from benchsite.teams.models import Team, User
 from runs.lifecycle import request_cancel_matrix
-from runs.models import Cluster, Database, Ending, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Run, Workload
+from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
 from runs.planning import preview, stored_plan, submit
+from runs.run_completion import is_over
 from runs.ycsb.properties import CORE_WORKLOADS
 
 POLL_S = 1.0
@@ -57,13 +58,11 @@ class Progress:
             self.out.write("\n")
 
     def _look(self) -> bool:
-        # While an end is not looked at, a search may order another run. Asked first: both change in one transaction.
-        may_grow = Ending.objects.filter(matrix__in=self.matrices).exists()
+        has_ended = is_over(self.matrices)  # Asked first, so that the last lines are printed too.
         runs = list(
             Run.objects.filter(matrix__in=self.matrices).order_by("matrix__created_at", "position", "pk").defer("spec")
         )
         ended = [run for run in runs if run.status in Status.terminal()]
-        may_grow |= any(run.late_output_at for run in ended if run.status == Status.FAILED)
         for run in ended:
             if str(run.pk) not in self.reported:
                 self.reported.add(str(run.pk))
@@ -75,7 +74,7 @@ class Progress:
                 self.out.write(("\r\033[K" if self.out.isatty() else "") + text + "\n")
                 self.out.flush()
         self._draw(runs, len(ended))
-        return may_grow or len(ended) < len(runs)
+        return not has_ended
 
     def _draw(self, runs: list[Run], ended: int) -> None:
         if not self.out.isatty():

@@ -17,16 +17,16 @@ from benchsite.paths import places
 from benchsite.teams.models import Role
 from benchsite.tests.live_site import site
 from benchsite.tests.ports import free_port
-from runs.models import Ending, LoadGenerator, Matrix, Run, SearchDecision
+from runs.models import LoadGenerator, Matrix, Run, SearchDecision
 from runs.models.run import Status
 from runs.planning import submit
+from runs.run_completion import is_over
 from runs.tests.factories import make_team, make_user
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 SEARCH = {"width": 0.2, "max_trials": 5, "max_error_rate": 0.001, "slo": None, "curve_percent": [50]}
 SLO = {"operation": "READ", "statistic": "p95", "kind": "service", "limit_us": 500_000}
-TERMINAL = Status.terminal()
 ENDED = {"bracketed", "trials spent", "client limited"}
 
 
@@ -57,13 +57,7 @@ def answers(matrix):
 
 
 def until_answered(site, matrix, searches):
-    """Until no run is left and the scheduler has looked at the last end, which may order another run."""
-
-    def is_over():
-        has_unseen_end = Ending.objects.filter(matrix=matrix).exists()  # Asked first: both change in one transaction.
-        return not has_unseen_end and not Run.objects.filter(matrix=matrix).exclude(status__in=TERMINAL).exists()
-
-    site.until(is_over, 600, "the answer")
+    site.until(lambda: is_over([matrix]), 600, "the answer")
     runs, ends = site.until_ended(matrix), answers(matrix)
     assert len(ends) == searches
     return runs, ends
