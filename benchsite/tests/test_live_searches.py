@@ -30,12 +30,12 @@ SLO = {"operation": "READ", "statistic": "p95", "kind": "service", "limit_us": 5
 ENDED = {"bracketed", "trials spent", "client limited"}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def known_address():
-    """host:port of a token bucket in front of a Redis, which the sites of these tests may reach."""
+@pytest.fixture
+def known_address(monkeypatch):
+    """host:port of a token bucket in front of an empty Redis, which sites that start later may reach."""
+    monkeypatch.setenv("BENCHSITE_EXTERNAL_NETWORKS", f"{server.HOST}/32")
     port = free_port()
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="bs-") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHSITE_EXTERNAL_NETWORKS", f"{server.HOST}/32")
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="bs-") as folder:
         redis = EmbeddedServers(places(Path(folder) / "redis"), logs=Path(folder), postgresql=False, careless=True)
         redis.start()
         argv = [sys.executable, "-m", server.__name__, str(port), str(redis.places.redis_socket)]
@@ -104,7 +104,7 @@ def submit_known(address, **changes):
 
 @pytest.mark.parametrize("slo", [pytest.param(None, id="no-limit"), pytest.param(SLO, id="slo")])
 @pytest.mark.parametrize("system", ["redis", "postgresql", "known"])
-def test_goes_on_after_scheduler_and_conductor_were_killed(site, known_address, system, slo):
+def test_goes_on_after_scheduler_and_conductor_were_killed(known_address, site, system, slo):
     if system == "known":
         targets = {"ladder": Matrix.Ladder.TARGET, "threads": 32}
         threads = {"rungs": [4], "search": {**study.SEARCH, "slo": study.SLO}}
