@@ -109,5 +109,6 @@ def test_path_is_on_the_pages_and_in_rest(client_in, team):
     sweep = submitted(team)
     drive(sweep, token_bucket(10_000))
     page = text_of(client_in.get(reverse("sweep", args=[sweep.pk])))
+    assert "without a target: no point of the curve" in page and "nothing measured" not in page
     assert "with a run that did not select it" in page and "not sustained:" in page and "bracketed" in page
     assert "bracketed" in text_of(client_in.get(reverse("matrix-searches", args=[sweep.matrix_id])))
