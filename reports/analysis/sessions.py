@@ -188,5 +188,8 @@ def welch_of_sessions(a: Session, b: Session, spread: SessionSpread) -> RatioInt
 
 
 def largest_spread(names: Iterable[str], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
-    """The largest of these machines' that is known; None where none is."""
-    return max((spreads[name] for name in names if name in spreads), key=lambda spread: spread.variance, default=None)
+    """The one with the largest noise floor of these machines' that are known; None where none is.
+
+    By the floor, which is that of session means: s² of several machines may be 0 alike.
+    """
+    return max((spreads[name] for name in names if name in spreads), key=lambda spread: spread.relative, default=None)

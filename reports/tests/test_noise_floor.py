@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reports.analysis.sessions import level_of, session_interval, session_spread
+from reports.analysis.sessions import SessionSpread, largest_spread, level_of, session_interval, session_spread
 from reports.queries import session_spreads
 from reports.tests.verdicts import commit_runs, make_test
 from runs.tests.factories import make_team
@@ -67,6 +67,13 @@ def test_the_interval_of_sessions_is_that_of_students_t():
     assert interval.p == pytest.approx(expected.pvalue) and interval.df == 4
     ends = expected.confidence_interval()
     assert (math.log(interval.low), math.log(interval.high)) == pytest.approx((ends.low, ends.high))
+
+
+def test_largest_spread_is_that_of_session_means():
+    """Where runs explain all of it, s² is 0 on both clusters."""
+    calm, wild = SessionSpread(0.0, 5, 6, 2, 0.01**2), SessionSpread(0.0, 5, 6, 2, 0.04**2)
+    assert largest_spread(["calm", "wild", "unknown"], {"calm": calm, "wild": wild}) is wild
+    assert largest_spread(["unknown"], {"calm": calm}) is None
 
 
 @pytest.mark.slow
