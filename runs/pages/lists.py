@@ -86,12 +86,25 @@ class AddressFilter:
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
-    """Counts to `MAX_ROWS` and no further. What comes behind is found by narrowing the filter or another order."""
+    """Counts to `MAX_ROWS` and no further. Narrowing the filter or another order leads to what comes behind.
+
+    `by_keys` sorts as few rows as a search matches by their keys: PostgreSQL would go through the whole list in its
+    order until it has met them.
+    """
+
+    def __init__(self, rows: QuerySet[Any], per_page: int, *, by_keys: bool = False) -> None:
+        super().__init__(rows, per_page)
+        self.by_keys = by_keys
 
     @cached_property
     def _counted(self) -> int:
         rows: Any = self.object_list
-        return int(rows.order_by()[: MAX_ROWS + 1].count())
+        if not self.by_keys:
+            return int(rows.order_by()[: MAX_ROWS + 1].count())
+        keys = list(rows.order_by().values_list("pk", flat=True)[: MAX_ROWS + 1])
+        if len(keys) <= MAX_ROWS:
+            self.object_list = rows.filter(pk__in=keys)
+        return len(keys)
 
     @cached_property
     def count(self) -> int:
@@ -107,9 +120,9 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
         return f"{self.count:,}{'+' if self.beyond else ''}"
 
 
-def page_of(request: HttpRequest, rows: QuerySet[M], per_page: int = PER_PAGE) -> Page[M]:
+def page_of(request: HttpRequest, rows: QuerySet[M], per_page: int = PER_PAGE, *, by_keys: bool = False) -> Page[M]:
     """The page that the URL asks for; one that does not exist is the nearest that does."""
-    return BoundedPaginator(rows, per_page).get_page(request.GET.get("page"))
+    return BoundedPaginator(rows, per_page, by_keys=by_keys).get_page(request.GET.get("page"))
 
 
 def twin_urls(view: Callable[..., HttpResponseBase], name: str) -> list[URLPattern]:

@@ -32,8 +32,11 @@ def mentions(team: Team, word: str) -> Q:
     The end of a run's name is read as what it says: "16t", "@5000" and "r2" are threads, target and repeat.
     Two queries.
     """
+    systems = [slug for slug, system in load_catalog().systems.items() if word.casefold() in system.name.casefold()]
+    sweeps = Sweep.objects.filter(team=team).exclude(system__in=systems).alias(search_text=SEARCH_TEXT)
     condition = (
-        _among("sweep", _sweeps(team, word))
+        Q(system__in=systems)
+        | _among("sweep", sweeps.filter(search_text__icontains=word))
         | _among("matrix", Matrix.objects.filter(team=team, name__icontains=word))
         | Q(tags__contains=[word.lower()])
         # Few runs have any of these: each has an index over those that do.
@@ -47,12 +50,6 @@ def mentions(team: Team, word: str) -> Q:
     return condition
 
 
-def _sweeps(team: Team, word: str) -> QuerySet[Sweep]:
-    systems = [slug for slug, system in load_catalog().systems.items() if word.casefold() in system.name.casefold()]
-    rows = Sweep.objects.filter(team=team).alias(search_text=SEARCH_TEXT)
-    return rows.filter(Q(search_text__icontains=word) | Q(system__in=systems))
-
-
 def _among(column: str, rows: QuerySet[Any]) -> Q:
     """By their keys where these are few, so that PostgreSQL can use the index of the column."""
     keys = list(rows.order_by().values_list("pk", flat=True)[: MAX_KEYS + 1])
@@ -62,7 +59,6 @@ def _among(column: str, rows: QuerySet[Any]) -> Q:
 PER_PAGE = 50
 MAX_ROWS_IN_CSV = 50_000
 MAX_CHOICES = 100  # of one menu
-MAX_SORTED = 2_000  # runs that a search finds and sorts by their keys
 MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
@@ -132,10 +128,6 @@ class RunFilter(AddressFilter):
             runs = runs.filter(verdict="" if self.verdict == "none" else self.verdict)
         for word in self.words:
             runs = runs.filter(mentions(team, word))
-        if self.words:
-            # PostgreSQL would go through the whole list in its order until it has met the few runs that match.
-            keys = list(runs.order_by().values_list("pk", flat=True)[: MAX_SORTED + 1])
-            runs = Run.objects.filter(team=team, pk__in=keys) if len(keys) <= MAX_SORTED else runs
         return runs.order_by(*[_nulls_last(name) for name in SORTS[self.sort]], "pk")
 
 

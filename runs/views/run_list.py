@@ -32,7 +32,7 @@ COLUMNS = (
 def runs_list(request: HttpRequest) -> HttpResponse:
     wanted = RunFilter.from_query(request.GET)
     rows = wanted.apply(team_of(request)).defer(*HEAVY).select_related("matrix")
-    page = page_of(request, rows, PER_PAGE)
+    page = page_of(request, rows, PER_PAGE, by_keys=bool(wanted.words))
     context = {
         "filter": wanted,
         "page": page,
