@@ -103,6 +103,11 @@ class Client:
             command = self._prepare()
             self.offset_s = retry(self.site.clock_offset_s, errors=(SiteUnreachable,))
             self._report(command=[redact(part) for part in command])
+            # The first client of a load creates the table before any client begins.
+            if self.is_go and self.order["properties"].get("insertstart") == "0":
+                created = self._create_table(command)
+                if created.exit_code or created.stopped_because:
+                    return self._conclude(created)
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
             return self._conclude(self._run(command))
@@ -179,6 +184,29 @@ class Client:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         return [str(folder)]
+
+    def _create_table(self, command: list[str]) -> ProcessResult:
+        """Runs go-ycsb without threads: it creates the table as it connects, and ends.
+
+        PostgreSQL fails all but one of the sessions that create the same table at the same moment. The output is kept
+        where this failed.
+        """
+        outputs = self.folder.path / "stdout.txt", self.folder.path / "stderr.txt"
+        result = run_process(
+            [*command, "-p", "threadcount=0"],
+            registry=settings.GUARDED_DIR,
+            label=f"go-ycsb, table of {self.label}",
+            cwd=self.folder.path,
+            stdout_path=outputs[0],
+            stderr_path=outputs[1],
+            tick_s=TICK_S,
+            should_stop=self._should_stop,
+            deadline_s=self.order["deadline_s"],
+        )
+        if result.exit_code == 0:
+            for path in outputs:
+                path.unlink()
+        return result
 
     def _await_start(self) -> bool:
         """Waits for the agreed instant, for go-ycsb connects and begins at once; False where the run ended before."""
