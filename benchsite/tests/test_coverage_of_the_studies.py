@@ -104,6 +104,15 @@ def test_what_is_not_covered_says_why():
         assert row.covered == "no" or row.references, row
 
 
+def test_covered_items_name_tests_that_run_their_systems():
+    for row in ROWS:
+        if row.covered == "yes":
+            tests = [name.partition("::")[0] for kind, name in row.references if kind == "test"]
+            assert tests, row.item
+            for system in (name for kind, name in row.references if kind == "system"):
+                assert any(system in Path(path).name for path in tests), (row.item, system)
+
+
 def test_every_printed_number_stands_in_a_row():
     told = {fact for row in ROWS if row.facts != NOTHING for fact in expanded(row.facts.split(", "))}
     known = {fact.id for study in studies() for fact in study.facts}

@@ -163,6 +163,7 @@ def _quantities(host: HostSamples) -> Iterator[tuple[str, str, str, Array]]:
         ("network", "sent", "MiB/s", "network_sent_bytes_s", 2**20),
         ("network", "received", "MiB/s", "network_received_bytes_s", 2**20),
         ("context switches", "", "1/s", "context_switches_s", 1),
+        ("interrupts", "", "1/s", "interrupts_s", 1),
     )  # fmt: skip
     for quantity, part, unit, column, divisor in simple:
         if column in columns:

@@ -41,11 +41,12 @@ def figure(*hosts, counters=None):
 
 
 def test_one_machine_tells_cpu_apart_by_its_users():
-    made = figure(host())
+    made = figure(host(interrupts_s=9_000.0))
     cpu = {line.name: line.values[0] for line in made.panels["CPU (% of the cores)"]}
     assert cpu == {"CPU": 75.0, "servers": 50.0, "other processes": 20.0}
     assert [line.name for line in made.panels["disk (MiB/s)"]] == ["written"]
     assert made.panels["memory in use (GiB)"][0].values[0] == 3.0
+    assert made.panels["interrupts (1/s)"][0].values[0] == 9_000.0
     assert "0 throughout: network" in made.caption
     assert ("disk (MiB/s)", "read") not in {(row[1], row[2]) for row in made.table.rows if row[3]}
 
