@@ -82,6 +82,19 @@ def test_drawing_of_a_choice_waits_for_no_page_nor_plot(page, site, choose, addr
     assert not site.complaints
 
 
+def test_figures_are_linked_that_a_swap_met_while_drawn(page, site):
+    held = []
+    page.route("**/plotly*.js", lambda route: held.append(route))
+    with page.expect_response("**/figures/ceilings/**"), page.expect_response("**/figures/latency/**"):
+        page.locator("#plot-ceilings").hover()
+    page.locator("#choose-stat").select_option("p95")
+    page.wait_for_url("**stat=p95*")
+    held[0].continue_()
+    playwright.expect(page.locator(".js-plotly-plot[role=application]")).to_have_count(2)
+    playwright.expect(page.locator("#plot-latency .ytitle")).to_contain_text("READ p95")
+    assert not site.complaints
+
+
 def test_request_under_way_is_shown_and_failure_retried(page):
     reach_figure(page)
     page.route("**/compare/?*", lambda route: route.abort())

@@ -15,12 +15,13 @@
   const FORMS = { csv: "CSV", json: "JSON", md: "Markdown", tex: "LaTeX" };
   const FIGURES = "figure[data-src]";
   const NARROW_PX = 440;
+  const PATIENCE_MS = 500;
   const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
   const known = new WeakMap(); // plot → its state: htmx keeps a plot where it replaces the figure around it
   const built = new WeakSet(); // figures
   const sketches = new WeakMap(); // plot → address of the server's drawing that it shows
   const early = new Map(); // address → drawing or answer that was asked for before its figure was in the page
-  let plotly = null, line = Promise.resolve(), isAwake = false;
+  let plotly = null, line = Promise.resolve(), foreseen = line, isAwake = false;
 
   function loadPlotly() {
     plotly ||= new Promise(function (resolve, reject) {
@@ -225,7 +226,7 @@
       if (figure.dataset.fills) fill(figure, state.plot);
       state.drawn = true;
       figure.ariaBusy = null;
-      figure.dispatchEvent(new Event("benchsite:drawn", { bubbles: true }));
+      state.plot.dispatchEvent(new Event("benchsite:drawn", { bubbles: true }));
     }
     fillTools(figure, state, json);
   }
@@ -291,16 +292,25 @@
 
   const isWhole = () => innerWidth >= NARROW_PX && !location.hash.includes("=");
 
-  // A menu or a link that changes the drawing alone is answered by the server's drawing, asked for beside the part of the page.
+  // A menu or a link that changes the drawing alone is answered by the server's drawing, asked for beside the part of the
+  // page, and painted before that is swapped, which takes longer.
   function foresee(name, value) {
+    const shown = [];
     for (const figure of document.querySelectorAll("figure[data-menu]:not([data-refresh])")) {
       const url = address(figure, {});
       if (!url.searchParams.has(name)) continue;
       url.searchParams.set(name, value);
       if (name === "op") url.searchParams.delete("with"); // a second operation
       figure.dataset.src = url.pathname + url.search;
-      if (isWhole()) sketch(figure);
+      if (isWhole()) shown.push(sketch(figure));
     }
+    const painted = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
+    foreseen = Promise.race([Promise.all(shown).then(painted), new Promise((go) => setTimeout(go, PATIENCE_MS))]);
+  }
+
+  function yieldToDrawing({ detail: { xhr } }) {
+    const load = xhr.onload;
+    xhr.onload = () => foreseen.then(() => load.call(xhr));
   }
 
   // What a menu brings is asked for before htmx has put its figures into the page.
@@ -322,6 +332,7 @@
     const link = event.target.closest?.("[data-op]");
     if (link && !event.ctrlKey && !event.metaKey) foresee("op", link.dataset.op);
   });
+  document.addEventListener("htmx:beforeSend", yieldToDrawing);
   document.addEventListener("htmx:beforeSwap", hurry);
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);

@@ -108,7 +108,7 @@
   }
 
   document.addEventListener("benchsite:drawn", function (event) {
-    const plot = plotOf(event.target), nameOf = () => plot.closest("figure").dataset.name;
+    const plot = event.target, nameOf = () => plot.closest("figure").dataset.name;
     if (!page()?.contains(plot) || !plot.data.some((trace) => trace.meta)) return;
     plot.on("plotly_hover", (hover) => highlight(hover.points[0].data.meta || null));
     plot.on("plotly_unhover", () => highlight(null));
