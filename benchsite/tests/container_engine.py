@@ -151,7 +151,16 @@ def postgresql_files() -> list[Path]:
     libraries = [path for name in LOADED for path in (chosen.folder.parent / "lib").rglob(name)]
     places = [chosen.folder.parent / "share", shared]
     texts = [path for place in places for path in place.rglob("*") if path.is_file() and "man" not in path.parts]
-    return [chosen.postgres, chosen.initdb, Path("/bin/sh"), Path("/usr/share/zoneinfo/UTC"), *libraries, *texts]
+    copier = chosen.folder / "pg_basebackup"
+    return [
+        chosen.postgres,
+        chosen.initdb,
+        copier,
+        Path("/bin/sh"),
+        Path("/usr/share/zoneinfo/UTC"),
+        *libraries,
+        *texts,
+    ]
 
 
 def image_of(files: list[Path]) -> tuple[bytes, str]:

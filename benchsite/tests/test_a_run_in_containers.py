@@ -12,7 +12,7 @@ from django.conf import settings
 from benchsite.tests.container_engine import TestEngine, engine
 from benchsite.tests.live_site import LiveSite
 from runs import artifacts
-from runs.models import Cluster, Deployment, Matrix, Run
+from runs.models import Cluster, Database, Deployment, Matrix, Run
 from runs.models.run import Phase, Status, Verdict
 from workers.systems.build import build
 
@@ -37,6 +37,12 @@ def in_containers(matrix: Matrix) -> None:
     Cluster.objects.filter(databases__entries__matrix=matrix).update(provisioner="docker")
 
 
+def with_a_replica(matrix: Matrix) -> None:
+    in_containers(matrix)
+    matrix.entries.filter(database__system="redis").update(mode="everysec-wait-1")
+    Database.objects.filter(entries__matrix=matrix, system="redis").update(settings={"nodes": "2"})
+
+
 def left_in(engine: TestEngine) -> list[str]:
     with engine.client() as client:
         containers = client.containers.list(all=True, ignore_removed=True)
@@ -46,7 +52,7 @@ def left_in(engine: TestEngine) -> list[str]:
 @pytest.mark.long
 def test_it_measures_and_judges_and_leaves_nothing(engine, site):
     matrix = site.submit(
-        ("redis", "everysec"), ("postgresql", "on"), rungs=[2], resets={"rung": "restart"}, before=in_containers
+        ("redis", "everysec"), ("postgresql", "on"), rungs=[2], resets={"rung": "restart"}, before=with_a_replica
     )
     runs = site.until_ended(matrix, 200)
     assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
@@ -55,6 +61,8 @@ def test_it_measures_and_judges_and_leaves_nothing(engine, site):
         assert run.verdict in (Verdict.PASS, Verdict.WARN)
         assert run.evidence["before"]["in_force"] and run.evidence["after"]["in_force"]
         assert run.evidence["rows"] == 10_000
+        if run.mode == "everysec-wait-1":
+            assert run.evidence["after"]["topology"]["nodes_up"] == "2"
         ran = run.evidence["container"]
         assert ran["reference"] in ("redis:7.4-bookworm", "postgres:17-bookworm")
         assert ran["image_id"].startswith("sha256:") and ran["memory_bytes"] == 512 * 1024**2

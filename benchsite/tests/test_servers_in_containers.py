@@ -112,6 +112,36 @@ def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, s
         assert client.containers.list(all=True) == [] and client.volumes.list() == []
 
 
+@pytest.mark.parametrize(("system", "mode"), [("redis", "everysec-wait-1"), ("postgresql", "on-standby")])
+def test_replica_is_copied_and_read_back(engine, servers, system, mode):
+    provisioner = servers(system, mode, settings={"nodes": "2"})
+    server = provisioner.start()
+
+    def state():
+        return read_back(server.wanted.system, server.wanted.mode, server.administration)
+
+    assert state().in_force, state().differences
+    assert server.nodes == (("127.0.0.1", server.port), ("127.0.0.2", server.port))
+    assert len(server.process["pids"]) == 2
+    write_rows(server, 20)
+    with engine.client() as client:
+        client.containers.get(f"{provisioner.name}-node-2").kill()
+    assert not provisioner.alive()
+    assert provisioner.log_tail().startswith("Node 2 ended:")
+    provisioner.stop(planned=True)
+    server = provisioner.start()
+    assert server.administration.size("usertable") == 20 and state().in_force
+    provisioner.remove()
+    with engine.client() as client:
+        assert client.containers.list(all=True) == [] and client.volumes.list() == []
+
+
+def test_several_nodes_need_the_network_of_the_host(place, servers):
+    provisioner = servers("redis", "off", replace(place, network="lab"), settings={"nodes": "2"})
+    with pytest.raises(ServerDidNotStart, match="need the host's network, and containers here are on lab"):
+        provisioner.start()
+
+
 def test_it_sees_a_container_that_was_killed(engine, servers):
     provisioner = servers("redis", "off")
     provisioner.start()

@@ -322,12 +322,35 @@ def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, P
         repository = table.text("repository")
         if not _REPOSITORY.fullmatch(repository):
             raise table.error(f"repository is {repository!r}: write the image's name without a tag")
+
+        def adapted(recipe: ProcessRecipe | None, name: str) -> ProcessRecipe | None:
+            """A primary or replica in a container, with the image's command lines or those of its own part."""
+            if recipe is None:
+                return None
+            lines = argv, init_argv
+            if name in table:
+                with table.table(name) as own:
+                    lines = own.texts("argv") or argv, own.texts("init_argv") or init_argv
+            return dataclasses.replace(
+                recipe,
+                argv=lines[0],
+                init_argv=lines[1],
+                fixed={**recipe.fixed, **fixed},
+                files={**recipe.files, **files},
+            )
+
         recipe = ImageRecipe(
             repository=repository,
             tag=table.text("tag"),
             user=table.text("user"),
             process=dataclasses.replace(
-                process, argv=argv, init_argv=init_argv, fixed={**process.fixed, **fixed}, files=files
+                process,
+                argv=argv,
+                init_argv=init_argv,
+                fixed={**process.fixed, **fixed},
+                files=files,
+                primary=adapted(process.primary, "primary"),
+                replica=adapted(process.replica, "replica"),
             ),
         )
         try:

@@ -257,7 +257,7 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
                 f"{database.name}: {system.name} loses its data at a restart. Keep it running between rungs, or load "
                 "again.",
             )
-        yield from _node_problems(database, system, mode, nodes if database.provisioner == "process" else 1)
+        yield from _node_problems(database, system, mode, nodes)
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
     binding = database.binding
@@ -273,9 +273,8 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
 
 
 def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
-    several = "nodes" in system.settings and database.provisioner == "process"
     if problem := start_problem(system, mode, nodes):
-        remedy = "Raise its setting nodes, choose" if several else "Choose"
+        remedy = "Raise its setting nodes, choose" if "nodes" in system.settings else "Choose"
         yield Problem(
             "entries",
             f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "

@@ -195,15 +195,16 @@ def test_the_smallest_generator_limits_the_clients(study, slots, refused):
     assert not refused or "runs 1 at a time" in problems[0].message
 
 
-def test_a_docker_cluster_starts_one_server_of_a_tag(study):
+def test_a_docker_cluster_starts_servers_of_a_tag(study):
     matrix = study(modes=("off-wait-1",))
     Cluster.objects.update(provisioner="docker")
     Database.objects.update(version="7 beta")
-    said = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
-    assert "on a docker cluster the mode cannot be had: it waits for 1 replica, and a single node starts" in said
-    assert "version '7 beta' is no tag of the image redis" in said
-    Database.objects.update(version="7.4")
-    assert "tag" not in " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+    messages = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+    assert "on a docker cluster the mode cannot be had: it waits for 1 replica, and a single node starts" in messages
+    assert "version '7 beta' is no tag of the image redis" in messages
+    Database.objects.update(version="7.4", settings={"nodes": "2"})
+    messages = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+    assert "replica" not in messages and "tag" not in messages
 
 
 def test_modes_with_replicas_need_the_nodes_that_their_database_starts(study):

@@ -58,7 +58,7 @@ def test_it_renders_postgresql_for_a_container():
     )  # fmt: skip
     lines = server.files["postgresql.conf"].splitlines()
     assert "hba_file = '/data/it''s here/pg_hba.conf'" in lines and "listen_addresses = '0.0.0.0'" in lines
-    assert server.files["pg_hba.conf"] == "host all all all scram-sha-256\n"
+    assert server.files["pg_hba.conf"] == "host all,replication all all scram-sha-256\n"
     assert server.command(Path())[:3] == ["postgres", "-D", "/data/it's here/data"]
     assert server.init_command(Path(), Path("/p"))[0] == "initdb"
 

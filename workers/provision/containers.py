@@ -28,15 +28,16 @@ def create_container(
     folder: str,
     user: str,
     stop_signal: str,
+    node: str = "",
     suffix: str = "",
     cpus: Sequence[int] = (),
 ) -> Any:
     """A container, not yet started, with no more rights than a server needs.
 
-    The deployment's volume lies at `folder`, and is made where it is missing. `suffix` tells several containers of one
-    deployment apart. `cpus` are those that it may use; empty: all.
+    The node's volume lies at `folder`, and is made where it is missing. `node` tells the nodes of one deployment apart,
+    and `suffix` several containers over one volume. `cpus` are those that it may use; empty: all.
     """
-    name, labels = site.name(deployment), site.labels(deployment)
+    name, labels = site.name(deployment) + node, site.labels(deployment)
     engine.volumes.create(name, labels=labels)
     remove_container(engine, name + suffix)
     limits: dict[str, Any] = {}
@@ -68,6 +69,19 @@ def create_container(
         log_config=LOG,
         **limits,
     )
+
+
+def containers_of(engine: Any, site: ContainerSite, deployment: str) -> list[Any]:
+    """All containers of a deployment, running or not."""
+    return list(engine.containers.list(all=True, filters=_filters(site, deployment), ignore_removed=True))
+
+
+def volumes_of(engine: Any, site: ContainerSite, deployment: str) -> list[Any]:
+    return list(engine.volumes.list(filters=_filters(site, deployment)))
+
+
+def _filters(site: ContainerSite, deployment: str) -> dict[str, list[str]]:
+    return {"label": [f"{name}={value}" for name, value in site.labels(deployment).items()]}
 
 
 def remove_volume(engine: Any, name: str) -> None:

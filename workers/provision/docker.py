@@ -1,7 +1,8 @@
-"""Servers under test in containers on the conductor's machine, one for each deployment. No Django.
+"""Servers under test in containers on the conductor's machine. No Django.
 
 A container is made anew at every start and kept, ended, until the next one, so that its log can be read. What must last
-(data, configuration, the deployment's password) lies in one volume, which goes with `remove` alone.
+(data, configuration, the deployment's password) lies in one volume, which goes with `remove` alone. Further nodes of a
+cluster have containers and volumes of their own, which are made anew at every start.
 """
 
 import secrets
@@ -12,17 +13,20 @@ from typing import Any
 from docker.errors import APIError, NotFound
 
 from benchsite.formatting import grouped
-from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties
+from runs.catalog import BadTag, ImageRecipe, ProcessRecipe, RenderedServer, client_properties, node_count
+from runs.property_schema import PropertyError
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
     address_on,
+    containers_of,
     create_container,
     facts_of,
     folder_here,
     process_here,
     remove_container,
     remove_volume,
+    volumes_of,
     wait_for_end,
 )
 from workers.provision.engine import ContainerSite, EngineError, connected
@@ -53,11 +57,12 @@ KILLED_S = 15.0
 
 
 class DockerProvisioner:
-    """One server of one deployment.
+    """The server of one deployment: one node, or several where the catalog starts them.
 
     On the host's network (the usual way) a server listens on 127.0.0.1 alone, on a free port: a published port would
-    put the engine's proxy or an address translation between client and server, which would be measured too. With a
-    named network of containers, for sites that run in containers themselves, it listens on its address there.
+    put the engine's proxy or an address translation between client and server, which would be measured too. Further
+    nodes listen on 127.0.0.2 and so on. With a named network of containers, for sites that run in containers
+    themselves, it listens on its address there; that is one node.
     """
 
     def __init__(self, wanted: Wanted, site: ContainerSite) -> None:
@@ -67,6 +72,8 @@ class DockerProvisioner:
         self.recipe: ImageRecipe = wanted.system.image
         self.name = site.name(wanted.deployment)
         self._id = ""
+        self._others: list[str] = []  # the containers of further nodes
+        self._nodes = 1
         self._started_s = 0.0
         self._administration: Administration | None = None
 
@@ -75,7 +82,8 @@ class DockerProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        refuse_mode(self.wanted)
+        self._nodes = self._count_nodes()
+        refuse_mode(self.wanted, self._nodes)
         self._render(0, "")  # Wrong settings are told before anything is made.
         with connected(self.site.engine) as engine:
             image = find_image(engine, self._reference(), pull=self.site.pull)
@@ -101,20 +109,25 @@ class DockerProvisioner:
         if not self._id:
             return
         with connected(self.site.engine) as engine:
-            if planned and self._running(engine):
+            if planned and self._is_up(engine, self._id):
                 self._stop_as_planned(engine)
             self._kill(engine)
 
     def remove(self) -> None:
         with connected(self.site.engine) as engine:
             self._discard(engine)
-            remove_volume(engine, self.name)
+            for volume in volumes_of(engine, self.site, self.wanted.deployment):
+                remove_volume(engine, volume.name)
 
     def log_tail(self, lines: int = 30) -> str:
+        """Of the first node, or of a further one that ended."""
         if not self._id:
             return ""
         try:
             with connected(self.site.engine) as engine:
+                for number, container_id in enumerate(self._others, 2):
+                    if self._is_up(engine, self._id) and not self._is_up(engine, container_id):
+                        return f"Node {number} ended:\n{self._log(engine, container_id, lines)}"
                 return self._log(engine, self._id, lines)
         except EngineError as error:
             return str(error)
@@ -127,10 +140,35 @@ class DockerProvisioner:
         except BadTag as error:
             raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
 
-    def _render(self, port: int, password: str) -> RenderedServer:
-        host = HOST if self.site.on_host_network else EVERY_ADDRESS
-        recipe = self.recipe.process
-        return render(self.wanted, host=host, port=port, folder=FOLDER, password=password, recipe=recipe)
+    def _count_nodes(self) -> int:
+        try:
+            nodes = node_count(self.wanted.system, self.wanted.mode, self.wanted.settings)
+        except PropertyError as error:
+            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+        if nodes > 1 and not self.site.on_host_network:
+            raise ServerDidNotStart(
+                f"{nodes} nodes of {self.wanted.system.name} need the host's network, and containers here are on "
+                f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
+            )
+        return nodes
+
+    def _recipe(self, node: int) -> ProcessRecipe:
+        """The first node has another configuration than a single server only where others replicate it."""
+        single = self.recipe.process
+        own = single.replica if node else single.primary
+        return own if own is not None and self._nodes > 1 else single
+
+    def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
+        return render(
+            self.wanted,
+            host=_host(node) if self.site.on_host_network else EVERY_ADDRESS,
+            port=port,
+            folder=FOLDER,
+            password=password,
+            recipe=self._recipe(node),
+            primary=HOST,
+            node=node + 1,
+        )
 
     def _with_data(self, engine: Any, image: Image) -> tuple[Any, str]:
         """The container, not yet started, over a whole data folder; and the deployment's own password."""
@@ -152,7 +190,7 @@ class DockerProvisioner:
         put_files(container, str(FOLDER), owner, {PASSWORD: password, NEW_PASSWORD: ""})
         return container, password
 
-    def _create(self, engine: Any, image: Image, argv: list[str], suffix: str = "") -> Any:
+    def _create(self, engine: Any, image: Image, argv: list[str], suffix: str = "", node: int = 0) -> Any:
         return create_container(
             engine,
             self.site,
@@ -162,13 +200,14 @@ class DockerProvisioner:
             folder=str(FOLDER),
             user=self.recipe.user,
             stop_signal=self.recipe.process.stop_signal,
+            node=f"-node-{node + 1}" if node else "",
             suffix=suffix,
             cpus=self.wanted.cpus,
         )
 
-    def _initialise(self, engine: Any, image: Image, argv: list[str]) -> None:
+    def _initialise(self, engine: Any, image: Image, argv: list[str], node: int = 0) -> None:
         """Runs what makes the data folder, in a container of its own over the same volume."""
-        container = self._create(engine, image, argv, INIT)
+        container = self._create(engine, image, argv, INIT, node)
         try:
             began = time.time()
             container.start()
@@ -218,14 +257,22 @@ class DockerProvisioner:
         wanted = self.wanted
         container.reload()
         host = HOST if self.site.on_host_network else address_on(container, self.site.network)
+        nodes = tuple((_host(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
         properties = client_properties(
-            wanted.system, wanted.mode, wanted.binding_properties, host=host, port=rendered.port, password=password
+            wanted.system,
+            wanted.mode,
+            wanted.binding_properties,
+            host=host,
+            port=rendered.port,
+            password=password,
+            nodes=nodes,
         )
         administration = self._administration = administration_for(wanted.system, properties)
         self._wait_until_ready(administration, engine, container)
         try:
             if administration.data_folder() != str(FOLDER / "data"):
                 raise self._did_not_start(engine, f"another server answers on port {rendered.port}")
+            others = self._start_others(engine, image, rendered.port, password, administration)
             administration.prepare(schema_settings(wanted, rendered))
             version = administration.server_version()
         except AdministrationError as error:
@@ -237,11 +284,39 @@ class DockerProvisioner:
             version=version,
             folder=folder_here(engine, self.name),
             settings=rendered.settings,
-            process={"container": container.id, **process_here(container)},
+            process=_processes([container, *others]),
             files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
+            nodes=nodes,
             container=facts_of(engine, container, image),
         )
+
+    def _start_others(
+        self, engine: Any, image: Image, port: int, password: str, administration: Administration
+    ) -> list[Any]:
+        """The containers of the further nodes, once the first node knows all of them as up."""
+        others = []
+        for node in range(1, self._nodes):
+            rendered = self._render(port, password, node)
+            container = self._create(engine, image, rendered.command(Path()), node=node)
+            owner = account_in(container, self.recipe.user, image.reference)
+            put_files(container, str(FOLDER), owner, rendered.files, folders=("data",))
+            if init := rendered.init_command(Path(), FOLDER / NEW_PASSWORD):
+                self._initialise(engine, image, init, node)
+            self._others.append(container.id)
+            container.start()
+            others.append(container)
+        end = time.monotonic() + START_DEADLINE_S * self._nodes
+        while others and administration.topology()["nodes_up"] != str(self._nodes):
+            for number, container in enumerate(others, 2):
+                container.reload()
+                if not container.attrs["State"]["Running"] or time.monotonic() > end:
+                    raise ServerDidNotStart(
+                        f"Node {number} of {self.wanted.system.name} ended, or did not join in time.",
+                        self._log(engine, container.id, 30),
+                    )
+            time.sleep(0.5)
+        return others
 
     def _wait_until_ready(self, administration: Administration, engine: Any, container: Any) -> None:
         end = time.monotonic() + START_DEADLINE_S
@@ -292,31 +367,39 @@ class DockerProvisioner:
         raise had_to_be_killed(self.wanted, problem, log_tail)
 
     def _kill(self, engine: Any) -> None:
-        """Kills the container and waits until it is gone. Raises ServerDidNotStop."""
-        try:
-            container = engine.containers.get(self.name)
-            if container.status in ("running", "paused", "restarting"):
-                container.kill()
-        except NotFound:
-            return
-        except APIError as error:
-            if error.status_code != 409:  # It ended meanwhile.
-                raise
-        if not wait_for_end(container, KILLED_S):
-            raise ServerDidNotStop(
-                f"{self.wanted.system.name} (container {self.name}) does not end: it hangs in the kernel. "
-                "See the machine's own log; its disk may be the cause."
-            )
+        """Kills the containers and waits until they are gone. Raises ServerDidNotStop."""
+        containers = containers_of(engine, self.site, self.wanted.deployment)
+        for container in containers:
+            try:
+                if container.status in ("running", "paused", "restarting"):
+                    container.kill()
+            except NotFound:
+                continue
+            except APIError as error:
+                if error.status_code != 409:  # It ended meanwhile.
+                    raise
+        for container in containers:
+            if not wait_for_end(container, KILLED_S):
+                raise ServerDidNotStop(
+                    f"{self.wanted.system.name} (container {container.name}) does not end: it hangs in the kernel. "
+                    "See the machine's own log; its disk may be the cause."
+                )
 
     def _discard(self, engine: Any) -> None:
-        """Removes the container of the life before; the volume stays."""
-        self._id, self._administration = "", None
-        for name in (self.name, f"{self.name}{INIT}"):
-            remove_container(engine, name)
+        """Removes the containers of the life before, and the volumes of all nodes but the first."""
+        self._id, self._others, self._administration = "", [], None
+        for container in containers_of(engine, self.site, self.wanted.deployment):
+            remove_container(engine, container.name)
+        for volume in volumes_of(engine, self.site, self.wanted.deployment):
+            if volume.name != self.name:
+                remove_volume(engine, volume.name)
 
     def _running(self, engine: Any) -> bool:
+        return all(self._is_up(engine, container_id) for container_id in (self._id, *self._others))
+
+    def _is_up(self, engine: Any, container_id: str) -> bool:
         try:
-            return bool(engine.containers.get(self._id).attrs["State"]["Running"])
+            return bool(engine.containers.get(container_id).attrs["State"]["Running"])
         except NotFound:
             return False
 
@@ -335,3 +418,17 @@ class DockerProvisioner:
         except NotFound:
             return f"The container {self.name} is gone, and its log with it."
         return str(logs.decode("utf-8", "replace").strip("\n"))
+
+
+def _host(node: int) -> str:
+    """127.0.0.1 for the first node, 127.0.0.2 for the second."""
+    return f"127.0.0.{node + 1}"
+
+
+def _processes(containers: list[Any]) -> dict[str, object]:
+    """The first node's container and process; `pids`: those of all nodes, where this machine shows them."""
+    for container in containers:
+        container.reload()
+    shown = [process_here(container) for container in containers]
+    pids = {"pids": [process["pid"] for process in shown]} if len(shown) > 1 and all(shown) else {}
+    return {"container": containers[0].id, **shown[0], **pids}
