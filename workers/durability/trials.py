@@ -48,9 +48,10 @@ class Bench:
     """One system in one mode with its prepared data folder and client. Made by `prepared_bench`."""
 
     def __init__(
-        self, provisioner: ProcessProvisioner, version: str, client: LedgerClient, site: Site, disk: Disk
+        self, provisioner: ProcessProvisioner, port: int, version: str, client: LedgerClient, site: Site, disk: Disk
     ) -> None:
         self.provisioner = provisioner
+        self.port = port
         self.version = version
         self.client = client
         self.site = site
@@ -77,31 +78,35 @@ class Bench:
             if fault is Fault.POWER_CUT:
                 os.kill(storage.pid, signal.SIGKILL)
             self.provisioner.stop(planned=False)
-            writes = self.client.finish_writing()
             if fault is Fault.POWER_CUT:
                 storage.kill()
                 self.data.rmdir()
                 (base / "tree").rename(self.data)
                 self.provisioner.mounts_of = None
-            keys = sorted({write.key for write in writes})
-            began, problem, recovery_s = time.monotonic(), "", None
-            try:
-                self.provisioner.start()
-                recovery_s = time.monotonic() - began
-                versions = self.client.read_back(keys)
-            except ServerDidNotStart as error:
-                problem = str(error)
-                versions = dict.fromkeys(keys, UNREADABLE)
-            return Trial(
-                fault=fault,
-                fault_after_s=after_s,
-                recovery_s=recovery_s,
-                problem=problem,
-                loss=classify(writes, versions, fault_us),
-            )
+            return self.read_after(fault, after_s, fault_us)
         finally:
             self.provisioner.stop(planned=False)
             storage.kill()
+
+    def read_after(self, fault: Fault, after_s: float, fault_us: int) -> Trial:
+        """Starts the server again after the fault, and reads every key of the ledger."""
+        writes = self.client.finish_writing()
+        keys = sorted({write.key for write in writes})
+        began, problem, recovery_s = time.monotonic(), "", None
+        try:
+            self.provisioner.start()
+            recovery_s = time.monotonic() - began
+            versions = self.client.read_back(keys)
+        except ServerDidNotStart as error:
+            problem = str(error)
+            versions = dict.fromkeys(keys, UNREADABLE)
+        return Trial(
+            fault=fault,
+            fault_after_s=after_s,
+            recovery_s=recovery_s,
+            problem=problem,
+            loss=classify(writes, versions, fault_us),
+        )
 
     def moments_s(self, number: int) -> list[float]:
         """When to cut, in seconds after the first acknowledgements: spread evenly over the period of the mode, once
@@ -138,6 +143,6 @@ def prepared_bench(
         with LedgerClient(
             manifest, server.client_properties(), client_folder, registry=site.registry, threads=THREADS
         ) as client:
-            yield Bench(provisioner, server.version, client, site, disk or Disk())
+            yield Bench(provisioner, port, server.version, client, site, disk or Disk())
     finally:
         provisioner.remove()

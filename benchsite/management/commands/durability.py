@@ -5,10 +5,11 @@ import json
 import shutil
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,18 +19,20 @@ from django.core.management.base import BaseCommand, CommandError
 from benchsite.paths import make_folders
 from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
+from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.summary import cells, markdown_table, summarise
-from workers.durability.trials import RATE_OPS_S, THREADS, Trial, prepared_bench
+from workers.durability.trials import RATE_OPS_S, THREADS, Bench, Trial, prepared_bench
 from workers.facts import machine_facts
 from workers.guarded_process import StartError
-from workers.manifests import ManifestError, verify
+from workers.manifests import Manifest, ManifestError, verify
 from workers.process_registry import end_earlier_lives
 from workers.provision import ProvisionError, Site
 
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20
+DISK_OPTIONS: Final = ("strict", "fsync_ms", "lying", "writeback")
 FOLDER: Final = settings.VAR_DIR / "durability"
 # Servers under test and their disks; the servers' account reaches it.
 BENCH_FOLDER: Final = settings.PLACES.base / "durability-bench"
@@ -47,6 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--fsync-ms", type=float, default=0.0, help="how long each fsync takes")
         parser.add_argument("--lying", action="store_true", help="a disk whose fsync keeps nothing")
         parser.add_argument("--writeback", type=float, default=0.0, help="share of unsynced writes kept, 0 to 1")
+        parser.add_argument("--guest", action="store_true", help="power cuts of a virtual machine instead of a disk")
         parser.add_argument("--name", default="durability", help="of the files in var/durability")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -54,20 +58,26 @@ class Command(BaseCommand):
             raise CommandError("--cuts must be 1 or more.")
         if not 0 <= options["writeback"] <= 1:
             raise CommandError("--writeback must be a share from 0 to 1.")
-        disk = Disk(**{name: options[name] for name in ("strict", "fsync_ms", "lying", "writeback")})
+        if options["guest"] and (options["crashes"] or any(options[name] for name in DISK_OPTIONS)):
+            raise CommandError("--guest has power cuts only, and the disk of its own kernel.")
+        disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
         faults = {Fault.PROCESS_CRASH: options["crashes"], Fault.POWER_CUT: options["cuts"]}
         if options["crashes"] is None:
-            faults[Fault.PROCESS_CRASH] = max(options["cuts"] // 4, 1)
+            faults[Fault.PROCESS_CRASH] = 0 if options["guest"] else max(options["cuts"] // 4, 1)
+        prepare = prepared_guest if options["guest"] else partial(prepared_bench, disk=disk)
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
-        facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS}
+        facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": options["guest"]}
         losses: list[MeasuredLoss] = []
         trials: list[dict[str, Any]] = []
         path = FOLDER / f"{options['name']}.json"
         try:
-            require_volatile_storage()
+            if not options["guest"]:
+                require_volatile_storage()
+            elif problem := guest_problem():
+                raise CommandError(problem)
             with bench_site() as site:
                 for system, mode in self._modes(options["modes"]):
-                    for loss, of_fault in self._measure(system, mode, site, disk, faults):
+                    for loss, of_fault in self._measure(system, mode, site, disk, faults, prepare):
                         losses.append(loss)
                         trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in of_fault]
                         _write(path, {**facts, "losses": [asdict(loss) for loss in losses]})
@@ -94,10 +104,16 @@ class Command(BaseCommand):
         return pairs
 
     def _measure(
-        self, system: System, mode: Mode, site: Site, disk: Disk, faults: dict[Fault, int]
+        self,
+        system: System,
+        mode: Mode,
+        site: Site,
+        disk: Disk,
+        faults: dict[Fault, int],
+        prepare: Callable[[System, Mode, Manifest, Site], AbstractContextManager[Bench]],
     ) -> Iterator[tuple[MeasuredLoss, list[Trial]]]:
         manifest = verify(settings.YCSB_DIR / system.binding.name)
-        with prepared_bench(system, mode, manifest, site, disk=disk) as bench:
+        with prepare(system, mode, manifest, site) as bench:
             for fault, number in faults.items():
                 trials = []
                 for position, moment_s in enumerate(bench.moments_s(number), 1):

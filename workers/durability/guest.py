@@ -1,0 +1,203 @@
+"""Power cuts without the volatile disk: the server in a virtual machine that is killed. No Django.
+
+A second way to the same answer, with the page cache, ext4 and the flushes of a real kernel: what the guest's kernel has
+written to its disk is in the host's file, and `kill -9` of the machine loses the rest. Unlike a power cut it keeps what
+the guest wrote without flushing, as a disk does whose cache has a battery.
+
+qemu emulates the processor: that works where KVM is absent or incomplete, as in many virtual machines.
+"""
+
+import contextlib
+import os.path
+import re
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from runs.catalog import Mode, RenderedServer, System
+from runs.catalog.measured_losses import Fault
+from workers.durability.trials import RATE_OPS_S, Bench, Trial, prepared_bench
+from workers.guarded_process import Guarded, start_guarded
+from workers.manifests import Manifest
+from workers.provision.folders import remove_folder
+from workers.provision.process import GRACE_S, LOG, ProcessProvisioner, Site
+
+QEMU: Final = "qemu-system-x86_64"
+INSTALL: Final = "apt-get install --no-install-recommends qemu-system-x86 busybox-static socat linux-image-cloud-amd64"
+MODULES: Final = ("virtio_pci", "virtio_blk", "virtio_net", "ext4")
+MEMORY_MB: Final = 768
+DISK_MB: Final = 1024
+IMAGE: Final = "disk.img"
+ADDRESS: Final = "10.0.2.15"  # of the guest in qemu's own network
+INIT: Final = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /tmp /usr/sbin
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/shm {folder}
+mount -t tmpfs tmpfs /dev/shm
+chmod 1777 /dev/shm /tmp
+for module in {modules}; do insmod $module; done
+ip link set lo up
+ip address add {address}/24 dev eth0
+ip link set eth0 up
+mount -t ext4 /dev/vda {folder} || exit 1
+cd {folder}
+{socat} TCP-LISTEN:{port},bind={address},fork,reuseaddr TCP:127.0.0.1:{port} &
+export LC_ALL=C TZ=UTC PATH=/bin:/usr/bin
+exec {command}
+"""
+
+
+def guest_problem() -> str:
+    """What this machine lacks for a guest, and the line that installs it; empty where it lacks nothing."""
+    missing = [name for name in (QEMU, "busybox", "socat", "setpriv", "mke2fs") if shutil.which(name) is None]
+    missing += [] if _kernel() else ["a kernel in /boot with its modules"]
+    return f"A guest needs {', '.join(missing)}. Debian: {INSTALL}." if missing else ""
+
+
+def _kernel() -> tuple[Path, Path] | None:
+    """The newest kernel whose modules are there as well: its file and their folder."""
+    images = sorted(Path("/boot").glob("vmlinuz-*"), key=lambda image: image.stat().st_mtime, reverse=True)
+    pairs = [(image, Path("/lib/modules") / image.name.removeprefix("vmlinuz-")) for image in images]
+    return next((pair for pair in pairs if pair[1].is_dir()), None)
+
+
+class GuestProvisioner(ProcessProvisioner):
+    """The same server in a virtual machine. Its folder lies on a disk image of its own, made at the first start."""
+
+    def _start_node(self, program: Path, rendered: RenderedServer, folder: Path) -> Guarded:
+        chosen = _kernel()
+        assert chosen is not None  # `guest_problem`
+        image, tree = folder / IMAGE, folder / "guest"
+        if not image.exists():
+            self._write_files(rendered, folder)
+            tree.mkdir()
+            for name in ("data", *rendered.files):
+                subprocess.run(["cp", "-a", folder / name, tree / name], check=True)
+            shutil.chown(tree, self.site.account.name if self.site.account else None)
+            with image.open("wb") as file:
+                file.truncate(DISK_MB << 20)
+            subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], check=True)
+            remove_folder(tree)
+        initial = folder / "initial.cpio"
+        with initial.open("wb") as file:
+            file.writelines(archive(self._files(program, rendered, chosen[1])))
+        forward = f"hostfwd=tcp:{rendered.host}:{rendered.port}-{ADDRESS}:{rendered.port}"
+        argv = [
+            QEMU, "-accel", "tcg", "-cpu", "max", "-m", str(MEMORY_MB), "-nographic", "-no-reboot",
+            "-kernel", chosen[0], "-initrd", initial, "-append", "console=ttyS0 panic=-1 quiet rdinit=/init",
+            "-drive", f"file={image},if=virtio,format=raw,cache=writeback",
+            "-netdev", f"user,id=net,restrict=on,{forward}", "-device", "virtio-net-pci,netdev=net",
+        ]  # fmt: skip
+        return start_guarded(
+            argv,
+            registry=self.site.registry,
+            label=f"guest {self.wanted.deployment}",
+            cwd=folder,
+            stdout=folder / LOG,
+            stderr=subprocess.STDOUT,
+            grace_s=GRACE_S,
+        )
+
+    def _files(self, program: Path, rendered: RenderedServer, modules: Path) -> Iterator[tuple[str, bytes, int]]:
+        """What the guest's root has: the server at its usual path, the programs that start it, and the script."""
+        tools = {name: Path(str(shutil.which(name))) for name in ("busybox", "socat", "setpriv")}
+        programs = [tools["socat"], tools["setpriv"], program]
+        if self.recipe.program == "postgres":
+            programs += [path for path in program.parent.parent.rglob("*") if path.is_file()]
+        libraries = {path for tool in programs if _is_program(tool) for path in _libraries(tool)}
+        for path in sorted({*programs, *libraries}):
+            yield str(path), path.read_bytes(), 0o755
+        yield "/bin/busybox", tools["busybox"].read_bytes(), 0o755
+        loaded = list(_with_dependencies(MODULES, modules))
+        for path in loaded:
+            yield f"/modules/{path.name}", path.read_bytes(), 0o644
+        command = " ".join(rendered.command(program, self._lib))
+        if (account := self.site.account) is not None:
+            command = f"{tools['setpriv']} --reuid {account.uid} --regid {account.gid} --clear-groups {command}"
+            yield "/etc/passwd", f"{account.name}:x:{account.uid}:{account.gid}::/:/bin/sh\n".encode(), 0o644
+        script = INIT.format(
+            folder=self.folder, modules=" ".join(f"/modules/{path.name}" for path in loaded), address=ADDRESS,
+            port=rendered.port, socat=tools["socat"], command=command,
+        )  # fmt: skip
+        yield "/init", script.encode(), 0o755
+
+
+class GuestBench(Bench):
+    """Power cuts of one system in one mode in a virtual machine. Made by `prepared_guest`."""
+
+    def run_trial(self, fault: Fault, after_s: float) -> Trial:
+        """As `Bench.run_trial`, for power cuts: the machine is killed."""
+        assert fault is Fault.POWER_CUT
+        remove_folder(self.data)
+        (self.provisioner.folder / IMAGE).unlink(missing_ok=True)
+        subprocess.run(["cp", "-a", self.provisioner.folder / "template", self.data], check=True)
+        try:
+            self.provisioner.start()
+            self.client.start_writing(RATE_OPS_S)
+            time.sleep(after_s)
+            fault_us = round(time.time() * 1e6)
+            self.provisioner.stop(planned=False)
+            return self.read_after(fault, after_s, fault_us)
+        finally:
+            self.provisioner.stop(planned=False)
+
+
+@contextlib.contextmanager
+def prepared_guest(system: System, mode: Mode, manifest: Manifest, site: Site) -> Iterator[GuestBench]:
+    """As `prepared_bench`; each trial begins with a new disk."""
+    with prepared_bench(system, mode, manifest, site) as bench:
+        guest = GuestProvisioner(bench.provisioner.wanted, site, port=bench.port)
+        yield GuestBench(guest, bench.port, bench.version, bench.client, site, bench.disk)
+
+
+def _is_program(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _libraries(program: Path) -> list[Path]:
+    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return [Path(os.path.normpath(path)) for path in re.findall(r"(/\S+) \(0x", listing)]
+
+
+def _with_dependencies(names: Iterable[str], modules: Path) -> Iterator[Path]:
+    """Files of kernel modules in the order in which they are loaded; what is built in has none."""
+    files = {path.stem.replace("-", "_"): path for path in modules.rglob("*.ko")}
+    loaded: set[str] = set()
+
+    def load(name: str) -> Iterator[Path]:
+        if name in loaded or name not in files:
+            return
+        loaded.add(name)
+        match = re.search(rb"\0depends=([^\0]*)\0", files[name].read_bytes())
+        for dependency in match[1].decode().split(",") if match and match[1] else ():
+            yield from load(dependency.replace("-", "_"))
+        yield files[name]
+
+    for name in names:
+        yield from load(name)
+
+
+def archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
+    """A cpio archive (format newc) of files with these paths, contents and permissions, and of their folders."""
+    folders: set[str] = set()
+    for path, content, permissions in files:
+        for folder in reversed(Path(path.lstrip("/")).parents):
+            if str(folder) != "." and str(folder) not in folders:
+                folders.add(str(folder))
+                yield _entry(str(folder), b"", stat.S_IFDIR | 0o755)
+        yield _entry(path.lstrip("/"), content, stat.S_IFREG | permissions)
+    yield _entry("TRAILER!!!", b"", 0)
+
+
+def _entry(name: str, content: bytes, mode: int) -> bytes:
+    fields = (0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+    return head + bytes(-len(head) % 4) + content + bytes(-len(content) % 4)
