@@ -114,7 +114,7 @@ class Command(BaseCommand):
                         provisioner=None if options["hosts"] else provisioner,
                     )
                     entry["modes"][mode.slug] = [asdict(self._show(result)) for result in kit.results()]
-                except (ProvisionError, AddressRefused) as error:
+                except (ProvisionError, AddressRefused, PropertyError) as error:
                     failure = CheckResult("start", "failed", str(error), 0.0)
                     entry["modes"][mode.slug] = [asdict(self._show(failure))]
                 finally:
@@ -186,7 +186,7 @@ class Command(BaseCommand):
             if hosts and not modes:
                 try:
                     in_force = read_back(system, mode, provisioner.start().administration).in_force
-                except (ProvisionError, AdministrationError) as error:
+                except (ProvisionError, AdministrationError, PropertyError) as error:
                     raise CommandError(str(error)) from error
                 finally:
                     provisioner.stop()
