@@ -327,7 +327,8 @@
   }
 
   for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
-  document.addEventListener("change", ({ target }) => target.form?.id === "choose" && foresee(target.name, target.value));
+  // Before htmx takes its time to ask for the page.
+  document.addEventListener("change", ({ target }) => target.form?.id === "choose" && foresee(target.name, target.value), true);
   document.addEventListener("click", function (event) {
     const link = event.target.closest?.("[data-op]");
     if (link && !event.ctrlKey && !event.metaKey) foresee("op", link.dataset.op);

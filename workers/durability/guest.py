@@ -80,7 +80,8 @@ class GuestProvisioner(ProcessProvisioner):
             tree.mkdir()
             for name in ("data", *rendered.files):
                 subprocess.run(["cp", "-a", folder / name, tree / name], check=True)
-            shutil.chown(tree, self.site.account.name if self.site.account else None)
+            if self.site.account is not None:
+                shutil.chown(tree, self.site.account.name)
             with image.open("wb") as file:
                 file.truncate(DISK_MB << 20)
             subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], check=True)
@@ -89,7 +90,7 @@ class GuestProvisioner(ProcessProvisioner):
         with initial.open("wb") as file:
             file.writelines(archive(self._files(program, rendered, chosen[1])))
         forward = f"hostfwd=tcp:{rendered.host}:{rendered.port}-{ADDRESS}:{rendered.port}"
-        argv = [
+        argv: list[str | Path] = [
             QEMU, "-accel", "tcg", "-cpu", "max", "-m", str(MEMORY_MB), "-nographic", "-no-reboot",
             "-kernel", chosen[0], "-initrd", initial, "-append", "console=ttyS0 panic=-1 quiet rdinit=/init",
             "-drive", f"file={image},if=virtio,format=raw,cache=writeback",
