@@ -21,7 +21,7 @@
   const built = new WeakSet(); // figures
   const sketches = new WeakMap(); // plot → address of the server's drawing that it shows
   const early = new Map(); // address → drawing or answer that was asked for before its figure was in the page
-  let plotly = null, line = Promise.resolve(), foreseen = line, isAwake = false;
+  let plotly = null, line = Promise.resolve(), foreseen = null, isAwake = false;
 
   function loadPlotly() {
     plotly ||= new Promise(function (resolve, reject) {
@@ -292,8 +292,8 @@
 
   const isWhole = () => innerWidth >= NARROW_PX && !location.hash.includes("=");
 
-  // A menu or a link that changes the drawing alone is answered by the server's drawing, asked for beside the part of the
-  // page, and painted before that is swapped, which takes longer.
+  // A menu or a link that changes the drawing alone is answered by the server's drawing. The part of the page, which takes
+  // longer to make, to send and to build, is asked for when that is there.
   function foresee(name, value) {
     const shown = [];
     for (const figure of document.querySelectorAll("figure[data-menu]:not([data-refresh])")) {
@@ -304,13 +304,23 @@
       figure.dataset.src = url.pathname + url.search;
       if (isWhole()) shown.push(sketch(figure));
     }
-    const painted = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
-    foreseen = Promise.race([Promise.all(shown).then(painted), new Promise((go) => setTimeout(go, PATIENCE_MS))]);
+    if (shown.length) foreseen = Promise.race([Promise.all(shown), new Promise((go) => setTimeout(go, PATIENCE_MS))]);
   }
 
-  function yieldToDrawing({ detail: { xhr } }) {
-    const load = xhr.onload;
-    xhr.onload = () => foreseen.then(() => load.call(xhr));
+  function chooseOperation(event) {
+    const link = event.target.closest?.("[data-op]");
+    if (link && !event.ctrlKey && !event.metaKey) foresee("op", link.dataset.op);
+  }
+
+  function yieldToDrawing(event) {
+    const awaited = foreseen, issue = event.detail.issueRequest;
+    if (!awaited) return;
+    event.preventDefault();
+    awaited.then(function () {
+      if (awaited !== foreseen) return; // a later choice asks for the page
+      foreseen = null;
+      issue(true);
+    });
   }
 
   // What a menu brings is asked for before htmx has put its figures into the page.
@@ -329,11 +339,8 @@
   for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
   // Before htmx takes its time to ask for the page.
   document.addEventListener("change", ({ target }) => target.form?.id === "choose" && foresee(target.name, target.value), true);
-  document.addEventListener("click", function (event) {
-    const link = event.target.closest?.("[data-op]");
-    if (link && !event.ctrlKey && !event.metaKey) foresee("op", link.dataset.op);
-  });
-  document.addEventListener("htmx:beforeSend", yieldToDrawing);
+  document.addEventListener("click", chooseOperation, true);
+  document.addEventListener("htmx:confirm", yieldToDrawing);
   document.addEventListener("htmx:beforeSwap", hurry);
   document.addEventListener("DOMContentLoaded", scan);
   document.addEventListener("htmx:afterSwap", scan);
