@@ -20,7 +20,7 @@ from typing import Final
 
 from runs.catalog import Mode, RenderedServer, System
 from runs.catalog.measured_losses import Fault
-from workers.durability.trials import RATE_OPS_S, Bench, Trial, prepared_bench
+from workers.durability.trials import RATE_OPS_S, ServerBench, Trial, prepared_server
 from workers.guarded_process import Guarded, start_guarded
 from workers.manifests import Manifest
 from workers.provision.folders import remove_folder
@@ -130,11 +130,11 @@ class GuestProvisioner(ProcessProvisioner):
         yield "/init", script.encode(), 0o755
 
 
-class GuestBench(Bench):
+class GuestBench(ServerBench):
     """Power cuts of one system in one mode in a virtual machine. Made by `prepared_guest`."""
 
     def run_trial(self, fault: Fault, after_s: float) -> Trial:
-        """As `Bench.run_trial`, for power cuts: the machine is killed."""
+        """As `ServerBench.run_trial`, for power cuts: the machine is killed."""
         assert fault is Fault.POWER_CUT
         remove_folder(self.data)
         (self.provisioner.folder / IMAGE).unlink(missing_ok=True)
@@ -152,8 +152,8 @@ class GuestBench(Bench):
 
 @contextlib.contextmanager
 def prepared_guest(system: System, mode: Mode, manifest: Manifest, site: Site) -> Iterator[GuestBench]:
-    """As `prepared_bench`; each trial begins with a new disk."""
-    with prepared_bench(system, mode, manifest, site) as bench:
+    """As `prepared_server`; each trial begins with a new disk."""
+    with prepared_server(system, mode, manifest, site) as bench:
         guest = GuestProvisioner(bench.provisioner.wanted, site, port=bench.port)
         yield GuestBench(guest, bench.port, bench.version, bench.client, site, bench.disk)
 

@@ -25,12 +25,20 @@ class LedgerClientError(Exception):
 
 class LedgerClient:
     """One `benchsite.LedgerClient`. `folder` holds its properties, ledgers and log, outside the failing storage.
+    `mounts_of`: as `start_guarded`.
 
     Every method raises LedgerClientError.
     """
 
     def __init__(
-        self, manifest: Manifest, properties: Mapping[str, str], folder: Path, *, registry: Path, threads: int
+        self,
+        manifest: Manifest,
+        properties: Mapping[str, str],
+        folder: Path,
+        *,
+        registry: Path,
+        threads: int,
+        mounts_of: int | None = None,
     ) -> None:
         self.folder = folder
         self._number = 0
@@ -50,6 +58,7 @@ class LedgerClient:
             registry=registry,
             label="ledger client",
             cwd=folder,
+            mounts_of=mounts_of,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=folder / "client.log",
@@ -66,8 +75,12 @@ class LedgerClient:
     def finish_writing(self) -> list[Write]:
         """All acknowledged writes, once the server is gone and every thread has stopped."""
         self._expect("STOPPED")
-        with self._ledger.open(encoding="latin-1") as lines:
-            return parse_ledger(lines)
+        return self._writes()
+
+    def end_without_closing(self) -> list[Write]:
+        """Ends the process in the middle of writing. All writes that were acknowledged before."""
+        self._process.stop()
+        return self._writes()
 
     def read_back(self, keys: Sequence[str]) -> dict[str, int]:
         """Key -> version, or `ledger.ABSENT`, DAMAGED or UNREADABLE."""
@@ -76,6 +89,10 @@ class LedgerClient:
         self._call(f"READ {names} {versions}", "READ")
         pairs = (line.split() for line in versions.read_text(encoding="latin-1").splitlines())
         return {key: int(version) for key, version in pairs}
+
+    def _writes(self) -> list[Write]:
+        with self._ledger.open(encoding="latin-1") as lines:
+            return parse_ledger(lines)
 
     @property
     def _ledger(self) -> Path:

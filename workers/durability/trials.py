@@ -1,7 +1,8 @@
 """Faults against a real server on a volatile disk: acknowledged writes, the fault, recovery, the loss. No Django.
 
 A power cut kills the process that holds what was not synced, then the server; the server starts again on what survived.
-A process crash kills the server alone. Every trial begins with a copy of the same data folder.
+A process crash kills the server alone. Every trial begins with a copy of the same data folder. A library inside the
+client has no server: the client itself ends.
 """
 
 import contextlib
@@ -9,21 +10,26 @@ import os
 import signal
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from runs.catalog import Mode, System
 from runs.catalog.measured_losses import Disk, Fault
-from workers.durability.ledger import UNREADABLE, Loss, classify
-from workers.durability.ledger_client import LedgerClient
+from workers.durability.ledger import UNREADABLE, Loss, Write, classify
+from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
+from workers.guarded_process import Guarded
 from workers.manifests import Manifest
+from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.server_base import HOST
-from workers.provision.servers import ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, Wanted
 
 THREADS: Final = 4
 RATE_OPS_S: Final = 1000.0
@@ -44,31 +50,66 @@ class Trial:
     loss: Loss
 
 
-class Bench:
+class Bench(ABC):
     """One system in one mode with its prepared data folder and client. Made by `prepared_bench`."""
 
     def __init__(
-        self, provisioner: ProcessProvisioner, port: int, version: str, client: LedgerClient, site: Site, disk: Disk
+        self, provisioner: ProcessProvisioner | EmbeddedProvisioner, version: str, site: Site, disk: Disk
     ) -> None:
-        self.provisioner = provisioner
-        self.port = port
+        self.folder = provisioner.folder
+        self.durability = provisioner.wanted.mode.durability
         self.version = version
-        self.client = client
         self.site = site
         self.disk = disk
         self.data = provisioner.folder / "data"
 
+    @abstractmethod
     def run_trial(self, fault: Fault, after_s: float) -> Trial:
         """Writes for `after_s` seconds, then the fault, the recovery and the reading. Raises ProvisionError,
         StorageError and LedgerClientError where the trial itself could not be carried out.
         """
-        base = self.provisioner.folder / "disk"
+
+    def mount_disk(self) -> Guarded:
+        """The process of a new volatile disk, which holds a copy of the template."""
+        base = self.folder / "disk"
         remove_folder(base)
         base.mkdir(mode=0o700)
-        subprocess.run(["cp", "-a", self.provisioner.folder / "template", base / "tree"], check=True)
+        subprocess.run(["cp", "-a", self.folder / "template", base / "tree"], check=True)
         remove_folder(self.data)
         make_folder(self.data, self.site.account)
-        storage = start_storage(base, self.data, registry=self.site.registry, options=self.disk)
+        return start_storage(base, self.data, registry=self.site.registry, options=self.disk)
+
+    def keep_survivors(self) -> None:
+        """Makes what survived a power cut the data folder. The process of the disk has ended."""
+        self.data.rmdir()
+        (self.folder / "disk" / "tree").rename(self.data)
+
+    def moments_s(self, number: int) -> list[float]:
+        """When to cut, in seconds after the first acknowledgements: spread evenly over the period of the mode, once
+        the period has passed one and a half times.
+
+        The age of a lost write depends on the moment within the server's own period; its phase is unknown, so evenly
+        spread moments see all of it. A slow disk makes the period longer: by the sync that is going on and by the next.
+        """
+        window = self.durability.loss_window_s
+        period_s = max(window if isinstance(window, float) else UNBOUNDED_PERIOD_S, MIN_PERIOD_S)
+        period_s += 2 * self.disk.fsync_ms / 1000
+        return [period_s * (1.5 + (position + 0.5) / number) for position in range(number)]
+
+
+class ServerBench(Bench):
+    """Of a server, whose client outlives every fault."""
+
+    def __init__(
+        self, provisioner: ProcessProvisioner, port: int, version: str, client: LedgerClient, site: Site, disk: Disk
+    ) -> None:
+        super().__init__(provisioner, version, site, disk)
+        self.provisioner = provisioner
+        self.port = port
+        self.client = client
+
+    def run_trial(self, fault: Fault, after_s: float) -> Trial:
+        storage = self.mount_disk()
         try:
             self.provisioner.mounts_of = storage.pid
             self.provisioner.start()
@@ -80,8 +121,7 @@ class Bench:
             self.provisioner.stop(planned=False)
             if fault is Fault.POWER_CUT:
                 storage.kill()
-                self.data.rmdir()
-                (base / "tree").rename(self.data)
+                self.keep_survivors()
                 self.provisioner.mounts_of = None
             return self.read_after(fault, after_s, fault_us)
         finally:
@@ -108,41 +148,117 @@ class Bench:
             loss=classify(writes, versions, fault_us),
         )
 
-    def moments_s(self, number: int) -> list[float]:
-        """When to cut, in seconds after the first acknowledgements: spread evenly over the period of the mode, once
-        the period has passed one and a half times.
 
-        The age of a lost write depends on the moment within the server's own period; its phase is unknown, so evenly
-        spread moments see all of it. A slow disk makes the period longer: by the sync that is going on and by the next.
-        """
-        window = self.provisioner.wanted.mode.durability.loss_window_s
-        period_s = max(window if isinstance(window, float) else UNBOUNDED_PERIOD_S, MIN_PERIOD_S)
-        period_s += 2 * self.disk.fsync_ms / 1000
-        return [period_s * (1.5 + (position + 0.5) / number) for position in range(number)]
+class LibraryBench(Bench):
+    """Of a library inside the client, such as RocksDB. The client's process ends at every fault, and another one reads.
+
+    It ends by SIGTERM, at which it writes down its ledger and exits without closing the database. `kill -9` would take
+    the last lines of the ledger with it.
+    """
+
+    def __init__(
+        self, provisioner: EmbeddedProvisioner, server: Server, manifest: Manifest, site: Site, disk: Disk
+    ) -> None:
+        super().__init__(provisioner, server.version, site, disk)
+        self.server = server
+        self.manifest = manifest
+
+    def run_trial(self, fault: Fault, after_s: float) -> Trial:
+        storage = self.mount_disk()
+        try:
+            with self._client(storage.pid) as client:
+                client.start_writing(RATE_OPS_S)
+                time.sleep(after_s)
+                fault_us = round(time.time() * 1e6)
+                if fault is Fault.POWER_CUT:
+                    storage.kill()
+                writes = client.end_without_closing()
+            if fault is Fault.POWER_CUT:
+                self.keep_survivors()
+            return self._read_after(fault, after_s, fault_us, writes, storage.pid)
+        finally:
+            storage.kill()
+
+    def _read_after(self, fault: Fault, after_s: float, fault_us: int, writes: list[Write], storage_pid: int) -> Trial:
+        """Opens the database in another process, and reads every key of the ledger."""
+        keys = sorted({write.key for write in writes})
+        began, problem, recovery_s = time.monotonic(), "", None
+        try:
+            with self._client(None if fault is Fault.POWER_CUT else storage_pid) as client:
+                client.read_back(keys[:1])
+                recovery_s = time.monotonic() - began
+                versions = client.read_back(keys)
+        except LedgerClientError as error:
+            problem = str(error)
+            versions = dict.fromkeys(keys, UNREADABLE)
+        return Trial(
+            fault=fault,
+            fault_after_s=after_s,
+            recovery_s=recovery_s,
+            problem=problem,
+            loss=classify(writes, versions, fault_us),
+        )
+
+    def _client(self, mounts_of: int | None) -> LedgerClient:
+        folder = self.folder / "client"
+        remove_folder(folder)
+        return new_client(folder, self.manifest, self.server, self.site, mounts_of=mounts_of)
 
 
-@contextlib.contextmanager
+def new_client(
+    folder: Path, manifest: Manifest, server: Server, site: Site, *, mounts_of: int | None = None
+) -> LedgerClient:
+    folder.mkdir(mode=0o700)
+    return LedgerClient(
+        manifest, server.client_properties(), folder, registry=site.registry, threads=THREADS, mounts_of=mounts_of
+    )
+
+
 def prepared_bench(
     system: System, mode: Mode, manifest: Manifest, site: Site, *, disk: Disk | None = None
-) -> Iterator[Bench]:
-    """Starts the server once on ordinary storage, makes its table, and keeps its data folder as the template.
+) -> AbstractContextManager[Bench]:
+    """Starts the system once on ordinary storage, and keeps its data folder as the template of every trial.
 
     Everything lies in one folder below `site.targets`, which is deleted at the end.
     """
-    deployment = f"durability-{system.slug}-{mode.slug}"
+    prepare = prepared_library if system.is_embedded else prepared_server
+    return prepare(system, mode, manifest, site, disk=disk)
+
+
+@contextlib.contextmanager
+def prepared_server(
+    system: System, mode: Mode, manifest: Manifest, site: Site, *, disk: Disk | None = None
+) -> Iterator[ServerBench]:
+    """`prepared_bench` of a server, with its table."""
     port = free_port(HOST)
-    provisioner = ProcessProvisioner(Wanted(deployment=deployment, system=system, mode=mode), site, port=port)
+    provisioner = ProcessProvisioner(_wanted(system, mode), site, port=port)
     provisioner.remove()  # of an earlier life that was killed
     try:
         server = provisioner.start()
         server.administration.create_table(TABLE, [FIELD], "")
         provisioner.stop()
         (provisioner.folder / "data").rename(provisioner.folder / "template")
-        client_folder = provisioner.folder / "client"
-        client_folder.mkdir(mode=0o700)
-        with LedgerClient(
-            manifest, server.client_properties(), client_folder, registry=site.registry, threads=THREADS
-        ) as client:
-            yield Bench(provisioner, port, server.version, client, site, disk or Disk())
+        with new_client(provisioner.folder / "client", manifest, server, site) as client:
+            yield ServerBench(provisioner, port, server.version, client, site, disk or Disk())
     finally:
         provisioner.remove()
+
+
+@contextlib.contextmanager
+def prepared_library(
+    system: System, mode: Mode, manifest: Manifest, site: Site, *, disk: Disk | None = None
+) -> Iterator[LibraryBench]:
+    """`prepared_bench` of a library inside the client."""
+    provisioner = EmbeddedProvisioner(_wanted(system, mode), site)
+    provisioner.remove()
+    try:
+        server = provisioner.start()
+        provisioner.stop()
+        (provisioner.folder / "data").rename(provisioner.folder / "template")
+        yield LibraryBench(provisioner, server, manifest, site, disk or Disk())
+    finally:
+        provisioner.remove()
+
+
+def _wanted(system: System, mode: Mode) -> Wanted:
+    return Wanted(deployment=f"durability-{system.slug}-{mode.slug}", system=system, mode=mode)

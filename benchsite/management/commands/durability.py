@@ -76,7 +76,7 @@ class Command(BaseCommand):
             elif problem := guest_problem():
                 raise CommandError(problem)
             with bench_site() as site:
-                for system, mode in self._modes(options["modes"]):
+                for system, mode in self._modes(options["modes"], servers_only=options["guest"]):
                     for loss, of_fault in self._measure(system, mode, site, disk, faults, prepare):
                         losses.append(loss)
                         trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in of_fault]
@@ -90,10 +90,14 @@ class Command(BaseCommand):
             if losses:
                 self.stdout.write(f"\n{markdown_table(losses)}\n\n{path}")
 
-    def _modes(self, names: list[str]) -> list[tuple[System, Mode]]:
+    def _modes(self, names: list[str], *, servers_only: bool) -> list[tuple[System, Mode]]:
         catalog = load_catalog()
         pairs = []
-        startable = {slug: system for slug, system in catalog.systems.items() if system.process}
+        startable = {
+            slug: system
+            for slug, system in catalog.systems.items()
+            if system.process or (system.is_embedded and not servers_only)
+        }
         for name in names or DEFAULT_SYSTEMS:
             slug, _, mode = name.partition("/")
             system = startable.get(slug)

@@ -19,7 +19,7 @@ from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
 from workers.manifests import Manifest
 from workers.provision import Site
-from workers.systems.build import build
+from workers.systems.build import build, fetch_servers
 from workers.tests.conftest import processes_of, site_below_var_tmp
 from workers.tests.trees import ROOT, until
 
@@ -34,9 +34,8 @@ CUTS = 3
 Benches = Callable[..., Bench]
 
 
-@pytest.fixture(scope="module")
-def bindings() -> dict[str, Manifest]:
-    return build(ROOT / "var" / "ycsb")
+def binding(slug: str) -> Manifest:
+    return build(settings.YCSB_DIR, [slug])[slug]
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def benches(site: Site, bindings: dict[str, Manifest]) -> Iterator[Benches]:
+def benches(site: Site) -> Iterator[Benches]:
     """Makes benches of a system and a mode, which may be changed; they end with the test."""
     with ExitStack() as opened:
 
@@ -54,7 +53,7 @@ def benches(site: Site, bindings: dict[str, Manifest]) -> Iterator[Benches]:
             slug, mode = name.split("/")
             system = load_catalog().system(slug)
             return opened.enter_context(
-                prepared_bench(system, change(system.mode(mode)), bindings[slug], site, disk=Disk(**disk))
+                prepared_bench(system, change(system.mode(mode)), binding(slug), site, disk=Disk(**disk))
             )
 
         yield make
@@ -96,6 +95,27 @@ def test_postgresql_without_fsync_is_detected(benches):
     assert trial.loss.lost > 0
 
 
+def test_memcached_loses_everything(benches):
+    bench = benches("memcached/none")
+    for fault in Fault:
+        loss = bench.run_trial(fault, 0.2).loss
+        assert loss.acknowledged >= THREADS and loss.lost == loss.acknowledged
+
+
+@pytest.mark.parametrize(
+    ("mode", "fault", "loses"),
+    [
+        ("no-sync", Fault.PROCESS_CRASH, False),
+        ("no-sync", Fault.POWER_CUT, True),
+        ("sync", Fault.POWER_CUT, False),
+    ],
+)
+def test_library_inside_the_client_keeps_what_its_mode_keeps(benches, mode, fault, loses):
+    trial = benches(f"rocksdb/{mode}").run_trial(fault, 0.5)
+    assert trial.loss.acknowledged >= THREADS and trial.problem == ""
+    assert (trial.loss.lost > 0, trial.loss.damaged) == (loses, 0)
+
+
 def test_lying_disk_is_detected_every_time(benches):
     for trial in cut(benches("redis/always", lying=True)):
         assert trial.loss.lost > 0
@@ -111,16 +131,29 @@ def test_mode_that_does_not_sync_is_detected_every_time(benches):
         assert trial.loss.lost > 0
 
 
-def test_killed_measurement_leaves_nothing_running(bindings, site):
+@pytest.mark.parametrize(
+    ("mode", "server"),
+    [
+        ("redis/everysec", "redis-server"),
+        pytest.param("cassandra/one-batch", "CassandraDaemon", marks=pytest.mark.long),
+    ],
+)
+def test_killed_measurement_leaves_nothing_running(site, mode, server):
     """`kill -9` of the command while a server writes on a mounted disk; the next one removes its folders."""
+    binding(mode.split("/")[0])
+    if server == "CassandraDaemon":
+        fetch_servers(settings.SERVERS_DIR, ["cassandra"])
     var = site.targets.parent / "var"
     with (site.targets.parent / "log").open("w") as log:
         command = subprocess.Popen(
-            [sys.executable, "manage.py", "durability", "redis/everysec", "--cuts", "100", "--crashes", "0"],
+            [sys.executable, "manage.py", "durability", mode, "--cuts", "100", "--crashes", "0"],
             cwd=ROOT, stdout=log, stderr=log,
-            env={**os.environ, "BENCHSITE_VAR": str(var), "BENCHSITE_YCSB": str(settings.YCSB_DIR)},
+            env={
+                **os.environ, "BENCHSITE_VAR": str(var), "BENCHSITE_YCSB": str(settings.YCSB_DIR),
+                "BENCHSITE_SERVERS": str(settings.SERVERS_DIR),
+            },
         )  # fmt: skip
-    labels = ("fuse_server", "redis-server", "LedgerClient")
+    labels = ("fuse_server", server, "LedgerClient")
 
     def children() -> list[psutil.Process]:
         return psutil.Process(command.pid).children(recursive=True)
@@ -139,4 +172,4 @@ def test_killed_measurement_leaves_nothing_running(bindings, site):
         command.wait()
     _, alive = psutil.wait_procs(left, timeout=20)
     assert alive == [] and processes_of(var) == []
-    assert "durability-redis-everysec" not in Path("/proc/self/mountinfo").read_text()
+    assert f"durability-{mode.replace('/', '-')}" not in Path("/proc/self/mountinfo").read_text()
