@@ -314,7 +314,7 @@
 
   function yieldToDrawing(event) {
     const awaited = foreseen, issue = event.detail.issueRequest;
-    if (!awaited) return;
+    if (!awaited || !event.target.closest("#choose, [data-op]")) return;
     event.preventDefault();
     awaited.then(function () {
       if (awaited !== foreseen) return; // a later choice asks for the page

@@ -145,7 +145,7 @@ class GuestBench(ServerBench):
             time.sleep(after_s)
             fault_us = round(time.time() * 1e6)
             self.provisioner.stop(planned=False)
-            return self.read_after(fault, after_s, fault_us)
+            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
         finally:
             self.provisioner.stop(planned=False)
 

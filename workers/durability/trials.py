@@ -84,6 +84,32 @@ class Bench(ABC):
         self.data.rmdir()
         (self.folder / "disk" / "tree").rename(self.data)
 
+    def read_after(
+        self,
+        fault: Fault,
+        after_s: float,
+        fault_us: int,
+        writes: list[Write],
+        reopened: AbstractContextManager[LedgerClient],
+    ) -> Trial:
+        """Starts the system again after the fault, and reads every key of the ledger."""
+        keys = sorted({write.key for write in writes})
+        began, problem, recovery_s = time.monotonic(), "", None
+        try:
+            with reopened as client:
+                recovery_s = time.monotonic() - began
+                versions = client.read_back(keys)
+        except ServerDidNotStart as error:
+            problem = str(error)
+            versions = dict.fromkeys(keys, UNREADABLE)
+        return Trial(
+            fault=fault,
+            fault_after_s=after_s,
+            recovery_s=recovery_s,
+            problem=problem,
+            loss=classify(writes, versions, fault_us),
+        )
+
     def moments_s(self, number: int) -> list[float]:
         """When to cut, in seconds after the first acknowledgements: spread evenly over the period of the mode, once
         the period has passed one and a half times.
@@ -123,30 +149,16 @@ class ServerBench(Bench):
                 storage.kill()
                 self.keep_survivors()
                 self.provisioner.mounts_of = None
-            return self.read_after(fault, after_s, fault_us)
+            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
         finally:
             self.provisioner.stop(planned=False)
             storage.kill()
 
-    def read_after(self, fault: Fault, after_s: float, fault_us: int) -> Trial:
-        """Starts the server again after the fault, and reads every key of the ledger."""
-        writes = self.client.finish_writing()
-        keys = sorted({write.key for write in writes})
-        began, problem, recovery_s = time.monotonic(), "", None
-        try:
-            self.provisioner.start()
-            recovery_s = time.monotonic() - began
-            versions = self.client.read_back(keys)
-        except ServerDidNotStart as error:
-            problem = str(error)
-            versions = dict.fromkeys(keys, UNREADABLE)
-        return Trial(
-            fault=fault,
-            fault_after_s=after_s,
-            recovery_s=recovery_s,
-            problem=problem,
-            loss=classify(writes, versions, fault_us),
-        )
+    @contextlib.contextmanager
+    def started_again(self) -> Iterator[LedgerClient]:
+        """The client, once the server answers. Raises ServerDidNotStart."""
+        self.provisioner.start()
+        yield self.client
 
 
 class LibraryBench(Bench):
@@ -175,29 +187,20 @@ class LibraryBench(Bench):
                 writes = client.end_without_closing()
             if fault is Fault.POWER_CUT:
                 self.keep_survivors()
-            return self._read_after(fault, after_s, fault_us, writes, storage.pid)
+            mounts_of = None if fault is Fault.POWER_CUT else storage.pid
+            return self.read_after(fault, after_s, fault_us, writes, self._opened_again(mounts_of))
         finally:
             storage.kill()
 
-    def _read_after(self, fault: Fault, after_s: float, fault_us: int, writes: list[Write], storage_pid: int) -> Trial:
-        """Opens the database in another process, and reads every key of the ledger."""
-        keys = sorted({write.key for write in writes})
-        began, problem, recovery_s = time.monotonic(), "", None
-        try:
-            with self._client(None if fault is Fault.POWER_CUT else storage_pid) as client:
-                client.read_back(keys[:1])
-                recovery_s = time.monotonic() - began
-                versions = client.read_back(keys)
-        except LedgerClientError as error:
-            problem = str(error)
-            versions = dict.fromkeys(keys, UNREADABLE)
-        return Trial(
-            fault=fault,
-            fault_after_s=after_s,
-            recovery_s=recovery_s,
-            problem=problem,
-            loss=classify(writes, versions, fault_us),
-        )
+    @contextlib.contextmanager
+    def _opened_again(self, mounts_of: int | None) -> Iterator[LedgerClient]:
+        """Another process that has the database open. Raises ServerDidNotStart."""
+        with self._client(mounts_of) as client:
+            try:
+                client.read_back(["none"])
+            except LedgerClientError as error:
+                raise ServerDidNotStart(str(error)) from error
+            yield client
 
     def _client(self, mounts_of: int | None) -> LedgerClient:
         folder = self.folder / "client"

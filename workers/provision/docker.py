@@ -13,8 +13,7 @@ from typing import Any
 from docker.errors import APIError, NotFound
 
 from benchsite.formatting import grouped
-from runs.catalog import BadTag, ImageRecipe, ProcessRecipe, RenderedServer, client_properties, node_count
-from runs.property_schema import PropertyError
+from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
@@ -39,7 +38,10 @@ from workers.provision.server_base import (
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
+    count_nodes,
     had_to_be_killed,
+    host_of,
+    recipe_of,
     refuse_mode,
     render,
     schema_settings,
@@ -82,7 +84,12 @@ class DockerProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        self._nodes = self._count_nodes()
+        self._nodes = count_nodes(self.wanted)
+        if self._nodes > 1 and not self.site.on_host_network:
+            raise ServerDidNotStart(
+                f"{self._nodes} nodes of {self.wanted.system.name} need the host's network, and containers here are on "
+                f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
+            )
         refuse_mode(self.wanted, self._nodes)
         self._render(0, "")  # Wrong settings are told before anything is made.
         with connected(self.site.engine) as engine:
@@ -140,32 +147,14 @@ class DockerProvisioner:
         except BadTag as error:
             raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
 
-    def _count_nodes(self) -> int:
-        try:
-            nodes = node_count(self.wanted.system, self.wanted.mode, self.wanted.settings)
-        except PropertyError as error:
-            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
-        if nodes > 1 and not self.site.on_host_network:
-            raise ServerDidNotStart(
-                f"{nodes} nodes of {self.wanted.system.name} need the host's network, and containers here are on "
-                f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
-            )
-        return nodes
-
-    def _recipe(self, node: int) -> ProcessRecipe:
-        """The first node has another configuration than a single server only where others replicate it."""
-        single = self.recipe.process
-        own = single.replica if node else single.primary
-        return own if own is not None and self._nodes > 1 else single
-
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
         return render(
             self.wanted,
-            host=_host(node) if self.site.on_host_network else EVERY_ADDRESS,
+            host=host_of(node) if self.site.on_host_network else EVERY_ADDRESS,
             port=port,
             folder=FOLDER,
             password=password,
-            recipe=self._recipe(node),
+            recipe=recipe_of(self.recipe.process, node, self._nodes),
             primary=HOST,
             node=node + 1,
         )
@@ -257,7 +246,7 @@ class DockerProvisioner:
         wanted = self.wanted
         container.reload()
         host = HOST if self.site.on_host_network else address_on(container, self.site.network)
-        nodes = tuple((_host(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
+        nodes = tuple((host_of(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
         properties = client_properties(
             wanted.system,
             wanted.mode,
@@ -418,11 +407,6 @@ class DockerProvisioner:
         except NotFound:
             return f"The container {self.name} is gone, and its log with it."
         return str(logs.decode("utf-8", "replace").strip("\n"))
-
-
-def _host(node: int) -> str:
-    """127.0.0.1 for the first node, 127.0.0.2 for the second."""
-    return f"127.0.0.{node + 1}"
 
 
 def _processes(containers: list[Any]) -> dict[str, object]:

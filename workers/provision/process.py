@@ -16,8 +16,7 @@ from pathlib import Path
 
 from benchsite.formatting import grouped
 from benchsite.paths import Account
-from runs.catalog import ProcessRecipe, RenderedServer, System, client_properties, node_count
-from runs.property_schema import PropertyError
+from runs.catalog import RenderedServer, System, client_properties
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
 from workers.executables import (
     ExecutableNotFound,
@@ -45,7 +44,10 @@ from workers.provision.server_base import (
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
+    count_nodes,
     had_to_be_killed,
+    host_of,
+    recipe_of,
     refuse_mode,
     render,
     schema_settings,
@@ -120,10 +122,7 @@ class ProcessProvisioner:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
         self._kill()  # what is left of a cluster that lost a node
-        try:
-            self._nodes = node_count(self.wanted.system, self.wanted.mode, self.wanted.settings)
-        except PropertyError as error:
-            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+        self._nodes = count_nodes(self.wanted)
         refuse_mode(self.wanted, self._nodes)
         program = self._program()
         make_folder(self.folder, self.site.account)
@@ -268,20 +267,15 @@ class ProcessProvisioner:
             write_private(path, password, self.site.account)
         return password
 
-    def _recipe(self, node: int) -> ProcessRecipe:
-        """The first node has another configuration than a single server only where others replicate it."""
-        own = self.recipe.replica if node else self.recipe.primary
-        return own if own is not None and self._nodes > 1 else self.recipe
-
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
         cluster_port = self._cluster_port() if "{cluster_port}" in "".join(self.recipe.fixed.values()) else 0
         return render(
             self.wanted,
-            host=_host(node),
+            host=host_of(node),
             port=port,
             folder=self._node_folder(node),
             password=password,
-            recipe=self._recipe(node),
+            recipe=recipe_of(self.recipe, node, self._nodes),
             primary=HOST,
             node=node + 1,
             cluster_port=cluster_port,
@@ -367,7 +361,7 @@ class ProcessProvisioner:
     def _answering(self, program: Path, rendered: RenderedServer, password: str, guarded: Guarded) -> Server:
         """The server once it answers, is the one that was started, and has what clients need."""
         wanted = self.wanted
-        nodes = tuple((_host(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
+        nodes = tuple((host_of(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
         properties = client_properties(
             wanted.system,
             wanted.mode,
@@ -485,10 +479,12 @@ class ProcessProvisioner:
         """Kills the server's whole group and waits until it is gone. Raises ServerDidNotStop."""
         if self._guarded is None:
             return
+        # First of all, so that a fault begins when it is noted: ending the administration may take seconds.
+        for guarded in self._running():
+            guarded.kill()
         if self._administration is not None:
             self._administration.close()
         for guarded in self._running():
-            guarded.kill()
             if not guarded.ended:
                 raise ServerDidNotStop(
                     f"{self.wanted.system.name} (process {guarded.pid}) does not end: it hangs in the kernel. "
@@ -500,11 +496,6 @@ class ProcessProvisioner:
     @property
     def _stop_signal(self) -> signal.Signals:
         return signal.Signals[f"SIG{self.recipe.stop_signal}"]
-
-
-def _host(node: int) -> str:
-    """127.0.0.1 for the first node, 127.0.0.2 for the second."""
-    return f"127.0.0.{node + 1}"
 
 
 def _environment() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from runs.catalog import ProcessRecipe, RenderedServer, render_server, start_problem
+from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
 from runs.property_schema import PropertyError
 from workers.provision.administration import address_of
 from workers.provision.servers import ServerDidNotStart, ServerDidNotStop, Wanted
@@ -16,6 +16,25 @@ INIT_DEADLINE_S: Final = 120.0
 PLANNED_STOP_S: Final = 300.0
 # Between choosing a free port and listening on it somebody else may take it.
 PORT_ATTEMPTS: Final = 3
+
+
+def host_of(node: int) -> str:
+    """127.0.0.1 for the first node, 127.0.0.2 for the second; `node` counts from 0."""
+    return f"127.0.0.{node + 1}"
+
+
+def count_nodes(wanted: Wanted) -> int:
+    """The nodes of the deployment. Raises ServerDidNotStart for settings that are wrong."""
+    try:
+        return node_count(wanted.system, wanted.mode, wanted.settings)
+    except PropertyError as error:
+        raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+
+
+def recipe_of(single: ProcessRecipe, node: int, nodes: int) -> ProcessRecipe:
+    """A node's own recipe. The first has another than a single server only where others replicate it."""
+    own = single.replica if node else single.primary
+    return own if own is not None and nodes > 1 else single
 
 
 def refuse_mode(wanted: Wanted, nodes: int = 1) -> None:
