@@ -110,6 +110,14 @@ def test_request_under_way_is_shown_and_failure_retried(page):
     playwright.expect(note).to_have_count(0)
 
 
+def test_changed_matrix_can_be_presented(page, site):
+    page.goto(f"{site.url}{reverse('compare')}", wait_until="networkidle")
+    playwright.expect(page.locator("[data-present]")).to_be_visible()
+    page.locator("#choose-matrix").select_option("all")
+    page.wait_for_url("**matrix=all*")
+    playwright.expect(page.locator("[data-present]")).to_be_visible()
+
+
 def test_sides_beyond_ten_are_listed_and_ticked(page, site):
     for number in range(9):
         extra = make_sweep(matrix=site.world.matrix, mode=f"m{number}")

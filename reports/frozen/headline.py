@@ -1,6 +1,7 @@
 """The sentence that the numbers propose for a report. It claims no more than they bear. Pure."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
 from benchsite import formatting
@@ -8,8 +9,10 @@ from reports.analysis.repeat_comparison import Comparison, Outcome, interval_tex
 from reports.curves import Curve
 from reports.ladder_text import bound_reason, ceiling_text
 from reports.pages.baseline_ratios import Against, Ratio, Row
+from reports.pages.headline import guarantees_of
 
 Labels = Mapping[UUID, str]
+MAX_GUARANTEES: Final = 3
 NOTHING = "No point counts here, so nothing can be said of how much any side sustains."
 
 
@@ -34,6 +37,9 @@ def proposed(curves: Sequence[Curve], against: Against | None, labels: Labels) -
     ratios = [(row, row.ratios[0]) for row in rows if row.ratios and not row.refused]
     known = [(row, ratio, ratio.comparison) for row, ratio in ratios if ratio.comparison and ratio.comparison.ratio]
     if not known:
+        guarantees = guarantees_of(standing, labels)
+        if len(guarantees) > 1:
+            return _by_guarantee(guarantees, standing)
         best = max(standing, key=lambda curve: curve.ceiling_ops_s)
         incomparable = (
             f"{_name(best, labels)} measured the highest of these {len(standing)} sides, {_sustains(best)}; they "
@@ -43,6 +49,15 @@ def proposed(curves: Sequence[Curve], against: Against | None, labels: Labels) -
     row, ratio, comparison = max(known, key=lambda entry: (not entry[1].at, entry[2].shown or 0.0))
     text = f"{_demonstration(standing)}{_against(row, ratio, comparison, against, labels)}"
     return text[0].upper() + text[1:] if text.startswith(("in ", "at ")) else text
+
+
+def _by_guarantee(guarantees: Sequence[tuple[str, str]], curves: Sequence[Curve]) -> str:
+    """ "Loses none (disk): Redis at least 18.5k ops/s. May lose any (memory): ...": no winner across guarantees."""
+    lead = "" if all(curve.publishable for curve in curves) else "A demonstration too short to publish. "
+    texts = " ".join(f"{guarantee}: {sides}." for guarantee, sides in guarantees[:MAX_GUARANTEES])
+    more = len(guarantees) - MAX_GUARANTEES
+    rest = f" {formatting.counted(more, 'more guarantee')}." if more > 0 else ""
+    return f"{lead}{texts}{rest} They differ in more than what is compared, so no ratio is claimed."
 
 
 def _demonstration(curves: Sequence[Curve]) -> str:

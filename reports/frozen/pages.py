@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from benchsite import formatting
 from reports.figures.table import Cell
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
+from runs.kits import kit_obstacle
 
 DIGITS: Final = 6
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
@@ -105,6 +106,7 @@ def page_of(content: Content) -> dict[str, Any]:
         "excluded": grid(method["excluded"]),
         "sources": grid(sources_table(content)),
         "can_be_run": bool(content.get("plan")),
+        "kit_obstacle": kit_obstacle(content["plan"]) if content.get("plan") else "",
     }
 
 

@@ -36,15 +36,20 @@ def headline_of(curves: Sequence[Curve], judging: Judging, labels: Mapping[UUID,
     measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0]
     if not measured:
         return None
-    groups: dict[tuple[tuple[float, ...], str], list[Curve]] = {}
-    for curve in sorted(measured, key=lambda curve: (not curve.durability, durability_key(curve.durability))):
-        groups.setdefault((durability_key(curve.durability), _guarantee(curve)), []).append(curve)
     return Headline(
-        tuple((guarantee, _sides(group, labels)) for (_, guarantee), group in groups.items()),
+        guarantees_of(measured, labels),
         tuple(_costs(measured, judging)),
         tuple(f"{sentence}." for sentence in status_sentences(measured, labels)),
         _certainty(measured),
     )
+
+
+def guarantees_of(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> tuple[tuple[str, str], ...]:
+    """Each guarantee with what its sides sustain, the strongest first; of curves with a ceiling."""
+    groups: dict[tuple[tuple[float, ...], str], list[Curve]] = {}
+    for curve in sorted(curves, key=lambda curve: (not curve.durability, durability_key(curve.durability))):
+        groups.setdefault((durability_key(curve.durability), _guarantee(curve)), []).append(curve)
+    return tuple((guarantee, _sides(group, labels)) for (_, guarantee), group in groups.items())
 
 
 def _guarantee(curve: Curve) -> str:

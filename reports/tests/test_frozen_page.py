@@ -12,7 +12,9 @@ from reports.frozen.pages import abreast, grid, page_of, shown
 from reports.frozen.publication import content_of
 from reports.tests import frozen as measured
 from reports.tests.snapshots import published
+from runs.kits.plan_export import export_plan
 from runs.models import Matrix, Run, Sweep
+from runs.tests.planning_world import a_matrix
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -90,12 +92,20 @@ def test_the_demonstration_is_said_first(team, client):
 
 def test_run_this_again_is_offered_with_a_plan_only(team, client):
     with_plan, without = published(team, plan="broken"), published(team)
-    assert "kit.zip" in page_at(client, with_plan)
-    assert "kit.zip" not in page_at(client, without)
+    assert "plan.toml" in page_at(client, with_plan)
+    assert "plan.toml" not in page_at(client, without)
     assert client.get(f"/r/{link_of(without).token}/kit.zip").status_code == 404
     assert client.get(f"/r/{link_of(with_plan).token}/plan.toml").content == b"broken"
-    # A plan that came from elsewhere may be nonsense.
+    # A plan that came from elsewhere may be nonsense: no kit is offered.
+    assert "kit.zip" not in page_at(client, with_plan)
     assert client.get(f"/r/{link_of(with_plan).token}/kit.zip").status_code == 404
+
+
+def test_offers_kit_unless_plan_is_a_search(team, client):
+    ladder = export_plan(a_matrix(team))
+    assert "kit.zip" in page_at(client, published(team, plan=ladder))
+    page = page_at(client, published(team, plan=ladder + "\n[search]\nwidth = 0.1\nmax_trials = 9\nmax_error_rate = 0.01\n"))
+    assert "kit.zip" not in page and "A search cannot be run by hand" in page
 
 
 def test_it_says_how_to_cite_and_verify_it(team, client):

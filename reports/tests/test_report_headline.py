@@ -83,6 +83,13 @@ def test_sides_that_are_not_comparable_have_no_ratio():
     assert "no ratio is claimed" in sentence and "times" not in sentence
 
 
+def test_names_no_highest_across_guarantees():
+    sentence = headline(repeated("everysec", 2.0), repeated("always", 1.0, purpose="demo"))
+    assert sentence.startswith("A demonstration too short to publish. Loses none (disk): ")
+    assert "highest" not in sentence
+    assert "May lose 8 s (memory): Redis 7.0 · everysec" in sentence
+
+
 @pytest.mark.parametrize("runs", [1, 3])
 def test_one_side_alone_is_what_it_sustains(runs):
     one = repeated("always", 1.0, runs=runs)

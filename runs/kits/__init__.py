@@ -14,4 +14,4 @@ outputs      the planned cell of each uploaded file
 Pure, but for plan_export, plan_import, plan_fit and by_hand: a kit can be made when every row is deleted.
 """
 
-from runs.kits.archive import kit_name, zipped
+from runs.kits.archive import kit_name, kit_obstacle, zipped

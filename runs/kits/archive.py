@@ -29,6 +29,15 @@ def kit_name(plan_toml: str) -> str:
     return f"benchsite-kit-{slug(read_plan(plan_toml).matrix.name)}-{digest_of(plan_toml)[:8]}"
 
 
+def kit_obstacle(plan_toml: str) -> str:
+    """Why no kit can be made of a plan file; empty where one can."""
+    try:
+        stations_of(read_plan(plan_toml))
+    except PlanRefused as refused:
+        return str(refused)
+    return ""
+
+
 def zipped(plan_toml: str) -> bytes:
     """The kit of a plan file, as a zip. Raises PlanRefused."""
     file, folder = read_plan(plan_toml), kit_name(plan_toml)

@@ -223,7 +223,7 @@ def test_many_files_are_one_table_below_those_refused(client_in):
     files = [sent(f"client-{number}.txt", summary()) for number in range(5)]
     upload = bring(client_in, *files, sent("notes.txt", "Dear diary,\ntoday nothing ran.\n"))
     page = text_of(client_in.get(f"/import/{upload.pk}/"))
-    assert "6 files: 1 refused" in page
+    assert "6 files: 5 read, 1 refused" in page
     assert page.index("Refused files") < page.index("All files of this import") < page.index("Operations in each file")
     assert page.count(">refused<") == 2
 

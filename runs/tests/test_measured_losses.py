@@ -47,10 +47,10 @@ def test_table_has_modes_and_faults():
     assert cells["always"][1]["faults"] == "lost in 0 of 60"
     assert cells["always"][1]["detail"].startswith("lost in at most 4.87")
     assert cells["everysec"][1]["detail"].startswith("oldest lost write: median 0.")
-    assert measured_table(load_catalog().system("memcached")) is None
+    assert measured_table(load_catalog().system("hbase")) is None
 
 
 def test_system_page_shows_measured_losses(client_in):
     page = client_in.get(reverse("system", args=["redis"])).content.decode()
     assert "Measured losses" in page and "lost in 0 of 60" in page
-    assert "Measured losses" not in client_in.get(reverse("system", args=["memcached"])).content.decode()
+    assert "Measured losses" not in client_in.get(reverse("system", args=["hbase"])).content.decode()

@@ -78,9 +78,11 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     form = ImportForm(request.POST if request.method == "POST" else None, upload=found) if completable(found) else None
     if form is not None and form.is_bound and form.is_valid():
         return _save(request, found, form)
+    files = found.recognised.get("files", ())
+    refused = [file for file in files if file["error"]]
     context = {
         "upload": found, "form": form, "busy": found.state in BUSY, "groupings": Upload.Grouping.choices,
-        "refused": [file for file in found.recognised.get("files", ()) if file["error"]], **_told(found),
+        "refused": refused, "accepted": len(files) - len(refused), **_told(found),
     }  # fmt: skip
     return render(request, "runs/imports/page.html", context, status=422 if form is not None and form.is_bound else 200)
 

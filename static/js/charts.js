@@ -69,18 +69,18 @@
     if (state.src !== figure.dataset.src) Object.assign(state, { cache: {}, src: figure.dataset.src });
     state.caption = figure.querySelector("figcaption") || make("figcaption");
     state.tools = make("div", "figure__tools");
-    state.twin = make("details", "figure__table");
+    // The page has the <details> of a figure with a menu, which may have the focus and so stays where it is.
+    const isMenu = "menu" in figure.dataset;
+    state.twin = isMenu ? figure.querySelector("details") : make("details", "figure__table");
     if (plot.id) state.twin.id = `${plot.id}-table`;
-    state.twin.append(make("summary", "", "Table"), make("div", "table-wrap"));
-    state.twin.addEventListener("toggle", () => state.twin.open && fillTable(state));
+    if (!isMenu) state.twin.append(make("summary", "", "Table"));
+    state.twin.append(make("div", "table-wrap"));
+    state.twin.addEventListener("toggle", () => state.twin.open && state.json && fillTable(state));
     figure.querySelector(".figure__fallback")?.remove();
     figure.prepend(plot);
     if (!state.caption.isConnected) plot.after(state.caption);
-    figure.append(state.tools, state.twin);
-    if ("menu" in figure.dataset) {
-      state.twin.firstChild.textContent = "Caption, exports and table";
-      state.twin.firstChild.after(state.caption, state.tools);
-    }
+    if (isMenu) state.twin.firstElementChild.after(state.caption, state.tools);
+    else figure.append(state.tools, state.twin);
     if (figure.classList.contains("figure--spark")) state.tools.hidden = state.twin.hidden = true;
     if (known.has(plot)) return state;
     known.set(plot, state);

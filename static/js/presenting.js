@@ -87,8 +87,13 @@
   // Escape leaves full screen without a key event.
   document.addEventListener("fullscreenchange", () => document.fullscreenElement || end());
   document.addEventListener("click", (event) => event.target.closest("[data-present]") && start(0, true));
+  function offer() {
+    for (const button of document.querySelectorAll("[data-present]")) button.hidden = false;
+  }
+
+  document.addEventListener("htmx:afterSettle", offer); // A changed menu brings the button anew.
   document.addEventListener("DOMContentLoaded", function () {
-    for (const one of document.querySelectorAll("[data-present]")) one.hidden = false;
+    offer();
     const asked = /^#present(?:-(\d+))?$/.exec(location.hash);
     if (asked) setTimeout(() => start((asked[1] || 1) - 1, false), 300);
   });
