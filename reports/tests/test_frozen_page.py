@@ -104,7 +104,8 @@ def test_run_this_again_is_offered_with_a_plan_only(team, client):
 def test_offers_kit_unless_plan_is_a_search(team, client):
     ladder = export_plan(a_matrix(team))
     assert "kit.zip" in page_at(client, published(team, plan=ladder))
-    page = page_at(client, published(team, plan=ladder + "\n[search]\nwidth = 0.1\nmax_trials = 9\nmax_error_rate = 0.01\n"))
+    search = "[search]\nwidth = 0.1\nmax_trials = 9\nmax_error_rate = 0.01\n"
+    page = page_at(client, published(team, plan=f"{ladder}\n{search}"))
     assert "kit.zip" not in page and "A search cannot be run by hand" in page
 
 
