@@ -262,6 +262,11 @@ class Setup:
     price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none
 
     @property
+    def server_nodes(self) -> int | None:
+        """As `nodes`, but several nodes that Benchsite started on one machine count each."""
+        return int(self.server_settings.get("nodes") or 0) or self.nodes
+
+    @property
     def clients(self) -> int:
         return max(len(self.generators), 1) * self.processes  # Nobody knows on how many machines uploaded clients ran.
 

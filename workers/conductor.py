@@ -41,6 +41,7 @@ from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.provision.administration import AdministrationError
+from workers.provision.docker import DockerProvisioner
 from workers.provision.process import ProcessProvisioner
 from workers.run_faults import FaultInjector
 from workers.server_counters import FILE_NAME as COUNTERS_FILE
@@ -347,7 +348,7 @@ class Conductor:
         if not faults or self._faults is not None:
             return
         provisioner = self.standing.provisioner
-        assert self.run.starts_at is not None and isinstance(provisioner, ProcessProvisioner)  # Plans are refused else.
+        assert self.run.starts_at is not None and isinstance(provisioner, ProcessProvisioner | DockerProvisioner)
         offset_s = database_now().timestamp() - time.time()
         begins_at = self.run.starts_at.timestamp() - offset_s + self.spec["window"]["warmup_s"]
         self._faults = FaultInjector(

@@ -2,7 +2,7 @@
 
 A thread of the conductor waits for the begin of each fault, applies it, waits for its end and undoes it. Where the
 conductor dies, the guardians end the servers, also stopped ones, within seconds, and a watching shell restores a cut
-network; its next life removes empty groups.
+network; its next life removes containers and empty groups.
 """
 
 import logging
@@ -17,9 +17,10 @@ from runs.planning.faults import AVAILABLE, fault_sentence
 from runs.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota
+from workers.provision.docker import DockerProvisioner
 from workers.provision.network_cut import CutError, check_cut, listening_ports, network_cut
 from workers.provision.process import ProcessProvisioner
-from workers.provision.process_tree import processes_below, stopped
+from workers.provision.process_tree import processes_below
 from workers.provision.servers import ProvisionError, Server
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class FaultInjector:
         self,
         faults: Sequence[FaultSpec],
         target: FaultedServer,
-        provisioner: ProcessProvisioner,
+        provisioner: ProcessProvisioner | DockerProvisioner,
         note: Callable[[str], None],
         *,
         begins_in_s: float,
@@ -124,28 +125,20 @@ class FaultInjector:
         """Within it the fault lasts. To be called after the fault before: that may have started other processes."""
         match fault["kind"]:
             case "pause":
-                return self._pause(fault)
+                return self._provisioner.paused(fault["node"])
             case "cpu_throttle":
                 return self._throttle(fault)
             case "slow_disk":
-                assert fault["value"] is not None
+                assert fault["value"] is not None and isinstance(self._provisioner, ProcessProvisioner)
                 return self._provisioner.slow_disk(fault["value"])
             case "network_cut":
-                pids = self._provisioner.guardians(fault["node"])
-                return network_cut(listening_ports(process for pid in pids for process in processes_below(pid)))
+                return network_cut(listening_ports(self._provisioner.processes(fault["node"])))
             case _:
                 return self._end_processes(fault)
 
     @contextmanager
-    def _pause(self, fault: FaultSpec) -> Iterator[None]:
-        with ExitStack() as stack:
-            for pid in self._provisioner.guardians(fault["node"]):
-                stack.enter_context(stopped(pid))
-            yield
-
-    @contextmanager
     def _throttle(self, fault: FaultSpec) -> Iterator[None]:
-        assert fault["value"] is not None
+        assert fault["value"] is not None and isinstance(self._provisioner, ProcessProvisioner)
         with ExitStack() as stack:
             for pid in self._provisioner.guardians(fault["node"]):
                 stack.enter_context(cpu_quota(partial(processes_below, pid), fault["value"]))

@@ -26,6 +26,8 @@ from workers.provision import (
     read_back,
     sweep,
 )
+from workers.provision.network_cut import CutError, check_cut
+from workers.tests.test_run_faults import Target
 
 __all__ = ["engine"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -253,3 +255,25 @@ def test_an_engine_that_goes_away_is_told_apart_from_its_server(servers, place):
         provisioner.stop()
     assert time.monotonic() - began < 10
     provisioner.site = place
+
+
+def test_faults_hit_containers_and_end(engine, servers):
+    target = Target(servers("redis", "always"))
+    with target.client() as client:
+        client.set("kept", "value")
+    kinds = ["pause", "crash", "restart", *(["network_cut"] if can_cut() else [])]
+    for kind in kinds:
+        injector = target.inject(kind)
+        longest_s, failures = target.longest_answer_s(injector)
+        assert injector.records[0]["error"] == "", kind
+        assert longest_s >= 0.9 or failures, kind
+        with target.client() as client:
+            assert client.get("kept") == b"value", kind
+    assert (target.ends, target.provisioner.alive()) == (2, True)
+
+
+def can_cut() -> bool:
+    with contextlib.suppress(CutError):
+        check_cut()
+        return True
+    return False

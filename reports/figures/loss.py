@@ -67,7 +67,7 @@ def side_of(curve: Curve) -> Side | None:
     if curve.ceiling_ops_s <= 0 or not curve.durability:
         return None
     typical, worst = (_seconds(curve.durability.get(name)) for name in ("loss_window_s", "worst_loss_window_s"))
-    measured = power_cut_loss(curve.system, curve.mode)
+    measured = power_cut_loss(curve.system, curve.mode, curve.setup.server_nodes or 1)
     if measured is None:
         return Side(curve, typical if math.isinf(worst) else worst, typical, None)
     if not measured.with_loss:

@@ -1,13 +1,18 @@
 """The sizing page: its form, its answers, and what it says of nonsense."""
 
+import numpy as np
 import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from reports.models import StoredCurve
+from runs.models import Run, Series
+from runs.planning.faults import EXCLUDED_REASON
 from runs.tests.factories import make_cluster, make_database, make_machine, make_run, make_sweep, make_workload
 from runs.tests.world import UGLY
+from runs.ycsb.series import POINT, pack
+from runs.ycsb.series import Series as PackedSeries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -128,3 +133,23 @@ def test_more_sweeps_ask_no_more_queries(client_in, team):
         measured(team)
     assert cold() == few <= 16
     assert queries() == remembered < few
+
+
+def test_safe_load_is_the_smallest(client_in, team):
+    database = make_database(team=team, settings={"nodes": "3"})
+    sweep = measured(team, database=database)
+    html = page(client_in, "?throughput=10k")
+    assert "not measured with a node stopped" in html and "throughput 5" in html
+    crash = {"kind": "crash", "at_s": 5.0, "duration_s": 4.0, "node": 2, "value": None}
+    faulted = make_run(make_sweep(team=team, database=database, workload=sweep.workload), threads=8)
+    begin = faulted.measurement_sets.get().window_from.timestamp()
+    faulted.measurement_sets.update(warmup_s=0, window_s=15)
+    points = np.zeros(15, dtype=POINT)
+    points["second"] = np.arange(15)
+    points["rate_ops_s"] = [3000.0] * 5 + [1500.0] * 4 + [1000.0] * 2 + [3000.0] * 4
+    data = pack(PackedSeries("READ", "service", begin, 1, 1, points))
+    Series.objects.create(run=faulted, operation="READ", latency_kind="service", interval_s=1, points=15, data=data)
+    record = {"fault": crash, "began_at": begin + 5, "ended_at": begin + 9, "error": ""}
+    Run.objects.filter(pk=faulted.pk).update(excluded_reason=EXCLUDED_REASON, evidence={"faults": [record]})
+    html = page(client_in, "?throughput=10k")
+    assert "its safe load is 1.00k ops/s, while a node returned" in html and "throughput 15" in html

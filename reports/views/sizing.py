@@ -1,8 +1,8 @@
 """The sizing page: which measured results meet a need, and with how many nodes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from django.http import HttpRequest, HttpResponseBase
@@ -34,6 +34,7 @@ from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
 from reports.pages.ladder import load_text
 from reports.pages.sizing_question import EVENTS, OPERATIONS, Question, read_question
 from reports.queries import candidates, measured_workloads
+from reports.queries.headroom import Key, ReducedLoad, key_of, loads_at_faults
 from runs.catalog import Durability
 
 HOURS_A_MONTH: Final = 730
@@ -63,6 +64,18 @@ class Reached:
     how: str  # "measured at 16 threads"
     operation: str  # that binds; empty without a limit
     at_least: str = ""  # why it may do more; empty where its throughput is no lower bound
+    reduced: tuple[ReducedLoad, ...] = ()  # what it did under harder conditions, as far as they were measured
+
+    @property
+    def safe(self) -> ReducedLoad | None:
+        """The condition under which it did least; None where it did no less than without."""
+        lowest = min(self.reduced, key=lambda load: load.throughput_ops_s, default=None)
+        return lowest if lowest and lowest.throughput_ops_s < self.throughput_ops_s else None
+
+    @property
+    def safe_ops_s(self) -> float:
+        """The safe load, by which nodes are counted."""
+        return self.safe.throughput_ops_s if self.safe else self.throughput_ops_s
 
     @property
     def sign(self) -> str:
@@ -99,7 +112,7 @@ class Answer:
 
     @property
     def node_ops_s(self) -> float:
-        return per_node(self.reached.throughput_ops_s, self.reached.nodes) or 0.0
+        return per_node(self.reached.safe_ops_s, self.reached.nodes) or 0.0
 
     @property
     def binding(self) -> str:
@@ -116,11 +129,11 @@ class Answer:
 
     @property
     def operations_per_dollar(self) -> float | None:
-        return operations_per_dollar(self.reached.throughput_ops_s, self.measured_price)
+        return operations_per_dollar(self.reached.safe_ops_s, self.measured_price)
 
     @property
     def dollars_per_million(self) -> float | None:
-        return dollars_per_million(self.reached.throughput_ops_s, self.measured_price)
+        return dollars_per_million(self.reached.safe_ops_s, self.measured_price)
 
     @property
     def dollars_an_hour(self) -> float | None:
@@ -131,24 +144,28 @@ class Answer:
         return self.dollars_an_hour * HOURS_A_MONTH if self.dollars_an_hour else None
 
 
-def answer(curves: Iterable[Curve], question: Question) -> dict[str, Any]:
+def answer(
+    curves: Iterable[Curve], question: Question, at_faults: Mapping[Key, Sequence[ReducedLoad]]
+) -> dict[str, Any]:
     """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together.
 
     Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not.
     """
     refused: list[dict[str, object]] = []
-    series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
+    readings: list[Reached] = []
     for curve in curves:
         measured = reached(curve, question)
         if isinstance(measured, Reached):
-            # The newest comes first; another sweep of the same size in the same matrix stands for itself.
-            # Equal for sweeps that differ in their number of nodes only.
-            setup = curve.setup
-            same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
-            key = (curve.matrix_id or curve.sweep_id, *same)
-            series[key if measured.nodes not in series[key] else (*key, curve.sweep_id)][measured.nodes] = measured
+            readings.append(measured)
         else:
             refused.append({"curve": curve, "reason": measured})
+    series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
+    for reading in readings:
+        # The newest comes first; another sweep of the same size in the same matrix stands for itself.
+        curve, nodes = reading.curve, reading.nodes
+        key = (curve.matrix_id or curve.sweep_id, *_alike(curve))
+        reduced = (*at_faults.get(key_of(curve), ()), *_with_more_data(reading, readings))
+        series[key if nodes not in series[key] else (*key, curve.sweep_id)][nodes] = replace(reading, reduced=reduced)
     answers: list[Answer] = []
     for sizes in series.values():
         sized = _answer(sizes, question)
@@ -163,6 +180,24 @@ def answer(curves: Iterable[Curve], question: Question) -> dict[str, Any]:
         "priced": any(answer.price for answer in answers),
         "against": _beside_the_first(answers),
     }
+
+
+def _alike(curve: Curve) -> tuple[object, ...]:
+    """Equal for sweeps that differ in their number of nodes and their records only."""
+    setup = curve.setup
+    return curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose
+
+
+def _with_more_data(reading: Reached, readings: Sequence[Reached]) -> Iterator[ReducedLoad]:
+    """What the newest sweep of the same database with twice the records or more did."""
+    records = reading.curve.setup.records
+    for other in readings:
+        more = other.curve.setup.records
+        is_same = (_alike(other.curve), other.nodes) == (_alike(reading.curve), reading.nodes)
+        if records and more and is_same and more >= MORE_DATA * records:
+            times = formatting.exact(round(more / records, 1))
+            yield ReducedLoad(other.throughput_ops_s, f"with {times} times the data")
+            return
 
 
 def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -256,10 +291,10 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
     )
     bound: Literal["", "at most", "open"] = "at most" if largest.at_least else ""
     if len(sizes) == 1:
-        sizing = nodes_needed(need, largest.throughput_ops_s / largest.nodes)
+        sizing = nodes_needed(need, largest.safe_ops_s / largest.nodes)
         scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
     else:
-        measured = {nodes: reading.throughput_ops_s for nodes, reading in sizes.items()}
+        measured = {nodes: reading.safe_ops_s for nodes, reading in sizes.items()}
         short = [nodes for nodes, reading in sizes.items() if reading.at_least]
         by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
         if by_measurement is None and largest.at_least:
@@ -288,6 +323,10 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
         copies_gb = question.data_gb * 1e9 * (question.copies or measured) / sizing.nodes
         if copies_gb > MORE_DATA * held:
             notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(copies_gb)}")
+    if safe := reached.safe:
+        notes.append(f"its safe load is {formatting.throughput(safe.throughput_ops_s)}, {safe.condition}")
+    elif (setup.server_nodes or 1) > 1 and not reached.reduced:
+        notes.append("not measured with a node stopped")
     if not reached.curve.publishable:
         notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
     if reached.at_least:
@@ -330,6 +369,6 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
         "events": EVENTS.items(),
         "workloads": measured_workloads(team),
         "found": measured,
-        "result": answer(measured["curves"], question) if measured else None,
+        "result": answer(measured["curves"], question, loads_at_faults(team, question.workload)) if measured else None,
     }
     return render(request, "reports/sizing.html", context)

@@ -192,6 +192,8 @@ class RecoveryAnswer(Schema):
     )
     catch_up_s: int = Field(description="Seconds above the target by more than 5 %.")
     catch_up_operations: float = Field(description="Done in them beyond the target.")
+    during_ops_s: float | None = Field(description="Mean of the whole seconds until the fault ended; null: none.")
+    returning_ops_s: float | None = Field(description="Mean of those from its end until it recovered; null: none.")
 
 
 class FaultAnswer(Schema):

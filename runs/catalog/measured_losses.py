@@ -18,8 +18,12 @@ FOLDER: Final = Path(__file__).parent / "measured"
 
 
 class Fault(StrEnum):
+    """Of all nodes at once, except where another number is named."""
+
     PROCESS_CRASH = "process crash"
     POWER_CUT = "power cut"
+    ONE_POWER_CUT = "power cut of one node"  # which starts again
+    NODE_LOSS = "loss of one node"  # the primary where there is one; its disk never comes back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,7 @@ class MeasuredLoss:
     system: str  # slugs
     version: str
     mode: str
+    nodes: int = 1  # with their copies: of equal nodes every one has all records, up to three
     fault: Fault
     disk: Disk
     faults: int
@@ -78,8 +83,12 @@ class MeasuredLoss:
         """How the measurement contradicts the record of its mode; empty where it does not, or the disk was faulty."""
         if not self.with_loss or self.disk.lying:
             return ""
-        if self.fault is Fault.PROCESS_CRASH:
-            return "the record says that it survives" if record.survives.process_crash else ""
+        survives = record.survives
+        stated = {Fault.PROCESS_CRASH: survives.process_crash, Fault.NODE_LOSS: survives.node_loss}
+        if self.nodes > 1:
+            stated[Fault.POWER_CUT] = survives.power_loss
+        if self.fault in stated:
+            return "the record says that it survives" if stated[self.fault] else ""
         window_s = record.worst_loss_window_s or record.loss_window_s
         if window_s is None or self.oldest_lost_max_s is None or self.oldest_lost_max_s <= window_s:
             return ""
@@ -97,14 +106,16 @@ def load_measured_losses() -> tuple[MeasuredLoss, ...]:
 
 
 @cache
-def power_cut_loss(system: str, mode: str) -> MeasuredLoss | None:
-    """The newest result of power cuts of an ordinary disk; None where the mode was not measured."""
-    results = [
-        loss
+def power_cut_loss(system: str, mode: str, nodes: int = 1) -> MeasuredLoss | None:
+    """The newest result of power cuts with an ordinary disk, of so many nodes if there is one, else of a single node;
+    None where the mode was not measured.
+    """
+    results = {
+        loss.nodes: loss
         for loss in load_measured_losses()
         if (loss.system, loss.mode, loss.fault, loss.disk) == (system, mode, Fault.POWER_CUT, Disk())
-    ]
-    return results[-1] if results else None
+    }
+    return results.get(nodes, results.get(1))
 
 
 def contradiction_of(system: str, mode: str, record: Mapping[str, object]) -> str:

@@ -170,6 +170,8 @@ class ProcessRecipe:
     primary: "ProcessRecipe | None" = None  # of the first of several nodes, where the others are its replicas
     replica: "ProcessRecipe | None" = None  # of those; without it all nodes are equal
     facts: dict[str, str] = field(default_factory=dict)  # settings that its servers have whatever a database chooses
+    # Client properties with which a read finds a record that any surviving copy has, for trials of durability.
+    read_back: dict[str, str] = field(default_factory=dict)
 
 
 class BadTag(ValueError):

@@ -73,7 +73,7 @@ def stations_of(file: PlanFile) -> tuple[Station, ...]:
             "A search cannot be run by hand: each load follows from the result before it. Plan fixed rungs instead."
         )
     if file.faults:
-        raise PlanRefused("A kit applies no faults: leave them out, or import the plan on process clusters of a site.")
+        raise PlanRefused("A kit applies no faults: leave them out, or import the plan on clusters of a site.")
     cells: dict[tuple[str, str], list[KitCell]] = {}
     try:
         runs = expand(planned(file)).runs

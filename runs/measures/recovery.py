@@ -36,6 +36,8 @@ class Recovery:
     recovered_s: float | None  # to the first of the seconds that kept 90 % of the level; 0: all did, None: none did
     catch_up_s: int  # seconds above the target, 0 without one
     catch_up_operations: float  # done in them beyond the target
+    during_ops_s: float | None  # mean of the whole seconds until the fault ended; None where there is none
+    returning_ops_s: float | None  # mean of those from its end until it recovered; None where there is none
 
     @property
     def depth(self) -> float:
@@ -55,7 +57,7 @@ def recoveries(
     seconds: Floats,
     rate_ops_s: Floats,
     failed: Floats,
-    faults_s: Sequence[float],
+    faults_s: Sequence[tuple[float, float | None]],
     *,
     begin_s: float,
     end_s: float,
@@ -63,32 +65,43 @@ def recoveries(
 ) -> list[Recovery] | None:
     """One for each fault, in the order of their begin; None where the level before them is not known.
 
-    `faults_s` are the instants at which faults began, on the axis of `seconds`. Those are the begins of seconds; both
-    ascend. `rate_ops_s` are the successful operations of each second, NaN where no client ran, and `failed` those that
-    failed. The window is from `begin_s` to `end_s`.
+    `faults_s` are the instants at which faults began and ended, on the axis of `seconds`; None: it did not end.
+    `seconds` are the begins of seconds; both ascend. `rate_ops_s` are the successful operations of each second, NaN
+    where no client ran, and `failed` those that failed. The window is from `begin_s` to `end_s`.
     """
     if not faults_s:
         return None
-    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=faults_s[0])
+    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=faults_s[0][0])
     if level is None:
         return None
-    ends_s = [*faults_s[1:], end_s]
+    next_begins_s = [*(began_s for began_s, _ in faults_s[1:]), end_s]
     known = np.isfinite(rate_ops_s)
     measured = []
-    for fault_s, next_s in zip(faults_s, ends_s, strict=True):
+    for (fault_s, ended_s), next_s in zip(faults_s, next_begins_s, strict=True):
         ends = seconds + 1
         inside = known & (ends > fault_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
+        lasted_s = None if ended_s is None else ended_s - fault_s
         after_s = ends[inside] - fault_s
-        measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, target_ops_s))
+        measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, lasted_s, target_ops_s))
     return measured
 
 
-def _recovery(after_s: Floats, rate: Floats, failed: Floats, level: float, target_ops_s: float | None) -> Recovery:
+def _recovery(
+    after_s: Floats,
+    rate: Floats,
+    failed: Floats,
+    level: float,
+    lasted_s: float | None,
+    target_ops_s: float | None,
+) -> Recovery:
     low = rate < RECOVERED_SHARE * level
     recovered = _recovered_at(low)
     until = rate.size if recovered is None else recovered
     limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
     above = rate > limit
+    is_whole = after_s >= 1 - EPSILON_S
+    has_ended = after_s > (np.inf if lasted_s is None else lasted_s) + EPSILON_S
+    is_returning = has_ended & (after_s >= (lasted_s or 0.0) + 1 - EPSILON_S) & (np.arange(rate.size) < until)
     return Recovery(
         level_ops_s=level,
         # Where it never fell below 90 %, the lowest second of all.
@@ -99,7 +112,13 @@ def _recovery(after_s: Floats, rate: Floats, failed: Floats, level: float, targe
         recovered_s=None if recovered is None else float(after_s[recovered]) if recovered else 0.0,
         catch_up_s=int(above.sum()),
         catch_up_operations=float((rate[above] - target_ops_s).sum()) if target_ops_s else 0.0,
+        during_ops_s=_mean(rate[is_whole & ~has_ended]),
+        returning_ops_s=_mean(rate[is_returning]),
     )
+
+
+def _mean(rate: Floats) -> float | None:
+    return float(rate.mean()) if rate.size else None
 
 
 def _recovered_at(low: npt.NDArray[np.bool_]) -> int | None:

@@ -1,7 +1,10 @@
 """The faults of a run as they were applied, each with what it did to the throughput."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -45,12 +48,24 @@ class AppliedFault:
 
 def applied_faults(run: Run) -> list[AppliedFault]:
     """Empty, without a query, for a run without faults; else two queries."""
+    return faults_of_runs([run])[run.pk]
+
+
+def faults_of_runs(runs: Sequence[Run]) -> dict[UUID, list[AppliedFault]]:
+    """By the run. Two queries, none where no run has faults."""
+    affected = [run for run in runs if run.evidence.get("faults")]
+    cuts: dict[UUID, Mapping[str, Any]] = {}
+    series: dict[UUID, list[UnpackedSeries]] = defaultdict(list)
+    if affected:
+        sets = MeasurementSet.objects.filter(run__in=affected, is_current=True)
+        cuts = {cut["run_id"]: cut for cut in sets.values("run_id", "window_from", "window_s", "warmup_s")}
+        for run_id, data in Series.objects.filter(run__in=affected, interval_s=1).values_list("run_id", "data"):
+            series[run_id].append(unpack(bytes(data)))
+    return {run.pk: _faults_of(run, cuts.get(run.pk), series[run.pk]) for run in runs}
+
+
+def _faults_of(run: Run, cut: Mapping[str, Any] | None, series: Sequence[UnpackedSeries]) -> list[AppliedFault]:
     records = run.evidence.get("faults") or ()
-    if not records:
-        return []
-    cut = MeasurementSet.objects.filter(run=run, is_current=True).values("window_from", "window_s", "warmup_s").first()
-    rows = Series.objects.filter(run=run, interval_s=1).values_list("data", flat=True)
-    series = [unpack(bytes(data)) for data in rows]
     begin_at = cut["window_from"].timestamp() if cut and cut["window_from"] else None
     applied = [record for record in records if record["began_at"] is not None]
     measures: list[Recovery] | None = None
@@ -64,7 +79,10 @@ def applied_faults(run: Run) -> list[AppliedFault]:
             seconds,
             rate,
             failed,
-            [record["began_at"] - base_s for record in applied],
+            [
+                (record["began_at"] - base_s, None if record["ended_at"] is None else record["ended_at"] - base_s)
+                for record in applied
+            ],
             begin_s=begin_at - base_s,
             end_s=begin_at + cut["window_s"] - base_s,
             target_ops_s=run.target_ops_s,

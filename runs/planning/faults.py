@@ -18,6 +18,7 @@ MIN_LEVEL_S: Final = 3.0
 # Between the end of a fault and the begin of the next.
 MIN_GAP_S: Final = 1.0
 AVAILABLE: Final = "available"
+NOT_IN_CONTAINERS: Final = ("cpu_throttle", "slow_disk")
 EXCLUDED_REASON: Final = "Run with faults: not part of ceilings, comparisons and histories."
 
 
@@ -116,10 +117,10 @@ def database_problems(
 ) -> Iterator[str]:
     """What keeps the faults from being applied to one database."""
     name = f"{database.name} {mode.slug}"
-    if database.provisioner != "process":
+    if database.provisioner not in ("process", "docker"):
         yield (
             f"{name}: its cluster {database.cluster_name} is {database.provisioner}, and faults are applied to servers "
-            "that Benchsite starts as processes. Choose a database on a process cluster, or leave the faults out."
+            "that Benchsite starts. Choose a database on a process or docker cluster, or leave the faults out."
         )
         return
     for fault in faults:
@@ -131,6 +132,8 @@ def database_problems(
 def _database_problem(fault: FaultSpec, kind: Kind, database: "PlannedDatabase", system: System, nodes: int) -> str:
     if reason := database.refused_faults.get(fault["kind"]):
         return reason
+    if database.provisioner == "docker" and fault["kind"] in NOT_IN_CONTAINERS:
+        return "containers have no such fault. Choose a database on a process cluster, or another kind."
     if fault["node"] is not None and fault["node"] > nodes:
         return f"it has {counted(nodes, 'node')}. Choose one of them, or all."
     if fault["kind"] == "slow_disk" and nodes > 1:

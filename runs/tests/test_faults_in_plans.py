@@ -111,14 +111,23 @@ def test_refuses_searches(team):
     assert any("has no search" in text for text in refusals(with_faults(team, search=search)))
 
 
-@pytest.mark.parametrize("provisioner", ["external", "docker"])
-def test_refuses_servers_that_benchsite_does_not_start_as_processes(team, provisioner):
-    matrix = with_faults(team)
+def on_cluster_of(kind, matrix):
     database = matrix.entries.first().database
-    database.cluster.provisioner = provisioner
+    database.cluster.provisioner = kind
     database.cluster.save()
-    texts = refusals(matrix)
-    assert texts and all("Choose a database on a process cluster, or leave the faults out." in text for text in texts)
+    return matrix
+
+
+def test_refuses_servers_that_benchsite_does_not_start(team):
+    texts = refusals(on_cluster_of("external", with_faults(team)))
+    part = "Choose a database on a process or docker cluster, or leave the faults out."
+    assert texts and all(part in text for text in texts)
+
+
+@pytest.mark.parametrize(("planned", "is_refused"), [(fault("slow_disk", value=100.0), True), (fault("pause"), False)])
+def test_refuses_containers_what_they_cannot_have(team, planned, is_refused):
+    texts = refusals(on_cluster_of("docker", with_faults(team, faults=[planned])))
+    assert any("containers have no such fault" in text for text in texts) == bool(texts) == is_refused
 
 
 def test_refuses_nodes_that_are_not_there_and_primaries_with_replicas(team):

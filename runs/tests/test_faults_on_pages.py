@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from benchsite.formatting import NOTHING
 from runs.models import MeasurementSet
 from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
@@ -51,7 +52,7 @@ def test_page_shows_each_fault_with_its_recovery(client_in, run):
     table = page[page.index('id="recovery"') : page.index("</section>", page.index('id="recovery"'))]
     assert "pause of all nodes at second 5 for 2 s" in table and "The run ended before." in table
     cells = [re.sub(r"<[^>]*>", "", cell).replace("\u202f", " ") for cell in re.findall(r"<td.*?</td>", table)]
-    assert cells[:9] == ["5 s", "2 s", "500 ops/s", "0 ops/s", "100 %", "2 s", "3", "3 s", "3 s"]
+    assert cells[:11] == ["5 s", "2 s", "500 ops/s", "0 ops/s", "100 %", "2 s", "0 ops/s", NOTHING, "3", "3 s", "3 s"]
 
 
 def test_page_explains_silence_after_a_network_cut(client_in, run):

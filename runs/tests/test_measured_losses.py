@@ -31,6 +31,10 @@ def test_shipped_results_contradict_no_record():
         ({"oldest_lost_max_s": 4.5}, "no", ""),
         ({"oldest_lost_max_s": 4.5, "disk": Disk(lying=True)}, "always", ""),
         ({"with_loss": 0}, "always", ""),
+        ({"fault": Fault.NODE_LOSS, "nodes": 2}, "everysec", ""),
+        ({"fault": Fault.NODE_LOSS, "nodes": 2}, "everysec-wait-1", "the record says that it survives"),
+        ({"nodes": 2}, "everysec-wait-1", ""),
+        ({"nodes": 2}, "always-wait-1", "the record says that it survives"),
     ],
 )
 def test_loss_beyond_the_record_is_a_contradiction(changes, mode, message):

@@ -36,8 +36,8 @@ def measured_table(system: System) -> dict[str, Any] | None:
 
 
 def _column(loss: MeasuredLoss) -> str:
-    disk = str(loss.disk)
-    return f"{loss.fault}, {disk}" if disk else loss.fault.value
+    nodes = counted(loss.nodes, "node") if loss.nodes > 1 else ""
+    return ", ".join(part for part in (loss.fault.value, nodes, str(loss.disk)) if part)
 
 
 def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:

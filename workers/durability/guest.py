@@ -71,8 +71,9 @@ def _kernel() -> tuple[Path, Path] | None:
 class GuestProvisioner(ProcessProvisioner):
     """The same server in a virtual machine. Its folder lies on a disk image of its own, made at the first start."""
 
-    def _start_node(self, program: Path, rendered: RenderedServer, folder: Path) -> Guarded:
-        chosen = _kernel()
+    def _start_node(self, program: Path, rendered: RenderedServer, node: int) -> Guarded:
+        assert node == 0
+        folder, chosen = self.folder, _kernel()
         assert chosen is not None  # `guest_problem`
         image, tree = folder / IMAGE, folder / "guest"
         if not image.exists():
@@ -133,6 +134,8 @@ class GuestProvisioner(ProcessProvisioner):
 class GuestBench(ServerBench):
     """Power cuts of one system in one mode in a virtual machine. Made by `prepared_guest`."""
 
+    faults = (Fault.POWER_CUT,)
+
     def run_trial(self, fault: Fault, after_s: float) -> Trial:
         """As `ServerBench.run_trial`, for power cuts: the machine is killed."""
         assert fault is Fault.POWER_CUT
@@ -154,8 +157,8 @@ class GuestBench(ServerBench):
 def prepared_guest(system: System, mode: Mode, manifest: Manifest, site: Site) -> Iterator[GuestBench]:
     """As `prepared_server`; each trial begins with a new disk."""
     with prepared_server(system, mode, manifest, site) as bench:
-        guest = GuestProvisioner(bench.provisioner.wanted, site, port=bench.port)
-        yield GuestBench(guest, bench.port, bench.version, bench.client, site, bench.disk)
+        guest = GuestProvisioner(bench.provisioner.wanted, site, port=bench.server.port)
+        yield GuestBench(guest, bench.server, bench.client, site, bench.disk)
 
 
 def _is_program(path: Path) -> bool:

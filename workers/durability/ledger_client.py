@@ -68,7 +68,7 @@ class LedgerClient:
         self._reader.start()
 
     def start_writing(self, rate_ops_s: float) -> None:
-        """Returns when every thread has had an acknowledgement. They write until the server is gone."""
+        """Returns when every thread has had an acknowledgement. They write until an error or `stop_writing`."""
         self._number += 1
         self._call(f"WRITE {self._ledger} {self._number}- {rate_ops_s}", "WRITING")
 
@@ -76,6 +76,11 @@ class LedgerClient:
         """All acknowledged writes, once the server is gone and every thread has stopped."""
         self._expect("STOPPED")
         return self._writes()
+
+    def stop_writing(self) -> list[Write]:
+        """`finish_writing` although nodes of a cluster answer."""
+        self._send("STOP")
+        return self.finish_writing()
 
     def end_without_closing(self) -> list[Write]:
         """Ends the process in the middle of writing. All writes that were acknowledged before."""
@@ -99,12 +104,15 @@ class LedgerClient:
         return self.folder / f"ledger-{self._number}"
 
     def _call(self, line: str, answer: str) -> None:
+        self._send(line)
+        self._expect(answer)
+
+    def _send(self, line: str) -> None:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{line}\n".encode("latin-1"))
         except OSError as error:
             raise LedgerClientError(f"The ledger client has ended; see {self.folder / 'client.log'}.") from error
-        self._expect(answer)
 
     def _expect(self, answer: str) -> None:
         try:

@@ -4,24 +4,27 @@ import statistics
 from collections.abc import Sequence
 
 from benchsite.formatting import NOTHING, grouped, percent, significant
-from runs.catalog.measured_losses import Disk, MeasuredLoss
+from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
 from workers.durability.trials import Trial
 
 COLUMNS = (
-    "system", "mode", "fault", "faults", "with loss", "acknowledged", "lost, median / max", "oldest lost, median / max",
-    "holes", "damaged", "not started", "recovery, median / max",
+    "system", "mode", "nodes", "fault", "faults", "with loss", "acknowledged", "lost, median / max",
+    "oldest lost, median / max", "holes", "damaged", "not started", "recovery, median / max",
 )  # fmt: skip
 
 
-def summarise(system: str, version: str, mode: str, disk: Disk, trials: Sequence[Trial]) -> MeasuredLoss:
+def summarise(system: str, version: str, mode: str, nodes: int, disk: Disk, trials: Sequence[Trial]) -> MeasuredLoss:
     """The result of one or more trials of one fault; `system` and `mode` are slugs."""
     losses = [trial.loss for trial in trials]
     ages = [loss.oldest_lost_s for loss in losses if loss.lost]
-    recoveries = [trial.recovery_s for trial in trials if trial.recovery_s is not None]
+    # No server starts again where a replica is read.
+    is_restarted = trials[0].fault is not Fault.NODE_LOSS
+    recoveries = [trial.recovery_s for trial in trials if is_restarted and trial.recovery_s is not None]
     return MeasuredLoss(
         system=system,
         version=version,
         mode=mode,
+        nodes=nodes,
         fault=trials[0].fault,
         disk=disk,
         faults=len(trials),
@@ -45,8 +48,8 @@ def cells(result: MeasuredLoss) -> tuple[str, ...]:
     """A row of the table, in the order of COLUMNS."""
     share = f" (at most {percent(result.max_loss_share)})" if result.max_loss_share is not None else ""
     return (
-        f"{result.system} {result.version}", result.mode, result.fault.value, grouped(result.faults),
-        f"{grouped(result.with_loss)}{share}", grouped(result.acknowledged),
+        f"{result.system} {result.version}", result.mode, grouped(result.nodes), result.fault.value,
+        grouped(result.faults), f"{grouped(result.with_loss)}{share}", grouped(result.acknowledged),
         f"{grouped(result.lost_median)} / {grouped(result.lost_max)}",
         _seconds(result.oldest_lost_median_s, result.oldest_lost_max_s),
         grouped(result.holes), grouped(result.damaged), grouped(result.not_started),

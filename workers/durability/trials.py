@@ -1,8 +1,8 @@
 """Faults against a real server on a volatile disk: acknowledged writes, the fault, recovery, the loss. No Django.
 
 A power cut kills the process that holds what was not synced, then the server; the server starts again on what survived.
-A process crash kills the server alone. Every trial begins with a copy of the same data folder. A library inside the
-client has no server: the client itself ends.
+A process crash kills the server alone. Every trial begins with a copy of the same data folder, except those of a
+cluster of equal nodes. A library inside the client has no server: the client itself ends.
 """
 
 import contextlib
@@ -11,9 +11,9 @@ import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -28,11 +28,13 @@ from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.server_base import HOST
+from workers.provision.server_base import HOST, host_of
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
 
 THREADS: Final = 4
 RATE_OPS_S: Final = 1000.0
+COPIES: Final = 3  # of each record in a cluster of equal nodes, where it has as many
+REPLAY_S: Final = 2.0  # for a replica to apply what it has received
 TABLE: Final = "usertable"
 FIELD: Final = "field0"
 UNBOUNDED_PERIOD_S: Final = 1.0
@@ -53,6 +55,8 @@ class Trial:
 class Bench(ABC):
     """One system in one mode with its prepared data folder and client. Made by `prepared_bench`."""
 
+    faults: tuple[Fault, ...] = (Fault.PROCESS_CRASH, Fault.POWER_CUT)
+
     def __init__(
         self, provisioner: ProcessProvisioner | EmbeddedProvisioner, version: str, site: Site, disk: Disk
     ) -> None:
@@ -69,15 +73,19 @@ class Bench(ABC):
         StorageError and LedgerClientError where the trial itself could not be carried out.
         """
 
-    def mount_disk(self) -> Guarded:
-        """The process of a new volatile disk, which holds a copy of the template."""
-        base = self.folder / "disk"
-        remove_folder(base)
-        base.mkdir(mode=0o700)
-        subprocess.run(["cp", "-a", self.folder / "template", base / "tree"], check=True)
-        remove_folder(self.data)
-        make_folder(self.data, self.site.account)
-        return start_storage(base, self.data, registry=self.site.registry, options=self.disk)
+    def mount_disk(self, folder: Path | None = None, *, is_new: bool = True) -> Guarded:
+        """The process of a volatile disk below a node's folder. A new one holds a copy of the template, another what
+        survived.
+        """
+        folder = folder or self.folder
+        base, data = folder / "disk", folder / "data"
+        if is_new:
+            remove_folder(base)
+            base.mkdir(mode=0o700)
+            subprocess.run(["cp", "-a", folder / "template", base / "tree"], check=True)
+        remove_folder(data)
+        make_folder(data, self.site.account)
+        return start_storage(base, data, registry=self.site.registry, options=self.disk)
 
     def keep_survivors(self) -> None:
         """Makes what survived a power cut the data folder. The process of the disk has ended."""
@@ -124,32 +132,45 @@ class Bench(ABC):
 
 
 class ServerBench(Bench):
-    """Of a server, whose client outlives every fault."""
+    """Of a server, whose client outlives every fault. A replica has an ordinary disk, because it is copied anew from
+    the primary at each start.
+    """
 
     def __init__(
-        self, provisioner: ProcessProvisioner, port: int, version: str, client: LedgerClient, site: Site, disk: Disk
+        self,
+        provisioner: ProcessProvisioner,
+        server: Server,
+        client: LedgerClient,
+        site: Site,
+        disk: Disk,
+        *,
+        replica: LedgerClient | None = None,
     ) -> None:
-        super().__init__(provisioner, version, site, disk)
+        super().__init__(provisioner, server.version, site, disk)
         self.provisioner = provisioner
-        self.port = port
+        self.server = server
         self.client = client
+        self.replica = replica
+        if replica:
+            self.faults = (Fault.POWER_CUT, Fault.NODE_LOSS)
 
     def run_trial(self, fault: Fault, after_s: float) -> Trial:
         storage = self.mount_disk()
         try:
-            self.provisioner.mounts_of = storage.pid
+            self.provisioner.mounts_of = {0: storage.pid}
             self.provisioner.start()
             self.client.start_writing(RATE_OPS_S)
             time.sleep(after_s)
             fault_us = round(time.time() * 1e6)
-            if fault is Fault.POWER_CUT:
+            if fault is not Fault.PROCESS_CRASH:
                 os.kill(storage.pid, signal.SIGKILL)
-            self.provisioner.stop(planned=False)
+            self.provisioner.stop_nodes(1 if fault is Fault.NODE_LOSS else None, planned=False)
             if fault is Fault.POWER_CUT:
                 storage.kill()
                 self.keep_survivors()
-                self.provisioner.mounts_of = None
-            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
+                self.provisioner.mounts_of = {}
+            reopened = self._replica() if fault is Fault.NODE_LOSS else self.started_again()
+            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), reopened)
         finally:
             self.provisioner.stop(planned=False)
             storage.kill()
@@ -159,6 +180,67 @@ class ServerBench(Bench):
         """The client, once the server answers. Raises ServerDidNotStart."""
         self.provisioner.start()
         yield self.client
+
+    @contextlib.contextmanager
+    def _replica(self) -> Iterator[LedgerClient]:
+        """A client of the replica, which is not promoted."""
+        assert self.replica is not None
+        time.sleep(REPLAY_S)
+        yield self.replica
+
+
+class ClusterBench(Bench):
+    """Of equal nodes, each on a volatile disk. A trial begins with what the last one left: a start takes a minute."""
+
+    faults = (Fault.ONE_POWER_CUT, Fault.POWER_CUT)
+
+    def __init__(
+        self, provisioner: ProcessProvisioner, server: Server, client: LedgerClient, site: Site, disk: Disk
+    ) -> None:
+        super().__init__(provisioner, server.version, site, disk)
+        self.provisioner = provisioner
+        self.server = server
+        self.client = client
+        self.folders = [provisioner.node_folder(node) for node in range(len(server.nodes))]
+        self.storages: list[Guarded] = []
+
+    def run_trial(self, fault: Fault, after_s: float) -> Trial:
+        if not self.provisioner.alive():
+            self._start_anew()
+        self.client.start_writing(RATE_OPS_S)
+        time.sleep(after_s)
+        fault_us = round(time.time() * 1e6)
+        only = 1 if fault is Fault.ONE_POWER_CUT else None
+        cut = self.storages[:only]
+        for storage in cut:
+            os.kill(storage.pid, signal.SIGKILL)
+        self.provisioner.stop_nodes(only, planned=False)
+        for storage in cut:
+            storage.kill()
+        return self.read_after(fault, after_s, fault_us, self.client.stop_writing(), self._started_again(only))
+
+    def stop(self) -> None:
+        self.provisioner.stop(planned=False)
+        for storage in self.storages:
+            storage.kill()
+
+    def _start_anew(self) -> None:
+        self.stop()
+        self._mount(self.folders, is_new=True)
+        self.provisioner.start()
+
+    @contextlib.contextmanager
+    def _started_again(self, only: int | None) -> Iterator[LedgerClient]:
+        self._mount(self.folders[:only], is_new=False)
+        if only:
+            self.provisioner.start_nodes(self.server, only)
+        else:
+            self.provisioner.start()
+        yield self.client
+
+    def _mount(self, folders: Sequence[Path], *, is_new: bool) -> None:
+        self.storages[: len(folders)] = [self.mount_disk(folder, is_new=is_new) for folder in folders]
+        self.provisioner.mounts_of = {node: storage.pid for node, storage in enumerate(self.storages)}
 
 
 class LibraryBench(Bench):
@@ -211,40 +293,62 @@ class LibraryBench(Bench):
 def new_client(
     folder: Path, manifest: Manifest, server: Server, site: Site, *, mounts_of: int | None = None
 ) -> LedgerClient:
+    recipe = server.wanted.system.process
+    properties = server.client_properties() | (recipe.read_back if recipe and server.nodes else {})
     folder.mkdir(mode=0o700)
-    return LedgerClient(
-        manifest, server.client_properties(), folder, registry=site.registry, threads=THREADS, mounts_of=mounts_of
-    )
+    return LedgerClient(manifest, properties, folder, registry=site.registry, threads=THREADS, mounts_of=mounts_of)
 
 
 def prepared_bench(
-    system: System, mode: Mode, manifest: Manifest, site: Site, *, disk: Disk | None = None
+    system: System, mode: Mode, manifest: Manifest, site: Site, *, nodes: int = 1, disk: Disk | None = None
 ) -> AbstractContextManager[Bench]:
-    """Starts the system once on ordinary storage, and keeps its data folder as the template of every trial.
+    """Starts the system once on ordinary storage, and keeps its data folders as the templates of trials.
 
     Everything lies in one folder below `site.targets`, which is deleted at the end.
     """
-    prepare = prepared_library if system.is_embedded else prepared_server
-    return prepare(system, mode, manifest, site, disk=disk)
+    if system.is_embedded:
+        return prepared_library(system, mode, manifest, site, disk=disk)
+    return prepared_server(system, mode, manifest, site, nodes=nodes, disk=disk)
 
 
 @contextlib.contextmanager
-def prepared_server(
-    system: System, mode: Mode, manifest: Manifest, site: Site, *, disk: Disk | None = None
-) -> Iterator[ServerBench]:
-    """`prepared_bench` of a server, with its table."""
-    port = free_port(HOST)
-    provisioner = ProcessProvisioner(_wanted(system, mode), site, port=port)
+def started_server(
+    system: System, mode: Mode, site: Site, *, nodes: int = 1
+) -> Iterator[tuple[ProcessProvisioner, Server]]:
+    """A new server or cluster that is up and has the table, below `site.targets`. It is removed at the end."""
+    provisioner = ProcessProvisioner(_wanted(system, mode, nodes), site, port=free_port(HOST))
     provisioner.remove()  # of an earlier life that was killed
     try:
         server = provisioner.start()
         server.administration.create_table(TABLE, [FIELD], "")
-        provisioner.stop()
-        (provisioner.folder / "data").rename(provisioner.folder / "template")
-        with new_client(provisioner.folder / "client", manifest, server, site) as client:
-            yield ServerBench(provisioner, port, server.version, client, site, disk or Disk())
+        yield provisioner, server
     finally:
         provisioner.remove()
+
+
+@contextlib.contextmanager
+def prepared_server(
+    system: System, mode: Mode, manifest: Manifest, site: Site, *, nodes: int = 1, disk: Disk | None = None
+) -> Iterator[ServerBench | ClusterBench]:
+    """`prepared_bench` of a server or a cluster, with its table."""
+    with ExitStack() as opened:
+        provisioner, server = opened.enter_context(started_server(system, mode, site, nodes=nodes))
+        provisioner.stop()
+        are_equal = nodes > 1 and provisioner.recipe.replica is None
+        for node in range(nodes if are_equal else 1):
+            folder = provisioner.node_folder(node)
+            (folder / "data").rename(folder / "template")
+        client = opened.enter_context(new_client(provisioner.folder / "client", manifest, server, site))
+        if are_equal:
+            cluster = ClusterBench(provisioner, server, client, site, disk or Disk())
+            opened.callback(cluster.stop)
+            yield cluster
+            return
+        replica = None
+        if nodes > 1:
+            at_replica = replace(server, host=host_of(1), nodes=())
+            replica = opened.enter_context(new_client(provisioner.folder / "replica", manifest, at_replica, site))
+        yield ServerBench(provisioner, server, client, site, disk or Disk(), replica=replica)
 
 
 @contextlib.contextmanager
@@ -263,5 +367,11 @@ def prepared_library(
         provisioner.remove()
 
 
-def _wanted(system: System, mode: Mode) -> Wanted:
-    return Wanted(deployment=f"durability-{system.slug}-{mode.slug}", system=system, mode=mode)
+def _wanted(system: System, mode: Mode, nodes: int = 1) -> Wanted:
+    return Wanted(
+        deployment=f"durability-{system.slug}-{mode.slug}",
+        system=system,
+        mode=mode,
+        settings={"nodes": nodes} if nodes > 1 else {},
+        replication_factor=min(nodes, COPIES),
+    )

@@ -5,11 +5,15 @@ A container is made anew at every start and kept, ended, until the next one, so 
 cluster have containers and volumes of their own, which are made anew at every start.
 """
 
+import contextlib
 import secrets
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 from docker.errors import APIError, NotFound
 
 from benchsite.formatting import grouped
@@ -138,6 +142,53 @@ class DockerProvisioner:
                 return self._log(engine, self._id, lines)
         except EngineError as error:
             return str(error)
+
+    # --- faults of a run; nodes are numbered from 1, None is all of them
+
+    def processes(self, node: int | None) -> list[psutil.Process]:
+        """The nodes' processes that this machine shows, with those that these started."""
+        with connected(self.site.engine) as engine:
+            shown = [process_here(engine.containers.get(container_id)) for container_id in self._chosen(node)]
+        first = [psutil.Process(int(str(process["pid"]))) for process in shown if process]
+        return [process for parent in first for process in (parent, *parent.children(recursive=True))]
+
+    @contextlib.contextmanager
+    def paused(self, node: int | None) -> Iterator[None]:
+        """Within, every process of the nodes is stopped."""
+        with connected(self.site.engine) as engine, contextlib.ExitStack() as stack:
+            for container_id in self._chosen(node):
+                container = engine.containers.get(container_id)
+                container.pause()
+                stack.callback(container.unpause)
+            yield
+
+    def stop_nodes(self, node: int | None, *, planned: bool) -> None:
+        """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
+        end_signal = self.recipe.process.stop_signal if planned else "KILL"
+        with connected(self.site.engine) as engine:
+            containers = [engine.containers.get(container_id) for container_id in self._chosen(node)]
+            for container in containers:
+                container.kill(signal=f"SIG{end_signal}")
+            for container in containers:
+                if not wait_for_end(container, PLANNED_STOP_S if planned else KILLED_S):
+                    raise ServerDidNotStop(f"The container {container.name} does not end on SIG{end_signal}.")
+
+    def start_nodes(self, server: Server, node: int | None) -> Server:
+        """Starts nodes of a server again, on their ports and their data, and waits until it answers. Raises
+        ServerDidNotStart.
+        """
+        assert self._administration is not None
+        with connected(self.site.engine) as engine:
+            containers = [engine.containers.get(container_id) for container_id in self._chosen(None)]
+            for container in containers[slice(None) if node is None else slice(node - 1, node)]:
+                container.start()
+            self._wait_until_ready(self._administration, engine, containers[0])
+            self._wait_for_others(engine, containers[1:], self._administration)
+            return replace(server, process=_processes(containers))
+
+    def _chosen(self, node: int | None) -> list[str]:
+        every = [self._id, *self._others]
+        return every if node is None else every[node - 1 : node]
 
     # --- before the start
 
@@ -295,6 +346,10 @@ class DockerProvisioner:
             self._others.append(container.id)
             container.start()
             others.append(container)
+        self._wait_for_others(engine, others, administration)
+        return others
+
+    def _wait_for_others(self, engine: Any, others: list[Any], administration: Administration) -> None:
         end = time.monotonic() + START_DEADLINE_S * self._nodes
         while others and administration.topology()["nodes_up"] != str(self._nodes):
             for number, container in enumerate(others, 2):
@@ -305,7 +360,6 @@ class DockerProvisioner:
                         self._log(engine, container.id, 30),
                     )
             time.sleep(0.5)
-        return others
 
     def _wait_until_ready(self, administration: Administration, engine: Any, container: Any) -> None:
         end = time.monotonic() + START_DEADLINE_S

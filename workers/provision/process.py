@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
+
 from benchsite.formatting import grouped
 from benchsite.paths import Account
 from runs.catalog import RenderedServer, System, client_properties
@@ -37,6 +39,7 @@ from workers.provision.folders import (
     write_private,
 )
 from workers.provision.ports import free_port
+from workers.provision.process_tree import processes_below, stopped
 from workers.provision.server_base import (
     HIDDEN,
     HOST,
@@ -104,7 +107,8 @@ class ProcessProvisioner:
         self.site = site
         self.recipe = wanted.system.process
         self.folder = deployment_folder(site.targets, wanted.deployment)
-        self.mounts_of: int | None = None  # a process whose mount namespace the next start enters (Linux, as root)
+        # By node from 0: a process whose mount namespace its next start enters (Linux, as root).
+        self.mounts_of: dict[int, int] = {}
         self.has_volatile_disk = False  # whether the next start mounts a disk whose syncs can be slowed down
         self._storage: Guarded | None = None  # the process of that disk
         self._port = port
@@ -165,7 +169,7 @@ class ProcessProvisioner:
         """Of the first node, or of a further one that ended."""
         for node, guarded in enumerate(self._others, 1):
             if not guarded.alive():
-                return f"Node {node + 1} ended:\n{tail(self._node_folder(node) / LOG, lines)}"
+                return f"Node {node + 1} ended:\n{tail(self.node_folder(node) / LOG, lines)}"
         return tail(self._log, lines, self._log_start)
 
     # --- faults of a run; nodes are numbered from 1, None is all of them
@@ -173,6 +177,18 @@ class ProcessProvisioner:
     def guardians(self, node: int | None) -> list[int]:
         """The guardians of the nodes' processes."""
         return [guarded.guardian_pid for guarded in self._chosen(node)]
+
+    def processes(self, node: int | None) -> list[psutil.Process]:
+        """The nodes' processes, with those that these started."""
+        return [process for pid in self.guardians(node) for process in processes_below(pid)]
+
+    @contextlib.contextmanager
+    def paused(self, node: int | None) -> Iterator[None]:
+        """Within, every process of the nodes is stopped."""
+        with contextlib.ExitStack() as stack:
+            for pid in self.guardians(node):
+                stack.enter_context(stopped(pid))
+            yield
 
     def stop_nodes(self, node: int | None, *, planned: bool) -> None:
         """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
@@ -198,7 +214,7 @@ class ProcessProvisioner:
                 self._port = usual_port
         assert node is not None and self._administration is not None
         rendered = self._render(server.port, self._password(), node - 1)
-        guarded = self._start_node(self._program(), rendered, self._node_folder(node - 1))
+        guarded = self._start_node(self._program(), rendered, node - 1)
         if node == 1:
             self._guarded = guarded
             self._wait_until_ready(self._administration, guarded)
@@ -234,13 +250,13 @@ class ProcessProvisioner:
             self._storage = start_storage(self._disk, data, registry=self.site.registry)
         except (StorageError, StartError) as error:
             raise ServerDidNotStart(f"The disk of {self.wanted.system.name} cannot be slowed down: {error}") from error
-        self.mounts_of = self._storage.pid
+        self.mounts_of = {0: self._storage.pid}
 
     def _unmount_disk(self) -> None:
         """What the server wrote is kept, as after its end on an ordinary disk."""
         if self._storage is not None:
             self._storage.stop()
-            self._storage = self.mounts_of = None
+            self._storage, self.mounts_of = None, {}
 
     def _running(self) -> list[Guarded]:
         return [self._guarded, *self._others] if self._guarded is not None else []
@@ -273,7 +289,7 @@ class ProcessProvisioner:
             self.wanted,
             host=host_of(node),
             port=port,
-            folder=self._node_folder(node),
+            folder=self.node_folder(node),
             password=password,
             recipe=recipe_of(self.recipe, node, self._nodes),
             primary=HOST,
@@ -284,7 +300,7 @@ class ProcessProvisioner:
             token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
         )
 
-    def _node_folder(self, node: int) -> Path:
+    def node_folder(self, node: int) -> Path:
         return self.folder / f"node-{node + 1}" if node else self.folder
 
     def _cluster_port(self) -> int:
@@ -328,14 +344,15 @@ class ProcessProvisioner:
 
     def _start(self, program: Path, rendered: RenderedServer, password: str) -> Server:
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
-        self._guarded = self._start_node(program, rendered, self.folder)
+        self._guarded = self._start_node(program, rendered, 0)
         return self._answering(program, rendered, password, self._guarded)
 
     def _write_files(self, rendered: RenderedServer, folder: Path) -> None:
         for name, text in rendered.files.items():
             write_private(folder / name, text, self.site.account)
 
-    def _start_node(self, program: Path, rendered: RenderedServer, folder: Path) -> Guarded:
+    def _start_node(self, program: Path, rendered: RenderedServer, node: int) -> Guarded:
+        folder = self.node_folder(node)
         self._write_files(rendered, folder)
         descriptor = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "ab") as log:
@@ -348,7 +365,7 @@ class ProcessProvisioner:
                     cwd=folder,
                     account=self.site.account,
                     cpus=self.wanted.cpus,
-                    mounts_of=self.mounts_of,
+                    mounts_of=self.mounts_of.get(node),
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     grace_s=GRACE_S,
@@ -403,13 +420,13 @@ class ProcessProvisioner:
     def _start_others(self, program: Path, port: int, password: str, administration: Administration) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
         for node in range(1, self._nodes):
-            folder, rendered = self._node_folder(node), self._render(port, password, node)
+            folder, rendered = self.node_folder(node), self._render(port, password, node)
             make_folder(folder, self.site.account)
             self._make_data(program, rendered, folder)
             if self.recipe.replica is not None:
                 # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
                 (folder / DATA_MADE).unlink()
-            self._others.append(self._start_node(program, rendered, folder))
+            self._others.append(self._start_node(program, rendered, node))
         self._wait_for_others(administration)
 
     def _wait_for_others(self, administration: Administration) -> None:
@@ -419,7 +436,7 @@ class ProcessProvisioner:
                 if not guarded.alive() or time.monotonic() > end:
                     why = f"ended with exit code {guarded.exit_code}" if not guarded.alive() else "did not join in time"
                     raise ServerDidNotStart(
-                        f"Node {node + 1} of {self.wanted.system.name} {why}.", tail(self._node_folder(node) / LOG, 30)
+                        f"Node {node + 1} of {self.wanted.system.name} {why}.", tail(self.node_folder(node) / LOG, 30)
                     )
             time.sleep(0.5)
 
@@ -468,7 +485,7 @@ class ProcessProvisioner:
                     guarded.wait(max(end - time.monotonic(), 0))
             if all(guarded.ended for guarded in nodes):
                 for node in range(1, len(nodes)):
-                    write_private(self._node_folder(node) / DATA_MADE, "", self.site.account)
+                    write_private(self.node_folder(node) / DATA_MADE, "", self.site.account)
                 return
             problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self.log_tail()

@@ -21,9 +21,12 @@ from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
+from workers.durability.staleness import StalenessError, measure_staleness
+from workers.durability.staleness import cells as staleness_cells
+from workers.durability.staleness import markdown_table as staleness_table
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.summary import cells, markdown_table, summarise
-from workers.durability.trials import RATE_OPS_S, THREADS, Bench, Trial, prepared_bench
+from workers.durability.trials import RATE_OPS_S, THREADS, Bench, Trial, prepared_bench, started_server
 from workers.facts import machine_facts
 from workers.guarded_process import StartError
 from workers.manifests import Manifest, ManifestError, verify
@@ -32,6 +35,7 @@ from workers.provision import ProvisionError, Site
 
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20
+DEFAULT_SECONDS: Final = 60.0
 DISK_OPTIONS: Final = ("strict", "fsync_ms", "lying", "writeback")
 FOLDER: Final = settings.VAR_DIR / "durability"
 # Servers under test and their disks; the servers' account reaches it.
@@ -51,6 +55,9 @@ class Command(BaseCommand):
         parser.add_argument("--lying", action="store_true", help="a disk whose fsync keeps nothing")
         parser.add_argument("--writeback", type=float, default=0.0, help="share of unsynced writes kept, 0 to 1")
         parser.add_argument("--guest", action="store_true", help="power cuts of a virtual machine instead of a disk")
+        parser.add_argument("--staleness", action="store_true", help="no faults: how old the answers are")
+        parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="of each measurement of staleness")
+        parser.add_argument("--nodes", type=int, default=1, help="a primary and replicas, or equal nodes")
         parser.add_argument("--name", default="durability", help="of the files in var/durability")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -60,12 +67,16 @@ class Command(BaseCommand):
             raise CommandError("--writeback must be a share from 0 to 1.")
         if options["guest"] and (options["crashes"] or any(options[name] for name in DISK_OPTIONS)):
             raise CommandError("--guest has power cuts only, and the disk of its own kernel.")
+        if options["nodes"] < 1 or (options["guest"] and options["nodes"] > 1):
+            raise CommandError("--nodes must be 1 or more, and 1 with --guest.")
         disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
-        faults = {Fault.PROCESS_CRASH: options["crashes"], Fault.POWER_CUT: options["cuts"]}
-        if options["crashes"] is None:
-            faults[Fault.PROCESS_CRASH] = 0 if options["guest"] else max(options["cuts"] // 4, 1)
-        prepare = prepared_guest if options["guest"] else partial(prepared_bench, disk=disk)
+        crashes = max(options["cuts"] // 4, 1) if options["crashes"] is None else options["crashes"]
+        numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in Fault}
+        nodes = options["nodes"]
+        prepare = prepared_guest if options["guest"] else partial(prepared_bench, nodes=nodes, disk=disk)
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
+        if options["staleness"]:
+            return self._measure_staleness(options, facts)
         facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": options["guest"]}
         losses: list[MeasuredLoss] = []
         trials: list[dict[str, Any]] = []
@@ -76,8 +87,8 @@ class Command(BaseCommand):
             elif problem := guest_problem():
                 raise CommandError(problem)
             with bench_site() as site:
-                for system, mode in self._modes(options["modes"], servers_only=options["guest"]):
-                    for loss, of_fault in self._measure(system, mode, site, disk, faults, prepare):
+                for system, mode in self._modes(options["modes"], nodes, servers_only=options["guest"]):
+                    for loss, of_fault in self._measure(system, mode, nodes, site, disk, numbers, prepare):
                         losses.append(loss)
                         trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in of_fault]
                         _write(path, {**facts, "losses": [asdict(loss) for loss in losses]})
@@ -90,13 +101,47 @@ class Command(BaseCommand):
             if losses:
                 self.stdout.write(f"\n{markdown_table(losses)}\n\n{path}")
 
-    def _modes(self, names: list[str], *, servers_only: bool) -> list[tuple[System, Mode]]:
+    def _measure_staleness(self, options: dict[str, Any], facts: dict[str, object]) -> None:
+        nodes, seconds = options["nodes"], options["seconds"]
+        name = "staleness" if options["name"] == "durability" else options["name"]
+        path, rows, results = FOLDER / f"{name}.json", [], []
+        try:
+            with bench_site() as site:
+                for system, mode in self._modes(options["modes"], nodes, servers_only=True):
+                    manifest = verify(settings.YCSB_DIR / system.binding.name)
+                    with started_server(system, mode, site, nodes=nodes) as (provisioner, server):
+                        has_replica = nodes > 1 and provisioner.recipe.replica is not None
+                        for reads in ("primary", "replica") if has_replica else ("as its client",):
+                            folder = provisioner.folder / f"staleness-{reads}"
+                            result = measure_staleness(
+                                server, manifest, folder, site.registry, seconds=seconds,
+                                from_replica=reads == "replica",
+                            )  # fmt: skip
+                            rows.append(
+                                staleness_cells(f"{system.slug} {server.version}", mode.slug, nodes, reads, result)
+                            )
+                            self.stdout.write(" | ".join(rows[-1]))
+                            results.append({
+                                "system": system.slug, "version": server.version, "mode": mode.slug, "nodes": nodes,
+                                "reads": reads, "seconds": seconds, **asdict(result),
+                            })  # fmt: skip
+                            _write(path, {**facts, "staleness": results})
+        except (StalenessError, ProvisionError, ManifestError, StartError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped.") from None
+        finally:
+            if rows:
+                self.stdout.write(f"\n{staleness_table(rows)}\n\n{path}")
+
+    def _modes(self, names: list[str], nodes: int, *, servers_only: bool) -> list[tuple[System, Mode]]:
         catalog = load_catalog()
         pairs = []
         startable = {
             slug: system
             for slug, system in catalog.systems.items()
-            if system.process or (system.is_embedded and not servers_only)
+            if (system.process and (nodes == 1 or "nodes" in system.settings))
+            or (system.is_embedded and not servers_only and nodes == 1)
         }
         for name in names or DEFAULT_SYSTEMS:
             slug, _, mode = name.partition("/")
@@ -104,29 +149,30 @@ class Command(BaseCommand):
             if system is None or (mode and mode not in system.modes):
                 raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(startable)}.")
             modes = [system.mode(mode)] if mode else system.modes.values()
-            pairs += [(system, mode) for mode in modes if not start_problem(system, mode, 1)]
+            pairs += [(system, mode) for mode in modes if not start_problem(system, mode, nodes)]
         return pairs
 
     def _measure(
         self,
         system: System,
         mode: Mode,
+        nodes: int,
         site: Site,
         disk: Disk,
-        faults: dict[Fault, int],
+        numbers: dict[Fault, int],
         prepare: Callable[[System, Mode, Manifest, Site], AbstractContextManager[Bench]],
     ) -> Iterator[tuple[MeasuredLoss, list[Trial]]]:
         manifest = verify(settings.YCSB_DIR / system.binding.name)
         with prepare(system, mode, manifest, site) as bench:
-            for fault, number in faults.items():
-                trials = []
+            for fault in bench.faults:
+                number, trials = numbers[fault], []
                 for position, moment_s in enumerate(bench.moments_s(number), 1):
                     trials.append(bench.run_trial(fault, moment_s))
                     if sys.stdout.isatty():
                         self.stdout.write(f"\r{system.name} {mode.slug}, {fault} {position} of {number}", ending="")
                         self.stdout.flush()
                 if trials:
-                    loss = summarise(system.slug, bench.version, mode.slug, disk, trials)
+                    loss = summarise(system.slug, bench.version, mode.slug, nodes, disk, trials)
                     self.stdout.write(f"\r{' | '.join(cells(loss))}")
                     self.stdout.flush()
                     yield loss, trials

@@ -15,7 +15,7 @@ def measured(rates, *spans, failed=None, begin_s=0.0, end_s=None, target_ops_s=N
         seconds,
         rate,
         np.zeros(rate.size) if failed is None else np.array(failed, dtype=float),
-        [began for began, _ in spans],
+        spans,
         begin_s=begin_s,
         end_s=rate.size if end_s is None else end_s,
         target_ops_s=target_ops_s,
@@ -29,6 +29,14 @@ def test_pause_of_two_seconds():
     assert recovery.first_success_s == pytest.approx(2.8)  # the end of second 7: in second 6 nothing was done
     assert recovery.recovered_s == pytest.approx(3.8)  # the end of second 8, the first at the level
     assert (recovery.catch_up_s, recovery.catch_up_operations) == (0, 0.0)
+
+
+def test_levels_while_it_lasts_and_while_it_returns():
+    (recovery,) = measured([100] * 5 + [20, 10, 30, 50, 70] + [100] * 5, (5.2, 7.2))
+    # Whole seconds only: 6 of the fault, 8 and 9 behind it.
+    assert (recovery.during_ops_s, recovery.returning_ops_s) == (10.0, 60.0)
+    (recovery,) = measured([100] * 5 + [20] * 4, (5.0, None))
+    assert (recovery.during_ops_s, recovery.returning_ops_s) == (20.0, None)
 
 
 def test_throughput_that_never_falls_recovers_at_once():

@@ -22,7 +22,7 @@ def with_loss(lost: int, oldest_s: float) -> Trial:
 
 
 def result(*trials: Trial):
-    return summarise("redis", "7.0", "always", Disk(), trials)
+    return summarise("redis", "7.0", "always", 1, Disk(), trials)
 
 
 @pytest.mark.parametrize(("faults", "share"), [(60, 0.0487), (6, 0.393), (1, 0.95)])
@@ -33,7 +33,7 @@ def test_bounds_the_share_of_losing_faults(faults, share):
 def test_faults_without_loss_bound_the_share():
     summary = result(*[TRIAL] * 60)
     assert (summary.with_loss, summary.acknowledged, summary.unacknowledged) == (0, 6000, 60)
-    assert cells(summary)[4].startswith("0 (at most 4.87")
+    assert cells(summary)[5].startswith("0 (at most 4.87")
 
 
 def test_ages_are_those_of_losing_faults():

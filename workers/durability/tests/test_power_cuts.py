@@ -49,11 +49,11 @@ def benches(site: Site) -> Iterator[Benches]:
     """Makes benches of a system and a mode, which may be changed; they end with the test."""
     with ExitStack() as opened:
 
-        def make(name: str, change: Callable[[Mode], Mode] = lambda mode: mode, **disk) -> Bench:
+        def make(name: str, change: Callable[[Mode], Mode] = lambda mode: mode, nodes: int = 1, **disk) -> Bench:
             slug, mode = name.split("/")
             system = load_catalog().system(slug)
             return opened.enter_context(
-                prepared_bench(system, change(system.mode(mode)), binding(slug), site, disk=Disk(**disk))
+                prepared_bench(system, change(system.mode(mode)), binding(slug), site, nodes=nodes, disk=Disk(**disk))
             )
 
         yield make
@@ -97,7 +97,7 @@ def test_postgresql_without_fsync_is_detected(benches):
 
 def test_memcached_loses_everything(benches):
     bench = benches("memcached/none")
-    for fault in Fault:
+    for fault in bench.faults:
         loss = bench.run_trial(fault, 0.2).loss
         assert loss.acknowledged >= THREADS and loss.lost == loss.acknowledged
 
@@ -114,6 +114,28 @@ def test_library_inside_the_client_keeps_what_its_mode_keeps(benches, mode, faul
     trial = benches(f"rocksdb/{mode}").run_trial(fault, 0.5)
     assert trial.loss.acknowledged >= THREADS and trial.problem == ""
     assert (trial.loss.lost > 0, trial.loss.damaged) == (loses, 0)
+
+
+def test_replica_keeps_what_it_acknowledged(benches):
+    """`off` loses everything with its server; the replica that every write waited for has it."""
+    bench = benches("redis/off-wait-1", nodes=2)
+    trial = bench.run_trial(Fault.NODE_LOSS, 0.5)
+    assert trial.loss.acknowledged >= THREADS and trial.loss.lost == 0
+    trial = bench.run_trial(Fault.POWER_CUT, 0.2)
+    assert trial.loss.acknowledged >= THREADS and trial.loss.lost == trial.loss.acknowledged
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mode", "all_lose", "one_loses"), [("quorum-periodic", True, False), ("quorum-batch", False, False)]
+)
+def test_cluster_of_three_loses_by_mode(site, benches, mode, all_lose, one_loses):
+    fetch_servers(settings.SERVERS_DIR, ["cassandra"])
+    bench = benches(f"cassandra/{mode}", nodes=3)
+    for fault, loses in ((Fault.ONE_POWER_CUT, one_loses), (Fault.POWER_CUT, all_lose)):
+        trial = bench.run_trial(fault, 12.0)
+        assert trial.problem == "" and trial.loss.acknowledged >= THREADS
+        assert (trial.loss.lost > 0, trial.loss.damaged) == (loses, 0), fault
 
 
 def test_lying_disk_is_detected_every_time(benches):

@@ -32,7 +32,7 @@ import site.ycsb.Status;
  * <ul>
  *   <li>{@code WRITE LEDGER PREFIX RATE}: every thread inserts records of its own and overwrites them, RATE operations a
  *       second in all. Answers {@code WRITING} when every thread has had an acknowledgement and {@code STOPPED} when
- *       every thread has met an error, with the ledger complete.
+ *       every thread has met an error or {@code STOP}, with the ledger complete.
  *   <li>{@code READ KEYS VALUES}: reads the keys of one file and writes "KEY VERSION" into the other; the version is 0
  *       for a key that is not there, -1 for a damaged record and -2 for one that cannot be read. Answers {@code READ}.
  * </ul>
@@ -48,6 +48,7 @@ public final class LedgerClient {
     private final int threads;
     private final String table;
     private final AtomicLong begun = new AtomicLong();
+    private volatile boolean isStopping;
 
     private LedgerClient(Properties properties) {
         this.properties = properties;
@@ -55,28 +56,38 @@ public final class LedgerClient {
         table = properties.getProperty("table", "usertable");
     }
 
-    public static void main(String[] args) throws IOException, InterruptedException {
+    public static void main(String[] args) throws IOException {
         LedgerClient client = new LedgerClient(Arguments.parse(args));
         BufferedReader calls = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.ISO_8859_1));
         for (String line = calls.readLine(); line != null; line = calls.readLine()) {
             String[] words = line.split(" ");
-            try {
-                if (words[0].equals("WRITE")) {
-                    client.write(words[1], words[2], Double.parseDouble(words[3]));
-                    System.out.println("STOPPED");
-                } else {
-                    client.read(Path.of(words[1]), Path.of(words[2]));
-                    System.out.println("READ");
-                }
-            } catch (DBException | IOException e) {
-                System.out.println("FAILED " + Failure.describe(e));
+            if (words[0].equals("STOP")) {
+                client.isStopping = true;
+            } else {
+                new Thread(() -> client.answer(words)).start();
             }
+        }
+        System.exit(0);
+    }
+
+    private void answer(String[] words) {
+        try {
+            if (words[0].equals("WRITE")) {
+                write(words[1], words[2], Double.parseDouble(words[3]));
+                System.out.println("STOPPED");
+            } else {
+                read(Path.of(words[1]), Path.of(words[2]));
+                System.out.println("READ");
+            }
+        } catch (DBException | IOException | InterruptedException e) {
+            System.out.println("FAILED " + Failure.describe(e));
         }
     }
 
     private void write(String ledger, String prefix, double rate) throws DBException, InterruptedException {
         System.setProperty(AcknowledgedWrites.PROPERTY, ledger);
         begun.set(0);
+        isStopping = false;
         Thread[] writers = new Thread[threads];
         DB[] bindings = new DB[threads];
         for (int i = 0; i < threads; i++) {
@@ -100,7 +111,7 @@ public final class LedgerClient {
         Random random = new Random(keys.hashCode());
         long start = System.nanoTime();
         int records = 0;
-        for (long operation = 0;; operation++) {
+        for (long operation = 0; !isStopping; operation++) {
             boolean inserts = operation % 2 == 0;
             String key = keys + (inserts ? records : random.nextInt(records));
             Map<String, ByteIterator> values = Map.of("field0", new RandomByteIterator(FIELD_BYTES));

@@ -1,0 +1,134 @@
+"""How old answers are: the figures of the probes, and real servers with a known delay and with none."""
+
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+import redis
+from django.conf import settings
+
+from runs.catalog import load_catalog
+from workers.durability.staleness import (
+    COLUMNS,
+    StalenessError,
+    binomial_interval,
+    cells,
+    markdown_table,
+    measure_staleness,
+    parse_probes,
+)
+from workers.durability.trials import started_server
+from workers.provision.server_base import HOST, host_of
+from workers.systems.build import build
+from workers.tests.conftest import site_below_var_tmp
+from workers.tests.trees import until
+
+LINES = ["READ 1 0 0 8000 0", "READ 0 0 0 -1 0", "READ 1 1 0 50000 2", "MODIFY 7 8", "MODIFY 7 9", "MODIFY 9 10"]
+DELAY_S = 0.05
+SECONDS = 4
+
+
+def test_counts_stale_answers_and_lost_updates():
+    result = parse_probes(LINES)
+    assert (result.probes, result.stale, result.regressions) == (3, (2, 1, 0), 2)
+    assert (result.median_s, result.longest_s) == (0.05, 0.05)
+    assert (result.modified, result.lost_updates) == (3, 1)
+
+
+def test_client_without_probes_is_refused():
+    with pytest.raises(StalenessError, match="before its first probe"):
+        parse_probes(["MODIFY 1 2"])
+
+
+@pytest.mark.parametrize(
+    ("hits", "tries", "low", "high"), [(0, 60, 0, 0.0596), (60, 60, 0.9404, 1), (5, 20, 0.0866, 0.4910)]
+)
+def test_interval_of_a_share_is_exact(hits, tries, low, high):
+    assert binomial_interval(hits, tries) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_table_has_a_cell_for_each_column():
+    row = cells("redis 7.0", "no", 2, "replica", parse_probes(LINES))
+    assert len(row) == len(COLUMNS) and "50.0 / 50.0 ms" in row
+    assert markdown_table([row]).count("\n") == 2
+
+
+@contextmanager
+def delaying_proxy(port: int, delay_s: float) -> Iterator[int]:
+    """The port of a proxy to 127.0.0.1 that holds back what the server sends."""
+    listener = socket.create_server((HOST, 0))
+    sockets = [listener]
+
+    def carry(source: socket.socket, target: socket.socket, delay_s: float) -> None:
+        waiting: queue.Queue[tuple[float, bytes]] = queue.Queue()
+
+        def deliver() -> None:
+            with suppress(OSError):
+                while True:
+                    due, data = waiting.get()
+                    time.sleep(max(due - time.monotonic(), 0))
+                    if not data:
+                        return target.shutdown(socket.SHUT_WR)
+                    target.sendall(data)
+
+        threading.Thread(target=deliver, daemon=True).start()
+        data = b"-"
+        while data:
+            try:
+                data = source.recv(65536)
+            except OSError:
+                data = b""
+            waiting.put((time.monotonic() + delay_s, data))
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection((HOST, port))
+                sockets.extend([client, server])
+                for source, target, wait_s in ((client, server, 0.0), (server, client, delay_s)):
+                    threading.Thread(target=carry, args=(source, target, wait_s), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        for each in sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+@pytest.mark.slow
+def test_delayed_replication_is_measured():
+    system = load_catalog().system("redis")
+    manifest = build(settings.YCSB_DIR, ["redis"])["redis"]
+    with (
+        site_below_var_tmp() as site,
+        started_server(system, system.mode("no"), site, nodes=2) as (provisioner, server),
+        delaying_proxy(server.port, DELAY_S) as through,
+        redis.Redis(host=host_of(1), port=server.port, password=server.password) as replica,
+    ):
+        replica.replicaof(HOST, through)
+        until(lambda: replica.info("replication")["master_link_status"] == "up", "no link")
+        folder = provisioner.folder / "staleness"
+        result = measure_staleness(server, manifest, folder, site.registry, seconds=SECONDS, from_replica=True)
+    assert result.stale == (result.probes, result.probes, 0)
+    assert result.median_s == pytest.approx(DELAY_S, abs=0.005)
+
+
+@pytest.mark.slow
+def test_standby_that_has_applied_every_write_is_never_stale():
+    system = load_catalog().system("postgresql")
+    manifest = build(settings.YCSB_DIR, ["postgresql"])["postgresql"]
+    with (
+        site_below_var_tmp() as site,
+        started_server(system, system.mode("remote-apply"), site, nodes=2) as (provisioner, server),
+    ):
+        folder = provisioner.folder / "staleness"
+        result = measure_staleness(server, manifest, folder, site.registry, seconds=SECONDS, from_replica=True)
+    assert result.probes > SECONDS and result.stale == (0, 0, 0) and result.longest_s is None
