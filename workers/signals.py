@@ -1,12 +1,13 @@
 """What a load generator's Celery worker does when it comes up."""
 
+import gc
 import logging
 from collections.abc import Sequence
 from typing import Any
 
 from celery import Task
 from celery.exceptions import WorkerLostError, WorkerShutdown
-from celery.signals import task_failure, worker_process_init, worker_ready
+from celery.signals import task_failure, worker_before_create_process, worker_process_init, worker_ready
 from celery.worker.consumer import Consumer
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -38,6 +39,13 @@ def come_up(sender: Consumer, **_: Any) -> None:
     presence.beat_forever(name, slots)
     outbox.deliver_forever(name)
     log.info("Load generator %s is ready on %s.", name, machine)
+
+
+@worker_before_create_process.connect
+def share_memory(**_: Any) -> None:
+    """The garbage collector need not look through what is loaded, which would copy it into each pool process."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect
