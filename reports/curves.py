@@ -259,12 +259,8 @@ class Setup:
     separates_cpus: bool = False  # servers and clients on one machine used different cores
     client_on_database_host: bool | None = None  # as the uploader stated it
     nodes: int | None = None  # of the cluster
+    server_nodes: int | None = None  # as `nodes`, but several that Benchsite started on one machine count each
     price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none
-
-    @property
-    def server_nodes(self) -> int | None:
-        """As `nodes`, but several nodes that Benchsite started on one machine count each."""
-        return int(self.server_settings.get("nodes") or 0) or self.nodes
 
     @property
     def clients(self) -> int:

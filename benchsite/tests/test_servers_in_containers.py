@@ -257,6 +257,16 @@ def test_an_engine_that_goes_away_is_told_apart_from_its_server(servers, place):
     provisioner.site = place
 
 
+def test_restart_of_containers_keeps_what_a_planned_stop_keeps(engine, servers):
+    """`off` writes nothing but a snapshot when it is told to end."""
+    target = Target(servers("redis", "off"))
+    with target.client() as client:
+        client.set("kept", "value")
+    assert target.inject("restart").join(60)
+    with target.client() as client:
+        assert client.get("kept") == b"value"
+
+
 def test_faults_hit_containers_and_end(engine, servers):
     target = Target(servers("redis", "always"))
     with target.client() as client:

@@ -38,6 +38,7 @@ from runs.models.run import Reason, Status
 from runs.spec import MachineSpec, RunSpec, SloSpec
 from runs.validity import CLIENT_LIMITS
 from runs.validity.facts import fact, number_of
+from runs.validity.spec_facts import cluster_facts
 
 logger = logging.getLogger(__name__)
 # Curves of results that are newer are stored without a reader, of at most so many results at once.
@@ -327,7 +328,7 @@ def _curve(
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
         notes=sweep.notes,
-        setup=_setup(spec) if spec else Setup(),
+        setup=setup_of(spec) if spec else Setup(),
         stand_ins=tuple(run["stand_in"] for run in runs if run["stand_in"]),
         progress=Progress(len(runs), ended[Status.SUCCEEDED], ended[Status.FAILED], ended[Status.CANCELLED]),
     )
@@ -427,7 +428,7 @@ def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
     return {name: value for name, value in spreads.items() if value is not None}
 
 
-def _setup(spec: RunSpec) -> Setup:
+def setup_of(spec: RunSpec) -> Setup:
     database, window, client = spec["database"], spec["window"], spec["client"]
     return Setup(
         version=database["version"],
@@ -448,6 +449,7 @@ def _setup(spec: RunSpec) -> Setup:
         cluster_name=spec["cluster"]["name"],
         cluster_machines=_machines(spec["cluster"]["machines"]),
         nodes=len(spec["cluster"]["machines"]) or None,
+        server_nodes=cluster_facts(spec).nodes,
         price_per_hour=_price_per_hour(spec["cluster"]["machines"]),
         generators=tuple(generator["name"] for generator in spec["generators"]),
         generator_machines=_machines([generator["machine"] for generator in spec["generators"]]),

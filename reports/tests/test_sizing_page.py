@@ -141,7 +141,7 @@ def test_safe_load_is_the_smallest(client_in, team):
     html = page(client_in, "?throughput=10k")
     assert "not measured with a node stopped" in html and "throughput 5" in html
     crash = {"kind": "crash", "at_s": 5.0, "duration_s": 4.0, "node": 2, "value": None}
-    faulted = make_run(make_sweep(team=team, database=database, workload=sweep.workload), threads=8)
+    faulted = make_run(make_sweep(team=team, database=database, workload=sweep.workload, purpose="measured"), threads=8)
     begin = faulted.measurement_sets.get().window_from.timestamp()
     faulted.measurement_sets.update(warmup_s=0, window_s=15)
     points = np.zeros(15, dtype=POINT)
@@ -153,3 +153,8 @@ def test_safe_load_is_the_smallest(client_in, team):
     Run.objects.filter(pk=faulted.pk).update(excluded_reason=EXCLUDED_REASON, evidence={"faults": [record]})
     html = page(client_in, "?throughput=10k")
     assert "its safe load is 1.00k ops/s, while a node returned" in html and "throughput 15" in html
+    # A fault that was not applied, and a target that was reached all the time, say nothing of it.
+    for changes in ({"evidence": {"faults": [{**record, "error": "refused"}]}}, {"target_ops_s": 1000}):
+        Run.objects.filter(pk=faulted.pk).update(evidence={"faults": [record]}, target_ops_s=None)
+        Run.objects.filter(pk=faulted.pk).update(**changes)
+        assert "its safe load" not in page(client_in, "?throughput=10k")

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from django.http import HttpRequest, HttpResponseBase
@@ -34,7 +35,7 @@ from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
 from reports.pages.ladder import load_text
 from reports.pages.sizing_question import EVENTS, OPERATIONS, Question, read_question
 from reports.queries import candidates, measured_workloads
-from reports.queries.headroom import Key, ReducedLoad, key_of, loads_at_faults
+from reports.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, conditions_of, read_reduced_loads
 from runs.catalog import Durability
 
 HOURS_A_MONTH: Final = 730
@@ -79,8 +80,13 @@ class Reached:
 
     @property
     def sign(self) -> str:
-        """Before its throughput, and what a dollar buys."""
+        """Before its throughput."""
         return "≥ " if self.at_least else ""
+
+    @property
+    def safe_sign(self) -> str:
+        """Before its safe load, and what a dollar buys."""
+        return "≥ " if self.at_least and not self.safe else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ class Answer:
     @property
     def cost_sign(self) -> str:
         """Before US$ per million operations of the measured cluster."""
-        return "≤ " if self.reached.at_least else ""
+        return "≤ " if self.reached.safe_sign else ""
 
     @property
     def curve(self) -> Curve:
@@ -145,7 +151,9 @@ class Answer:
 
 
 def answer(
-    curves: Iterable[Curve], question: Question, at_faults: Mapping[Key, Sequence[ReducedLoad]]
+    curves: Iterable[Curve],
+    question: Question,
+    at_faults: Mapping[Conditions, Sequence[ReducedLoad]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together.
 
@@ -163,8 +171,11 @@ def answer(
     for reading in readings:
         # The newest comes first; another sweep of the same size in the same matrix stands for itself.
         curve, nodes = reading.curve, reading.nodes
-        key = (curve.matrix_id or curve.sweep_id, *_alike(curve))
-        reduced = (*at_faults.get(key_of(curve), ()), *_with_more_data(reading, readings))
+        setup = curve.setup
+        # Equal for sweeps that differ in their number of nodes only.
+        same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
+        key = (curve.matrix_id or curve.sweep_id, *same)
+        reduced = (*at_faults.get(conditions_of(curve), ()), *_with_more_data(reading, readings))
         series[key if nodes not in series[key] else (*key, curve.sweep_id)][nodes] = replace(reading, reduced=reduced)
     answers: list[Answer] = []
     for sizes in series.values():
@@ -182,18 +193,13 @@ def answer(
     }
 
 
-def _alike(curve: Curve) -> tuple[object, ...]:
-    """Equal for sweeps that differ in their number of nodes and their records only."""
-    setup = curve.setup
-    return curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose
-
-
 def _with_more_data(reading: Reached, readings: Sequence[Reached]) -> Iterator[ReducedLoad]:
     """What the newest sweep of the same database with twice the records or more did."""
     records = reading.curve.setup.records
+    same = conditions_of(reading.curve, with_records=False)
     for other in readings:
         more = other.curve.setup.records
-        is_same = (_alike(other.curve), other.nodes) == (_alike(reading.curve), reading.nodes)
+        is_same = conditions_of(other.curve, with_records=False) == same and other.curve.source == reading.curve.source
         if records and more and is_same and more >= MORE_DATA * records:
             times = formatting.exact(round(more / records, 1))
             yield ReducedLoad(other.throughput_ops_s, f"with {times} times the data")
@@ -279,6 +285,12 @@ def not_survived(curve: Curve, events: Sequence[str]) -> str:
 
 
 def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
+    # Of clusters of several sizes, conditions that all of them have.
+    common = set[str].intersection(*({load.condition for load in reading.reduced} for reading in sizes.values()))
+    sizes = {
+        nodes: replace(reading, reduced=tuple(load for load in reading.reduced if load.condition in common))
+        for nodes, reading in sizes.items()
+    }
     largest = sizes[max(sizes)]
     # The need of one result: as many copies as were measured where the question names no number.
     need = Need(
@@ -289,15 +301,15 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
         headroom=question.headroom,
         fill=question.fill,
     )
-    bound: Literal["", "at most", "open"] = "at most" if largest.at_least else ""
+    bound: Literal["", "at most", "open"] = "at most" if largest.safe_sign else ""
     if len(sizes) == 1:
         sizing = nodes_needed(need, largest.safe_ops_s / largest.nodes)
         scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
     else:
         measured = {nodes: reading.safe_ops_s for nodes, reading in sizes.items()}
-        short = [nodes for nodes, reading in sizes.items() if reading.at_least]
+        short = [nodes for nodes, reading in sizes.items() if reading.safe_sign]
         by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
-        if by_measurement is None and largest.at_least:
+        if by_measurement is None and largest.safe_sign:
             return f"{_listed(sizes)} nodes were measured, and {largest.nodes} may do more: {largest.at_least}."
         if by_measurement is None:
             return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
@@ -325,7 +337,7 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
             notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(copies_gb)}")
     if safe := reached.safe:
         notes.append(f"its safe load is {formatting.throughput(safe.throughput_ops_s)}, {safe.condition}")
-    elif (setup.server_nodes or 1) > 1 and not reached.reduced:
+    if (setup.server_nodes or 1) > 1 and STOPPED not in {load.condition for load in reached.reduced}:
         notes.append("not measured with a node stopped")
     if not reached.curve.publishable:
         notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
@@ -369,6 +381,9 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
         "events": EVENTS.items(),
         "workloads": measured_workloads(team),
         "found": measured,
-        "result": answer(measured["curves"], question, loads_at_faults(team, question.workload)) if measured else None,
+        "result": None,
     }
+    if measured:
+        at_faults = read_reduced_loads(team, measured["curves"], every_purpose=question.every_purpose)
+        context["result"] = answer(measured["curves"], question, at_faults)
     return render(request, "reports/sizing.html", context)

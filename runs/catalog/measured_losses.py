@@ -53,7 +53,7 @@ class MeasuredLoss:
     system: str  # slugs
     version: str
     mode: str
-    nodes: int = 1  # with their copies: of equal nodes every one has all records, up to three
+    nodes: int = 1  # a primary and its replica, or equal nodes that each have all records
     fault: Fault
     disk: Disk
     faults: int
@@ -85,7 +85,8 @@ class MeasuredLoss:
             return ""
         survives = record.survives
         stated = {Fault.PROCESS_CRASH: survives.process_crash, Fault.NODE_LOSS: survives.node_loss}
-        if self.nodes > 1:
+        if self.nodes > 1 and survives.node_loss:
+            # Its window is that of one node, which the other copies outlive.
             stated[Fault.POWER_CUT] = survives.power_loss
         if self.fault in stated:
             return "the record says that it survives" if stated[self.fault] else ""

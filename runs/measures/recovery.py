@@ -99,9 +99,8 @@ def _recovery(
     until = rate.size if recovered is None else recovered
     limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
     above = rate > limit
-    is_whole = after_s >= 1 - EPSILON_S
-    has_ended = after_s > (np.inf if lasted_s is None else lasted_s) + EPSILON_S
-    is_returning = has_ended & (after_s >= (lasted_s or 0.0) + 1 - EPSILON_S) & (np.arange(rate.size) < until)
+    end_s = np.inf if lasted_s is None else lasted_s
+    is_behind = after_s >= end_s + 1 - EPSILON_S
     return Recovery(
         level_ops_s=level,
         # Where it never fell below 90 %, the lowest second of all.
@@ -112,8 +111,8 @@ def _recovery(
         recovered_s=None if recovered is None else float(after_s[recovered]) if recovered else 0.0,
         catch_up_s=int(above.sum()),
         catch_up_operations=float((rate[above] - target_ops_s).sum()) if target_ops_s else 0.0,
-        during_ops_s=_mean(rate[is_whole & ~has_ended]),
-        returning_ops_s=_mean(rate[is_returning]),
+        during_ops_s=_mean(rate[(after_s >= 1 - EPSILON_S) & (after_s <= end_s + EPSILON_S)]),
+        returning_ops_s=_mean(rate[is_behind][: _recovered_at(low[is_behind])]),
     )
 
 

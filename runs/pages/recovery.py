@@ -48,11 +48,11 @@ class AppliedFault:
 
 def applied_faults(run: Run) -> list[AppliedFault]:
     """Empty, without a query, for a run without faults; else two queries."""
-    return faults_of_runs([run])[run.pk]
+    return applied_faults_by_run([run])[run]
 
 
-def faults_of_runs(runs: Sequence[Run]) -> dict[UUID, list[AppliedFault]]:
-    """By the run. Two queries, none where no run has faults."""
+def applied_faults_by_run(runs: Sequence[Run]) -> dict[Run, list[AppliedFault]]:
+    """Two queries, none where no run has faults."""
     affected = [run for run in runs if run.evidence.get("faults")]
     cuts: dict[UUID, Mapping[str, Any]] = {}
     series: dict[UUID, list[UnpackedSeries]] = defaultdict(list)
@@ -61,10 +61,10 @@ def faults_of_runs(runs: Sequence[Run]) -> dict[UUID, list[AppliedFault]]:
         cuts = {cut["run_id"]: cut for cut in sets.values("run_id", "window_from", "window_s", "warmup_s")}
         for run_id, data in Series.objects.filter(run__in=affected, interval_s=1).values_list("run_id", "data"):
             series[run_id].append(unpack(bytes(data)))
-    return {run.pk: _faults_of(run, cuts.get(run.pk), series[run.pk]) for run in runs}
+    return {run: _applied_faults(run, cuts.get(run.pk), series[run.pk]) for run in runs}
 
 
-def _faults_of(run: Run, cut: Mapping[str, Any] | None, series: Sequence[UnpackedSeries]) -> list[AppliedFault]:
+def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[UnpackedSeries]) -> list[AppliedFault]:
     records = run.evidence.get("faults") or ()
     begin_at = cut["window_from"].timestamp() if cut and cut["window_from"] else None
     applied = [record for record in records if record["began_at"] is not None]

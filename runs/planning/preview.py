@@ -144,7 +144,7 @@ def _other_orders(plan: Plan, expansion: Expansion) -> str:
         costs[order] = f"{counted(loads, 'load')}, {duration(sum(run.expected_s for run in runs))}"
     own = costs.pop(plan.order)
     if set(costs.values()) == {own}:
-        return f"Every order needs {own}."
+        return f"In any order: {own}."
     return f"Another order: {'; '.join(f'{ORDERS[order]} {cost}' for order, cost in costs.items())}."
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from runs.catalog import load_catalog
 from runs.spec import RunSpec
 from runs.validity.facts import ClusterFacts
 from runs.validity.pairs import SideFacts
@@ -12,8 +13,12 @@ from runs.validity.pairs import SideFacts
 def cluster_facts(spec: RunSpec) -> ClusterFacts:
     """The nodes that the database stood on; of an uploaded run as far as somebody stated them."""
     machines = spec["cluster"]["machines"]
-    # Of nodes that Benchsite starts, several share a machine.
-    started = int(spec["database"]["settings"].get("nodes", 0))
+    started = 0
+    if spec["cluster"]["provisioner"] != "external":
+        # Of nodes that Benchsite starts, several share a machine.
+        system = load_catalog().systems.get(spec["system"])
+        default = system.process.settings.get("nodes", "0") if system and system.process else "0"
+        started = int(spec["database"]["settings"].get("nodes", default))
     return ClusterFacts(
         nodes=max(len(machines), started) or None,
         replication_factor=spec["database"]["replication_factor"],

@@ -6,9 +6,10 @@ and 100 ms after their acknowledgement, where the mode's clients read or from th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from benchsite.formatting import NOTHING, grouped, percent, significant
@@ -78,12 +79,11 @@ def parse_probes(lines: Iterable[str]) -> Staleness:
         ages_us += [last_stale_us] if last_stale_us >= 0 else []
     if not probes:
         raise StalenessError("The client ended before its first probe: measure for longer.")
-    ages_us.sort()
     return Staleness(
         probes=probes,
         stale=tuple(stale),
-        median_s=ages_us[len(ages_us) // 2] / 1e6 if ages_us else None,
-        longest_s=ages_us[-1] / 1e6 if ages_us else None,
+        median_s=median(ages_us) / 1e6 if ages_us else None,
+        longest_s=max(ages_us) / 1e6 if ages_us else None,
         regressions=regressions,
         modified=read.total(),
         lost_updates=read.total() - len(read),
@@ -142,7 +142,3 @@ def cells(system: str, mode: str, nodes: int, reads: str, result: Staleness) -> 
         *(result.share(position) for position in range(len(OFFSETS_MS))),
         ages, grouped(result.regressions), grouped(result.modified), grouped(result.lost_updates),
     )  # fmt: skip
-
-
-def markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (COLUMNS, ("---",) * len(COLUMNS), *rows))

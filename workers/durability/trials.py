@@ -24,6 +24,7 @@ from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
 from workers.guarded_process import Guarded
 from workers.manifests import Manifest
+from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
 from workers.provision.ports import free_port
@@ -33,8 +34,9 @@ from workers.provision.servers import Server, ServerDidNotStart, Wanted
 
 THREADS: Final = 4
 RATE_OPS_S: Final = 1000.0
-COPIES: Final = 3  # of each record in a cluster of equal nodes, where it has as many
-REPLAY_S: Final = 2.0  # for a replica to apply what it has received
+PRIMARY_AND_REPLICA: Final = 2  # nodes: of several replicas nobody knows which acknowledged a write
+MAX_COPIES: Final = 3  # of each record in a cluster of equal nodes, where it has as many
+REPLAY_WAIT_S: Final = 2.0  # for a replica to apply what it has received
 TABLE: Final = "usertable"
 FIELD: Final = "field0"
 UNBOUNDED_PERIOD_S: Final = 1.0
@@ -185,7 +187,7 @@ class ServerBench(Bench):
     def _replica(self) -> Iterator[LedgerClient]:
         """A client of the replica, which is not promoted."""
         assert self.replica is not None
-        time.sleep(REPLAY_S)
+        time.sleep(REPLAY_WAIT_S)
         yield self.replica
 
 
@@ -206,7 +208,9 @@ class ClusterBench(Bench):
 
     def run_trial(self, fault: Fault, after_s: float) -> Trial:
         if not self.provisioner.alive():
-            self._start_anew()
+            self.stop()
+            self._mount(self.folders, is_new=True)
+            self.provisioner.start()
         self.client.start_writing(RATE_OPS_S)
         time.sleep(after_s)
         fault_us = round(time.time() * 1e6)
@@ -217,30 +221,29 @@ class ClusterBench(Bench):
         self.provisioner.stop_nodes(only, planned=False)
         for storage in cut:
             storage.kill()
-        return self.read_after(fault, after_s, fault_us, self.client.stop_writing(), self._started_again(only))
+        writes = self.client.stop_writing()
+        self._mount(self.folders[:only], is_new=False)
+        return self.read_after(fault, after_s, fault_us, writes, self._started_again(only))
 
     def stop(self) -> None:
         self.provisioner.stop(planned=False)
         for storage in self.storages:
             storage.kill()
 
-    def _start_anew(self) -> None:
-        self.stop()
-        self._mount(self.folders, is_new=True)
-        self.provisioner.start()
-
     @contextlib.contextmanager
     def _started_again(self, only: int | None) -> Iterator[LedgerClient]:
-        self._mount(self.folders[:only], is_new=False)
-        if only:
+        """The client, once all nodes are up. Raises ServerDidNotStart, and the next trial starts anew then."""
+        try:
             self.provisioner.start_nodes(self.server, only)
-        else:
-            self.provisioner.start()
+        except (ServerDidNotStart, AdministrationError) as error:
+            self.provisioner.stop(planned=False)
+            raise ServerDidNotStart(str(error)) from error
         yield self.client
 
     def _mount(self, folders: Sequence[Path], *, is_new: bool) -> None:
-        self.storages[: len(folders)] = [self.mount_disk(folder, is_new=is_new) for folder in folders]
-        self.provisioner.mounts_of = {node: storage.pid for node, storage in enumerate(self.storages)}
+        for node, folder in enumerate(folders):
+            self.storages[node : node + 1] = [self.mount_disk(folder, is_new=is_new)]
+            self.provisioner.mounts_of[node] = self.storages[node].pid
 
 
 class LibraryBench(Bench):
@@ -367,11 +370,19 @@ def prepared_library(
         provisioner.remove()
 
 
+def has_copies(system: System, nodes: int) -> bool:
+    """Whether so many nodes of the system are one server, or share each record among them."""
+    recipe = system.process
+    if recipe is None or int(recipe.settings.get("nodes", "1")) > nodes:
+        return False
+    return nodes == 1 or bool(recipe.read_back) or (recipe.replica is not None and nodes == PRIMARY_AND_REPLICA)
+
+
 def _wanted(system: System, mode: Mode, nodes: int = 1) -> Wanted:
     return Wanted(
         deployment=f"durability-{system.slug}-{mode.slug}",
         system=system,
         mode=mode,
         settings={"nodes": nodes} if nodes > 1 else {},
-        replication_factor=min(nodes, COPIES),
+        replication_factor=min(nodes, MAX_COPIES),
     )

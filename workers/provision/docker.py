@@ -165,13 +165,23 @@ class DockerProvisioner:
     def stop_nodes(self, node: int | None, *, planned: bool) -> None:
         """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
         end_signal = self.recipe.process.stop_signal if planned else "KILL"
+        chosen = self._chosen(node)
         with connected(self.site.engine) as engine:
-            containers = [engine.containers.get(container_id) for container_id in self._chosen(node)]
-            for container in containers:
+            containers = [engine.containers.get(container_id) for container_id in chosen]
+            # Where the whole server ends in order it is told so, because some systems keep their data only then.
+            is_told = planned and len(chosen) == self._nodes and self._shut_down()
+            for container in containers[is_told:]:
                 container.kill(signal=f"SIG{end_signal}")
             for container in containers:
                 if not wait_for_end(container, PLANNED_STOP_S if planned else KILLED_S):
                     raise ServerDidNotStop(f"The container {container.name} does not end on SIG{end_signal}.")
+
+    def _shut_down(self) -> bool:
+        """Whether the first node was told to end by its administration. Raises ServerDidNotStop."""
+        try:
+            return self._administration is not None and self._administration.shut_down()
+        except AdministrationError as error:
+            raise ServerDidNotStop(f"{self.wanted.system.name} could not be told to end: {error}") from error
 
     def start_nodes(self, server: Server, node: int | None) -> Server:
         """Starts nodes of a server again, on their ports and their data, and waits until it answers. Raises
@@ -179,9 +189,9 @@ class DockerProvisioner:
         """
         assert self._administration is not None
         with connected(self.site.engine) as engine:
+            for container_id in self._chosen(node):
+                engine.containers.get(container_id).start()
             containers = [engine.containers.get(container_id) for container_id in self._chosen(None)]
-            for container in containers[slice(None) if node is None else slice(node - 1, node)]:
-                container.start()
             self._wait_until_ready(self._administration, engine, containers[0])
             self._wait_for_others(engine, containers[1:], self._administration)
             return replace(server, process=_processes(containers))
@@ -396,9 +406,9 @@ class DockerProvisioner:
         """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
         container = engine.containers.get(self._id)
         try:
-            told = self._administration is not None and self._administration.shut_down()
-        except AdministrationError as error:
-            problem = f"it could not be told to end: {error}"
+            told = self._shut_down()
+        except ServerDidNotStop as error:
+            problem = str(error)
         else:
             if not told:
                 container.kill(signal=f"SIG{self.recipe.process.stop_signal}")

@@ -21,12 +21,21 @@ from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
+from workers.durability.staleness import COLUMNS as STALENESS_COLUMNS
 from workers.durability.staleness import StalenessError, measure_staleness
 from workers.durability.staleness import cells as staleness_cells
-from workers.durability.staleness import markdown_table as staleness_table
 from workers.durability.storage import StorageError, require_volatile_storage
-from workers.durability.summary import cells, markdown_table, summarise
-from workers.durability.trials import RATE_OPS_S, THREADS, Bench, Trial, prepared_bench, started_server
+from workers.durability.summary import COLUMNS, cells, markdown_table, summarise
+from workers.durability.trials import (
+    MAX_COPIES,
+    RATE_OPS_S,
+    THREADS,
+    Bench,
+    Trial,
+    has_copies,
+    prepared_bench,
+    started_server,
+)
 from workers.facts import machine_facts
 from workers.guarded_process import StartError
 from workers.manifests import Manifest, ManifestError, verify
@@ -36,6 +45,7 @@ from workers.provision import ProvisionError, Site
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20
 DEFAULT_SECONDS: Final = 60.0
+MAX_NODES: Final = MAX_COPIES
 DISK_OPTIONS: Final = ("strict", "fsync_ms", "lying", "writeback")
 FOLDER: Final = settings.VAR_DIR / "durability"
 # Servers under test and their disks; the servers' account reaches it.
@@ -67,8 +77,12 @@ class Command(BaseCommand):
             raise CommandError("--writeback must be a share from 0 to 1.")
         if options["guest"] and (options["crashes"] or any(options[name] for name in DISK_OPTIONS)):
             raise CommandError("--guest has power cuts only, and the disk of its own kernel.")
-        if options["nodes"] < 1 or (options["guest"] and options["nodes"] > 1):
-            raise CommandError("--nodes must be 1 or more, and 1 with --guest.")
+        if not 1 <= options["nodes"] <= MAX_NODES or (options["guest"] and options["nodes"] > 1):
+            raise CommandError(f"--nodes must be 1 to {MAX_NODES}, and 1 with --guest.")
+        if options["nodes"] > 1 and options["crashes"]:
+            raise CommandError("Servers of several nodes have no process crashes: leave out --crashes.")
+        if options["staleness"] and (options["guest"] or any(options[name] for name in DISK_OPTIONS)):
+            raise CommandError("--staleness has no faults, and the disk of this machine.")
         disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
         crashes = max(options["cuts"] // 4, 1) if options["crashes"] is None else options["crashes"]
         numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in Fault}
@@ -99,7 +113,7 @@ class Command(BaseCommand):
             raise CommandError("Stopped.") from None
         finally:
             if losses:
-                self.stdout.write(f"\n{markdown_table(losses)}\n\n{path}")
+                self.stdout.write(f"\n{markdown_table(COLUMNS, map(cells, losses))}\n\n{path}")
 
     def _measure_staleness(self, options: dict[str, Any], facts: dict[str, object]) -> None:
         nodes, seconds = options["nodes"], options["seconds"]
@@ -132,7 +146,7 @@ class Command(BaseCommand):
             raise CommandError("Stopped.") from None
         finally:
             if rows:
-                self.stdout.write(f"\n{staleness_table(rows)}\n\n{path}")
+                self.stdout.write(f"\n{markdown_table(STALENESS_COLUMNS, rows)}\n\n{path}")
 
     def _modes(self, names: list[str], nodes: int, *, servers_only: bool) -> list[tuple[System, Mode]]:
         catalog = load_catalog()
@@ -140,7 +154,7 @@ class Command(BaseCommand):
         startable = {
             slug: system
             for slug, system in catalog.systems.items()
-            if (system.process and (nodes == 1 or "nodes" in system.settings))
+            if (system.process and has_copies(system, nodes))
             or (system.is_embedded and not servers_only and nodes == 1)
         }
         for name in names or DEFAULT_SYSTEMS:

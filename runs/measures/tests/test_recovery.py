@@ -35,6 +35,9 @@ def test_levels_while_it_lasts_and_while_it_returns():
     (recovery,) = measured([100] * 5 + [20, 10, 30, 50, 70] + [100] * 5, (5.2, 7.2))
     # Whole seconds only: 6 of the fault, 8 and 9 behind it.
     assert (recovery.during_ops_s, recovery.returning_ops_s) == (10.0, 60.0)
+    # A dip as the node returns counts, although the throughput had recovered before.
+    (recovery,) = measured([100] * 5 + [20] + [100] * 4 + [30, 100, 100, 100], (5.0, 9.0))
+    assert (recovery.during_ops_s, recovery.returning_ops_s) == (80.0, 65.0)
     (recovery,) = measured([100] * 5 + [20] * 4, (5.0, None))
     assert (recovery.during_ops_s, recovery.returning_ops_s) == (20.0, None)
 

@@ -17,7 +17,6 @@ from workers.durability.staleness import (
     StalenessError,
     binomial_interval,
     cells,
-    markdown_table,
     measure_staleness,
     parse_probes,
 )
@@ -35,7 +34,7 @@ SECONDS = 4
 def test_counts_stale_answers_and_lost_updates():
     result = parse_probes(LINES)
     assert (result.probes, result.stale, result.regressions) == (3, (2, 1, 0), 2)
-    assert (result.median_s, result.longest_s) == (0.05, 0.05)
+    assert (result.median_s, result.longest_s) == (0.029, 0.05)
     assert (result.modified, result.lost_updates) == (3, 1)
 
 
@@ -53,8 +52,7 @@ def test_interval_of_a_share_is_exact(hits, tries, low, high):
 
 def test_table_has_a_cell_for_each_column():
     row = cells("redis 7.0", "no", 2, "replica", parse_probes(LINES))
-    assert len(row) == len(COLUMNS) and "50.0 / 50.0 ms" in row
-    assert markdown_table([row]).count("\n") == 2
+    assert len(row) == len(COLUMNS) and "29.0 / 50.0 ms" in row
 
 
 @contextmanager

@@ -79,7 +79,7 @@ public final class LedgerClient {
                 read(Path.of(words[1]), Path.of(words[2]));
                 System.out.println("READ");
             }
-        } catch (DBException | IOException | InterruptedException e) {
+        } catch (DBException | IOException | InterruptedException | RuntimeException e) {
             System.out.println("FAILED " + Failure.describe(e));
         }
     }

@@ -153,7 +153,7 @@ public final class StalenessClient {
                     reader.cleanup();
                     writer.cleanup();
                 }
-            } catch (DBException | OperationFailed e) {
+            } catch (DBException | OperationFailed | RuntimeException e) {
                 failures.add(Failure.describe(e));
                 end = 0;
             }
@@ -181,13 +181,13 @@ public final class StalenessClient {
     }
 
     private void probe(DB writer, DB reader, String key) throws OperationFailed {
+        long newest = 0;
         while (goesOn()) {
             long version = write(writer, key, false);
             long acknowledged = System.nanoTime();
             boolean[] wasStale = new boolean[OFFSETS_NS.length];
             int due = 0;
             long lastStale = -1;
-            long newest = 0;
             int regressions = 0;
             boolean isFresh = false;
             while (due < OFFSETS_NS.length || !isFresh) {
@@ -200,7 +200,7 @@ public final class StalenessClient {
                 regressions += seen < newest ? 1 : 0;
                 newest = Math.max(newest, seen);
                 lastStale = isStale ? sent : lastStale;
-                isFresh |= !isStale;
+                isFresh = !isStale;
                 while (due < OFFSETS_NS.length && sent >= OFFSETS_NS[due]) {
                     wasStale[due++] = isStale;
                 }
