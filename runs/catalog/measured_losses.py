@@ -22,7 +22,7 @@ class Fault(StrEnum):
 
     PROCESS_CRASH = "process crash"
     POWER_CUT = "power cut"
-    ONE_POWER_CUT = "power cut of one node"  # which starts again
+    NODE_POWER_CUT = "power cut of one node"  # which starts again
     NODE_LOSS = "loss of one node"  # the primary where there is one; its disk never comes back
 
 

@@ -13,14 +13,13 @@ import re
 import shutil
 import stat
 import subprocess
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from runs.catalog import Mode, RenderedServer, System
 from runs.catalog.measured_losses import Fault
-from workers.durability.trials import RATE_OPS_S, ServerBench, Trial, prepared_server
+from workers.durability.trials import ServerBench, Trial, prepared_server
 from workers.guarded_process import Guarded, start_guarded
 from workers.manifests import Manifest
 from workers.provision.folders import remove_folder
@@ -144,9 +143,7 @@ class GuestBench(ServerBench):
         subprocess.run(["cp", "-a", self.provisioner.folder / "template", self.data], check=True)
         try:
             self.provisioner.start()
-            self.client.start_writing(RATE_OPS_S)
-            time.sleep(after_s)
-            fault_us = round(time.time() * 1e6)
+            fault_us = self.write_for(self.client, after_s)
             self.provisioner.stop(planned=False)
             return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
         finally:

@@ -1,7 +1,7 @@
 """What one mode lost over many faults of one kind, and the table of a study. Pure."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from benchsite.formatting import NOTHING, grouped, percent, significant
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
@@ -57,7 +57,7 @@ def cells(result: MeasuredLoss) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(columns: Sequence[str], *rows: Sequence[str]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *rows))
 
 

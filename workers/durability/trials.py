@@ -75,6 +75,12 @@ class Bench(ABC):
         StorageError and LedgerClientError where the trial itself could not be carried out.
         """
 
+    def write_for(self, client: LedgerClient, after_s: float) -> int:
+        """Writes for so long. The instant of the fault, in microseconds since 1970."""
+        client.start_writing(RATE_OPS_S)
+        time.sleep(after_s)
+        return round(time.time() * 1e6)
+
     def mount_disk(self, folder: Path | None = None, *, is_new: bool = True) -> Guarded:
         """The process of a volatile disk below a node's folder. A new one holds a copy of the template, another what
         survived.
@@ -161,9 +167,7 @@ class ServerBench(Bench):
         try:
             self.provisioner.mounts_of = {0: storage.pid}
             self.provisioner.start()
-            self.client.start_writing(RATE_OPS_S)
-            time.sleep(after_s)
-            fault_us = round(time.time() * 1e6)
+            fault_us = self.write_for(self.client, after_s)
             if fault is not Fault.PROCESS_CRASH:
                 os.kill(storage.pid, signal.SIGKILL)
             self.provisioner.stop_nodes(1 if fault is Fault.NODE_LOSS else None, planned=False)
@@ -191,18 +195,15 @@ class ServerBench(Bench):
         yield self.replica
 
 
-class ClusterBench(Bench):
+class ClusterBench(ServerBench):
     """Of equal nodes, each on a volatile disk. A trial begins with what the last one left: a start takes a minute."""
 
-    faults = (Fault.ONE_POWER_CUT, Fault.POWER_CUT)
+    faults = (Fault.NODE_POWER_CUT, Fault.POWER_CUT)
 
     def __init__(
         self, provisioner: ProcessProvisioner, server: Server, client: LedgerClient, site: Site, disk: Disk
     ) -> None:
-        super().__init__(provisioner, server.version, site, disk)
-        self.provisioner = provisioner
-        self.server = server
-        self.client = client
+        super().__init__(provisioner, server, client, site, disk)
         self.folders = [provisioner.node_folder(node) for node in range(len(server.nodes))]
         self.storages: list[Guarded] = []
 
@@ -211,10 +212,8 @@ class ClusterBench(Bench):
             self.stop()
             self._mount(self.folders, is_new=True)
             self.provisioner.start()
-        self.client.start_writing(RATE_OPS_S)
-        time.sleep(after_s)
-        fault_us = round(time.time() * 1e6)
-        only = 1 if fault is Fault.ONE_POWER_CUT else None
+        fault_us = self.write_for(self.client, after_s)
+        only = 1 if fault is Fault.NODE_POWER_CUT else None
         cut = self.storages[:only]
         for storage in cut:
             os.kill(storage.pid, signal.SIGKILL)
@@ -264,9 +263,7 @@ class LibraryBench(Bench):
         storage = self.mount_disk()
         try:
             with self._client(storage.pid) as client:
-                client.start_writing(RATE_OPS_S)
-                time.sleep(after_s)
-                fault_us = round(time.time() * 1e6)
+                fault_us = self.write_for(client, after_s)
                 if fault is Fault.POWER_CUT:
                     storage.kill()
                 writes = client.end_without_closing()
@@ -332,7 +329,7 @@ def started_server(
 @contextlib.contextmanager
 def prepared_server(
     system: System, mode: Mode, manifest: Manifest, site: Site, *, nodes: int = 1, disk: Disk | None = None
-) -> Iterator[ServerBench | ClusterBench]:
+) -> Iterator[ServerBench]:
     """`prepared_bench` of a server or a cluster, with its table."""
     with ExitStack() as opened:
         provisioner, server = opened.enter_context(started_server(system, mode, site, nodes=nodes))

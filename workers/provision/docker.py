@@ -8,7 +8,7 @@ cluster have containers and volumes of their own, which are made anew at every s
 import contextlib
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,24 +164,8 @@ class DockerProvisioner:
 
     def stop_nodes(self, node: int | None, *, planned: bool) -> None:
         """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
-        end_signal = self.recipe.process.stop_signal if planned else "KILL"
-        chosen = self._chosen(node)
         with connected(self.site.engine) as engine:
-            containers = [engine.containers.get(container_id) for container_id in chosen]
-            # Where the whole server ends in order it is told so, because some systems keep their data only then.
-            is_told = planned and len(chosen) == self._nodes and self._shut_down()
-            for container in containers[is_told:]:
-                container.kill(signal=f"SIG{end_signal}")
-            for container in containers:
-                if not wait_for_end(container, PLANNED_STOP_S if planned else KILLED_S):
-                    raise ServerDidNotStop(f"The container {container.name} does not end on SIG{end_signal}.")
-
-    def _shut_down(self) -> bool:
-        """Whether the first node was told to end by its administration. Raises ServerDidNotStop."""
-        try:
-            return self._administration is not None and self._administration.shut_down()
-        except AdministrationError as error:
-            raise ServerDidNotStop(f"{self.wanted.system.name} could not be told to end: {error}") from error
+            self._end(engine, self._chosen(node), planned=planned)
 
     def start_nodes(self, server: Server, node: int | None) -> Server:
         """Starts nodes of a server again, on their ports and their data, and waits until it answers. Raises
@@ -403,21 +387,31 @@ class DockerProvisioner:
     # --- the end
 
     def _stop_as_planned(self, engine: Any) -> None:
-        """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
-        container = engine.containers.get(self._id)
+        """Asks the first node to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
         try:
-            told = self._shut_down()
+            self._end(engine, [self._id], planned=True)
         except ServerDidNotStop as error:
-            problem = str(error)
-        else:
-            if not told:
-                container.kill(signal=f"SIG{self.recipe.process.stop_signal}")
-            if wait_for_end(container, PLANNED_STOP_S):
-                return
-            problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
-        log_tail = self._log(engine, self._id, 30)
-        self._kill(engine)
-        raise had_to_be_killed(self.wanted, problem, log_tail)
+            log_tail = self._log(engine, self._id, 30)
+            self._kill(engine)
+            raise had_to_be_killed(self.wanted, str(error).rstrip("."), log_tail) from error
+
+    def _end(self, engine: Any, chosen: Sequence[str], *, planned: bool) -> None:
+        """Ends containers, in order or by SIGKILL, and waits for them. Raises ServerDidNotStop."""
+        containers = [engine.containers.get(container_id) for container_id in chosen]
+        stop_signal = self.recipe.process.stop_signal if planned else "KILL"
+        patience_s = PLANNED_STOP_S if planned else KILLED_S
+        is_ending = False
+        if planned and self._id in chosen and self._administration is not None:
+            # Some systems keep their data only where their administration ends them.
+            try:
+                is_ending = self._administration.shut_down()
+            except AdministrationError as error:
+                raise ServerDidNotStop(f"Its administration could not end it: {error}") from error
+        for container in containers[is_ending:]:
+            container.kill(signal=f"SIG{stop_signal}")
+        for container in containers:
+            if not wait_for_end(container, patience_s):
+                raise ServerDidNotStop(f"Container {container.name} did not end within {grouped(patience_s)} s.")
 
     def _kill(self, engine: Any) -> None:
         """Kills the containers and waits until they are gone. Raises ServerDidNotStop."""

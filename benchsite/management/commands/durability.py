@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -67,8 +67,8 @@ class Command(BaseCommand):
         parser.add_argument("--guest", action="store_true", help="power cuts of a virtual machine instead of a disk")
         parser.add_argument("--staleness", action="store_true", help="no faults: how old the answers are")
         parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="of each measurement of staleness")
-        parser.add_argument("--nodes", type=int, default=1, help="a primary and replicas, or equal nodes")
-        parser.add_argument("--name", default="durability", help="of the files in var/durability")
+        parser.add_argument("--nodes", type=int, default=1, help="2: a primary and its replica; 2 or 3: equal nodes")
+        parser.add_argument("--name", default="", help="of the files in var/durability")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["cuts"] < 1:
@@ -89,64 +89,66 @@ class Command(BaseCommand):
         nodes = options["nodes"]
         prepare = prepared_guest if options["guest"] else partial(prepared_bench, nodes=nodes, disk=disk)
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
-        if options["staleness"]:
-            return self._measure_staleness(options, facts)
-        facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": options["guest"]}
-        losses: list[MeasuredLoss] = []
-        trials: list[dict[str, Any]] = []
-        path = FOLDER / f"{options['name']}.json"
+        table: list[Sequence[str]] = [STALENESS_COLUMNS if options["staleness"] else COLUMNS]
+        default_name = "staleness" if options["staleness"] else "durability"
+        path = FOLDER / f"{options['name'] or default_name}.json"
         try:
-            if not options["guest"]:
-                require_volatile_storage()
-            elif problem := guest_problem():
+            if options["guest"] and (problem := guest_problem()):
                 raise CommandError(problem)
+            if not options["guest"] and not options["staleness"]:
+                require_volatile_storage()
             with bench_site() as site:
-                for system, mode in self._modes(options["modes"], nodes, servers_only=options["guest"]):
+                modes = self._modes(options["modes"], nodes, servers_only=options["guest"] or options["staleness"])
+                if options["staleness"]:
+                    self._measure_staleness(modes, nodes, site, options["seconds"], facts, path, table)
+                    return
+                facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": options["guest"]}
+                losses: list[MeasuredLoss] = []
+                trials: list[dict[str, Any]] = []
+                for system, mode in modes:
                     for loss, of_fault in self._measure(system, mode, nodes, site, disk, numbers, prepare):
+                        table.append(cells(loss))
                         losses.append(loss)
                         trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in of_fault]
                         _write(path, {**facts, "losses": [asdict(loss) for loss in losses]})
                         _write(path.with_name(f"{path.stem}-trials.json"), {**facts, "trials": trials})
-        except (StorageError, ProvisionError, LedgerClientError, ManifestError, StartError) as error:
+        except (
+            StorageError, ProvisionError, LedgerClientError, StalenessError, ManifestError, StartError
+        ) as error:  # fmt: skip
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped.") from None
         finally:
-            if losses:
-                self.stdout.write(f"\n{markdown_table(COLUMNS, map(cells, losses))}\n\n{path}")
+            if table[1:]:
+                self.stdout.write(f"\n{markdown_table(*table)}\n\n{path}")
 
-    def _measure_staleness(self, options: dict[str, Any], facts: dict[str, object]) -> None:
-        nodes, seconds = options["nodes"], options["seconds"]
-        name = "staleness" if options["name"] == "durability" else options["name"]
-        path, rows, results = FOLDER / f"{name}.json", [], []
-        try:
-            with bench_site() as site:
-                for system, mode in self._modes(options["modes"], nodes, servers_only=True):
-                    manifest = verify(settings.YCSB_DIR / system.binding.name)
-                    with started_server(system, mode, site, nodes=nodes) as (provisioner, server):
-                        has_replica = nodes > 1 and provisioner.recipe.replica is not None
-                        for reads in ("primary", "replica") if has_replica else ("as its client",):
-                            folder = provisioner.folder / f"staleness-{reads}"
-                            result = measure_staleness(
-                                server, manifest, folder, site.registry, seconds=seconds,
-                                from_replica=reads == "replica",
-                            )  # fmt: skip
-                            rows.append(
-                                staleness_cells(f"{system.slug} {server.version}", mode.slug, nodes, reads, result)
-                            )
-                            self.stdout.write(" | ".join(rows[-1]))
-                            results.append({
-                                "system": system.slug, "version": server.version, "mode": mode.slug, "nodes": nodes,
-                                "reads": reads, "seconds": seconds, **asdict(result),
-                            })  # fmt: skip
-                            _write(path, {**facts, "staleness": results})
-        except (StalenessError, ProvisionError, ManifestError, StartError) as error:
-            raise CommandError(str(error)) from error
-        except KeyboardInterrupt:
-            raise CommandError("Stopped.") from None
-        finally:
-            if rows:
-                self.stdout.write(f"\n{markdown_table(STALENESS_COLUMNS, rows)}\n\n{path}")
+    def _measure_staleness(
+        self,
+        modes: Iterable[tuple[System, Mode]],
+        nodes: int,
+        site: Site,
+        seconds: float,
+        facts: dict[str, object],
+        path: Path,
+        table: list[Sequence[str]],
+    ) -> None:
+        results = []
+        for system, mode in modes:
+            manifest = verify(settings.YCSB_DIR / system.binding.name)
+            with started_server(system, mode, site, nodes=nodes) as (provisioner, server):
+                has_replica = nodes > 1 and provisioner.recipe.replica is not None
+                for reads in ("primary", "replica") if has_replica else ("any node",):
+                    folder = provisioner.folder / f"staleness-{len(table)}"
+                    result = measure_staleness(
+                        server, manifest, folder, site.registry, seconds=seconds, from_replica=reads == "replica"
+                    )
+                    table.append(staleness_cells(f"{system.slug} {server.version}", mode.slug, nodes, reads, result))
+                    self.stdout.write(" | ".join(table[-1]))
+                    results.append({
+                        "system": system.slug, "version": server.version, "mode": mode.slug, "nodes": nodes,
+                        "reads": reads, "seconds": seconds, **asdict(result),
+                    })  # fmt: skip
+                    _write(path, {**facts, "staleness": results})
 
     def _modes(self, names: list[str], nodes: int, *, servers_only: bool) -> list[tuple[System, Mode]]:
         catalog = load_catalog()

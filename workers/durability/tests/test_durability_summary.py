@@ -49,7 +49,7 @@ def test_server_that_does_not_start_has_no_recovery_time():
 
 
 def test_table_has_a_row_for_each_summary():
-    lines = markdown_table(COLUMNS, [cells(result(TRIAL))]).splitlines()
+    lines = markdown_table(COLUMNS, cells(result(TRIAL))).splitlines()
     assert len(lines) == 3
     assert {line.count(" | ") for line in lines} == {len(COLUMNS) - 1}
 

@@ -132,7 +132,7 @@ def test_replica_keeps_what_it_acknowledged(benches):
 def test_cluster_of_three_loses_by_mode(site, benches, mode, all_lose, one_loses):
     fetch_servers(settings.SERVERS_DIR, ["cassandra"])
     bench = benches(f"cassandra/{mode}", nodes=3)
-    for fault, loses in ((Fault.ONE_POWER_CUT, one_loses), (Fault.POWER_CUT, all_lose)):
+    for fault, loses in ((Fault.NODE_POWER_CUT, one_loses), (Fault.POWER_CUT, all_lose)):
         trial = bench.run_trial(fault, 12.0)
         assert trial.problem == "" and trial.loss.acknowledged >= THREADS
         assert (trial.loss.lost > 0, trial.loss.damaged) == (loses, 0), fault

@@ -4,7 +4,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -14,6 +14,7 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from workers.durability.staleness import (
     COLUMNS,
+    Staleness,
     StalenessError,
     binomial_interval,
     cells,
@@ -22,6 +23,7 @@ from workers.durability.staleness import (
 )
 from workers.durability.trials import started_server
 from workers.provision.server_base import HOST, host_of
+from workers.provision.servers import Server
 from workers.systems.build import build
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.trees import until
@@ -101,32 +103,38 @@ def delaying_proxy(port: int, delay_s: float) -> Iterator[int]:
             each.close()
 
 
-@pytest.mark.slow
-def test_delayed_replication_is_measured():
-    system = load_catalog().system("redis")
-    manifest = build(settings.YCSB_DIR, ["redis"])["redis"]
+@contextmanager
+def replicated(slug: str, mode: str) -> Iterator[tuple[Server, Callable[[], Staleness]]]:
+    """A primary with a replica, and what measures the replica."""
+    system = load_catalog().system(slug)
+    manifest = build(settings.YCSB_DIR, [slug])[slug]
     with (
         site_below_var_tmp() as site,
-        started_server(system, system.mode("no"), site, nodes=2) as (provisioner, server),
+        started_server(system, system.mode(mode), site, nodes=2) as (provisioner, server),
+    ):
+        folder = provisioner.folder / "staleness"
+        yield (
+            server,
+            lambda: measure_staleness(server, manifest, folder, site.registry, seconds=SECONDS, from_replica=True),
+        )
+
+
+@pytest.mark.slow
+def test_delayed_replication_is_measured():
+    with (
+        replicated("redis", "no") as (server, measure),
         delaying_proxy(server.port, DELAY_S) as through,
         redis.Redis(host=host_of(1), port=server.port, password=server.password) as replica,
     ):
         replica.replicaof(HOST, through)
         until(lambda: replica.info("replication")["master_link_status"] == "up", "no link")
-        folder = provisioner.folder / "staleness"
-        result = measure_staleness(server, manifest, folder, site.registry, seconds=SECONDS, from_replica=True)
+        result = measure()
     assert result.stale == (result.probes, result.probes, 0)
     assert result.median_s == pytest.approx(DELAY_S, abs=0.005)
 
 
 @pytest.mark.slow
 def test_standby_that_has_applied_every_write_is_never_stale():
-    system = load_catalog().system("postgresql")
-    manifest = build(settings.YCSB_DIR, ["postgresql"])["postgresql"]
-    with (
-        site_below_var_tmp() as site,
-        started_server(system, system.mode("remote-apply"), site, nodes=2) as (provisioner, server),
-    ):
-        folder = provisioner.folder / "staleness"
-        result = measure_staleness(server, manifest, folder, site.registry, seconds=SECONDS, from_replica=True)
+    with replicated("postgresql", "remote-apply") as (_, measure):
+        result = measure()
     assert result.probes > SECONDS and result.stale == (0, 0, 0) and result.longest_s is None
