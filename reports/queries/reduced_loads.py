@@ -11,7 +11,6 @@ from django.db.models import Q
 from benchsite.teams.models import Team
 from reports.curves import PUBLISHABLE, Curve, Setup
 from reports.queries.curves import setup_of
-from runs.measures.recovery import RECOVERED_SHARE
 from runs.models import Run
 from runs.models.run import Status, Verdict
 from runs.pages.recovery import applied_faults_by_run
@@ -31,6 +30,7 @@ class ReducedLoad:
 
     throughput_ops_s: float
     condition: str  # "with one node stopped"
+    level_ops_s: float  # of the same run before it
 
 
 def conditions_of(curve: Curve, *, with_records: bool = True) -> Conditions:
@@ -48,18 +48,15 @@ def _conditions(database: str, mode: str, workload: str, setup: Setup, records: 
 def read_reduced_loads(
     team: Team, curves: Iterable[Curve], *, every_purpose: bool = False
 ) -> Mapping[Conditions, Sequence[ReducedLoad]]:
-    """By `conditions_of` a curve: the highest rung of each condition, and of each rung the median repeat.
-
-    At most three queries. A run that reached its target is no evidence of how much it could have done.
+    """By `conditions_of` a curve: the highest rung of each condition, and of each rung the median repeat. At most three
+    queries.
     """
     wanted = {conditions_of(curve) for curve in curves if (curve.setup.server_nodes or 1) > 1}
     runs = Run.objects.filter(team=team, status=Status.SUCCEEDED, excluded_reason=EXCLUDED_REASON)
     runs = runs.filter(~Q(verdict=Verdict.REJECT) | ~Q(verdict_override=""))
     if not every_purpose:
         runs = runs.filter(purpose__in=PUBLISHABLE)
-    rungs: dict[tuple[Conditions, str], dict[tuple[int, int | None], list[float]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    rungs: dict[tuple[Conditions, str, int, int | None], list[tuple[float, float]]] = defaultdict(list)
     faulted = list(runs.order_by("-created_at")[:MAX_RUNS]) if wanted else []
     for run, faults in applied_faults_by_run(faulted).items():
         setup = setup_of(run.spec)
@@ -70,9 +67,13 @@ def read_reduced_loads(
                 continue
             measured = {STOPPED: fault.recovery.during_ops_s, RETURNING: fault.recovery.returning_ops_s}
             for condition, rate_ops_s in measured.items():
-                if rate_ops_s is not None and rate_ops_s < RECOVERED_SHARE * (run.target_ops_s or float("inf")):
-                    rungs[key, condition][run.threads, run.target_ops_s].append(rate_ops_s)
-    loads: dict[Conditions, list[ReducedLoad]] = defaultdict(list)
-    for (key, condition), repeats in rungs.items():
-        loads[key].append(ReducedLoad(max(median(rates) for rates in repeats.values()), condition))
-    return loads
+                if rate_ops_s is not None:
+                    rung = key, condition, run.threads, run.target_ops_s
+                    rungs[rung].append((rate_ops_s, fault.recovery.level_ops_s))
+    highest: dict[Conditions, dict[str, ReducedLoad]] = defaultdict(dict)
+    for (key, condition, *_), repeats in rungs.items():
+        load = ReducedLoad(median(rate for rate, _ in repeats), condition, median(level for _, level in repeats))
+        known = highest[key].setdefault(condition, load)
+        if load.throughput_ops_s > known.throughput_ops_s:
+            highest[key][condition] = load
+    return {key: list(loads.values()) for key, loads in highest.items()}

@@ -37,6 +37,7 @@ from reports.pages.sizing_question import EVENTS, OPERATIONS, Question, read_que
 from reports.queries import candidates, measured_workloads
 from reports.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, conditions_of, read_reduced_loads
 from runs.catalog import Durability
+from runs.measures.recovery import RECOVERED_SHARE
 
 HOURS_A_MONTH: Final = 730
 BINDING_SAYS: Final[dict[Resource, str]] = {"throughput": "throughput", "storage": "storage", "copies": "copies"}
@@ -175,7 +176,10 @@ def answer(
         # Equal for sweeps that differ in their number of nodes only.
         same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
         key = (curve.matrix_id or curve.sweep_id, *same)
-        reduced = (*at_faults.get(conditions_of(curve), ()), *_with_more_data(reading, readings))
+        # A smaller load says nothing about what this one would have done.
+        least_ops_s = RECOVERED_SHARE * reading.throughput_ops_s
+        at_load = [load for load in at_faults.get(conditions_of(curve), ()) if load.level_ops_s >= least_ops_s]
+        reduced = (*at_load, *_with_more_data(reading, readings))
         series[key if nodes not in series[key] else (*key, curve.sweep_id)][nodes] = replace(reading, reduced=reduced)
     answers: list[Answer] = []
     for sizes in series.values():
@@ -202,7 +206,7 @@ def _with_more_data(reading: Reached, readings: Sequence[Reached]) -> Iterator[R
         is_same = conditions_of(other.curve, with_records=False) == same and other.curve.source == reading.curve.source
         if records and more and is_same and more >= MORE_DATA * records:
             times = formatting.exact(round(more / records, 1))
-            yield ReducedLoad(other.throughput_ops_s, f"with {times} times the data")
+            yield ReducedLoad(other.throughput_ops_s, f"with {times} times the data", reading.throughput_ops_s)
             return
 
 
@@ -338,7 +342,7 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
     if safe := reached.safe:
         notes.append(f"its safe load is {formatting.throughput(safe.throughput_ops_s)}, {safe.condition}")
     if (setup.server_nodes or 1) > 1 and STOPPED not in {load.condition for load in reached.reduced}:
-        notes.append("not measured with a node stopped")
+        notes.append("not measured at this load with a node stopped")
     if not reached.curve.publishable:
         notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
     if reached.at_least:

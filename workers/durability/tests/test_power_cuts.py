@@ -126,6 +126,7 @@ def test_replica_keeps_what_it_acknowledged(benches):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)  # Three nodes start three times.
 @pytest.mark.parametrize(
     ("mode", "all_lose", "one_loses"), [("quorum-periodic", True, False), ("quorum-batch", False, False)]
 )

@@ -103,6 +103,8 @@ class Command(BaseCommand):
                 try:
                     server = provisioner.start()
                     entry["version"] = server.version
+                    # A server of which one node was named says how many it has.
+                    entry["nodes"] = int(server.administration.topology().get("nodes", entry["nodes"]))
                     kit = Conformance(
                         system=system,
                         mode=mode,
@@ -114,7 +116,7 @@ class Command(BaseCommand):
                         provisioner=None if options["hosts"] else provisioner,
                     )
                     entry["modes"][mode.slug] = [asdict(self._show(result)) for result in kit.results()]
-                except (ProvisionError, AddressRefused, PropertyError) as error:
+                except (ProvisionError, AddressRefused, PropertyError, AdministrationError) as error:
                     failure = CheckResult("start", "failed", str(error), 0.0)
                     entry["modes"][mode.slug] = [asdict(self._show(failure))]
                 finally:
