@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from itertools import chain
 from typing import Final, Protocol, TypedDict
 
 from runs.planning.faults import AVAILABLE, fault_sentence
@@ -18,7 +19,7 @@ from runs.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota
 from workers.provision.docker import DockerProvisioner
-from workers.provision.network_cut import CutError, check_cut, listening_ports, network_cut
+from workers.provision.network_cut import CutError, check_cut, network_cut
 from workers.provision.process import ProcessProvisioner
 from workers.provision.process_tree import processes_below
 from workers.provision.servers import ProvisionError, Server
@@ -132,7 +133,11 @@ class FaultInjector:
                 assert fault["value"] is not None and isinstance(self._provisioner, ProcessProvisioner)
                 return self._provisioner.slow_disk(fault["value"])
             case "network_cut":
-                return network_cut(listening_ports(self._provisioner.processes(fault["node"])))
+                nodes = [self._provisioner.processes(node + 1) for node in range(len(self._target.server.nodes) or 1)]
+                if fault["node"] is None:
+                    return network_cut(nodes)
+                side = nodes.pop(fault["node"] - 1)
+                return network_cut([side], chain.from_iterable(nodes))
             case _:
                 return self._end_processes(fault)
 

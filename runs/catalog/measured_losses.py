@@ -23,7 +23,13 @@ class Fault(StrEnum):
     PROCESS_CRASH = "process crash"
     POWER_CUT = "power cut"
     NODE_POWER_CUT = "power cut of one node"  # which starts again
-    NODE_LOSS = "loss of one node"  # the primary where there is one; its disk never comes back
+    NODE_LOSS = "loss of one node"  # the primary; its disk never comes back
+    CUT_OFF_LOSS = "loss of one node, cut off before"  # the same, and its replica received nothing in the last second
+    MINORITY_CUT = "one node cut off"  # by the network, from the others and from the clients
+    MAJORITY_CUT = "all but one cut off"
+
+
+NODE_LOSSES: Final = (Fault.NODE_LOSS, Fault.CUT_OFF_LOSS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +90,7 @@ class MeasuredLoss:
         if not self.with_loss or self.disk.lying:
             return ""
         survives = record.survives
-        stated = {Fault.PROCESS_CRASH: survives.process_crash, Fault.NODE_LOSS: survives.node_loss}
+        stated = {Fault.PROCESS_CRASH: survives.process_crash} | dict.fromkeys(NODE_LOSSES, survives.node_loss)
         if self.nodes > 1 and survives.node_loss:
             # Its window is that of one node, which the other copies outlive.
             stated[Fault.POWER_CUT] = survives.power_loss

@@ -139,9 +139,6 @@ def _database_problem(fault: FaultSpec, kind: Kind, database: "PlannedDatabase",
     if fault["kind"] == "slow_disk" and nodes > 1:
         return "disks are slowed down on databases of one node only."
     has_replicas = system.process is not None and system.process.replica is not None
-    if fault["kind"] == "network_cut" and nodes > 1 and fault["node"] not in ((None, 1) if has_replicas else (None,)):
-        choice = "all nodes, or the primary (1)" if has_replicas else "all nodes"
-        return f"the connections that this node opens itself would stay. Choose {choice}."
     is_primary = has_replicas and fault["node"] == 1
     if kind.stops_server and nodes > 1 and is_primary:
         return "its replicas are copied anew after an end of their primary. Choose all nodes, or a replica."

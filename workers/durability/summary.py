@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from benchsite.formatting import NOTHING, grouped, percent, significant
-from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
+from runs.catalog.measured_losses import NODE_LOSSES, Disk, MeasuredLoss
 from workers.durability.trials import Trial
 
 COLUMNS = (
@@ -18,7 +18,7 @@ def summarise(system: str, version: str, mode: str, nodes: int, disk: Disk, tria
     losses = [trial.loss for trial in trials]
     ages = [loss.oldest_lost_s for loss in losses if loss.lost]
     # No server starts again where a replica is read.
-    is_restarted = trials[0].fault is not Fault.NODE_LOSS
+    is_restarted = trials[0].fault not in NODE_LOSSES
     recoveries = [trial.recovery_s for trial in trials if is_restarted and trial.recovery_s is not None]
     return MeasuredLoss(
         system=system,

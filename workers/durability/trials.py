@@ -11,14 +11,15 @@ import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from runs.catalog import Mode, System
-from runs.catalog.measured_losses import Disk, Fault
+from runs.catalog.measured_losses import NODE_LOSSES, Disk, Fault
 from workers.durability.ledger import UNREADABLE, Loss, Write, classify
 from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
@@ -27,6 +28,7 @@ from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
+from workers.provision.network_cut import network_cut
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.server_base import HOST, host_of
@@ -36,6 +38,7 @@ THREADS: Final = 4
 RATE_OPS_S: Final = 1000.0
 PRIMARY_AND_REPLICA: Final = 2  # nodes: of several replicas nobody knows which acknowledged a write
 MAX_COPIES: Final = 3  # of each record in a cluster of equal nodes, where it has as many
+CUT_S: Final = 1.0  # a network is cut
 REPLAY_WAIT_S: Final = 2.0  # for a replica to apply what it has received
 TABLE: Final = "usertable"
 FIELD: Final = "field0"
@@ -48,7 +51,7 @@ class Trial:
     """One fault and its outcome. Instants are seconds."""
 
     fault: Fault
-    fault_after_s: float  # from the first acknowledgements to the fault
+    fault_after_s: float  # from the first acknowledgements to the fault, or to the cut of the network before it
     recovery_s: float | None  # from the start of the server's process to its first answer; None: it did not start
     problem: str  # why it did not start
     loss: Loss
@@ -160,26 +163,39 @@ class ServerBench(Bench):
         self.client = client
         self.replica = replica
         if replica:
-            self.faults = (Fault.POWER_CUT, Fault.NODE_LOSS)
+            self.faults = (Fault.POWER_CUT, *NODE_LOSSES)
 
     def run_trial(self, fault: Fault, after_s: float) -> Trial:
         storage = self.mount_disk()
+        is_node_loss = fault in NODE_LOSSES
         try:
             self.provisioner.mounts_of = {0: storage.pid}
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
-            if fault is not Fault.PROCESS_CRASH:
-                os.kill(storage.pid, signal.SIGKILL)
-            self.provisioner.stop_nodes(1 if fault is Fault.NODE_LOSS else None, planned=False)
+            with ExitStack() as stack:
+                if fault is Fault.CUT_OFF_LOSS:
+                    fault_us = stack.enter_context(self.cut_off([2]))
+                if fault is not Fault.PROCESS_CRASH:
+                    os.kill(storage.pid, signal.SIGKILL)
+                self.provisioner.stop_nodes(1 if is_node_loss else None, planned=False)
             if fault is Fault.POWER_CUT:
                 storage.kill()
                 self.keep_survivors()
                 self.provisioner.mounts_of = {}
-            reopened = self._replica() if fault is Fault.NODE_LOSS else self.started_again()
+            reopened = self._replica() if is_node_loss else self.started_again()
             return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), reopened)
         finally:
             self.provisioner.stop(planned=False)
             storage.kill()
+
+    @contextlib.contextmanager
+    def cut_off(self, cut: Iterable[int]) -> Iterator[int]:
+        """Cuts nodes off from the rest and from the clients, and waits. The instant, in microseconds since 1970."""
+        processes = {node: self.provisioner.processes(node) for node in range(1, len(self.server.nodes) + 1)}
+        side = list(chain.from_iterable(processes.pop(node) for node in cut))
+        with network_cut([side], chain.from_iterable(processes.values())):
+            time.sleep(CUT_S)
+            yield round(time.time() * 1e6)
 
     @contextlib.contextmanager
     def started_again(self) -> Iterator[LedgerClient]:
@@ -198,7 +214,7 @@ class ServerBench(Bench):
 class ClusterBench(ServerBench):
     """Of equal nodes, each on a volatile disk. A trial begins with what the last one left: a start takes a minute."""
 
-    faults = (Fault.NODE_POWER_CUT, Fault.POWER_CUT)
+    faults = (Fault.MINORITY_CUT, Fault.MAJORITY_CUT, Fault.NODE_POWER_CUT, Fault.POWER_CUT)
 
     def __init__(
         self, provisioner: ProcessProvisioner, server: Server, client: LedgerClient, site: Site, disk: Disk
@@ -213,6 +229,12 @@ class ClusterBench(ServerBench):
             self._mount(self.folders, is_new=True)
             self.provisioner.start()
         fault_us = self.write_for(self.client, after_s)
+        if fault in (Fault.MINORITY_CUT, Fault.MAJORITY_CUT):
+            others = range(2, len(self.folders) + 1)
+            with self.cut_off([1] if fault is Fault.MINORITY_CUT else others) as fault_us:
+                pass
+            writes = self.client.stop_writing()
+            return self.read_after(fault, after_s, fault_us, writes, self._connected_again())
         only = 1 if fault is Fault.NODE_POWER_CUT else None
         cut = self.storages[:only]
         for storage in cut:
@@ -228,6 +250,12 @@ class ClusterBench(ServerBench):
         self.provisioner.stop(planned=False)
         for storage in self.storages:
             storage.kill()
+
+    @contextlib.contextmanager
+    def _connected_again(self) -> Iterator[LedgerClient]:
+        """The client, once the nodes know each other as up."""
+        self.provisioner.wait_for_nodes()
+        yield self.client
 
     @contextlib.contextmanager
     def _started_again(self, only: int | None) -> Iterator[LedgerClient]:

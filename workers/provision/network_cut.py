@@ -1,4 +1,4 @@
-"""Drops the packets to and from a server's ports on the loopback interface for a while, by a chain of iptables.
+"""Cuts servers off from their clients and from each other on the loopback interface, by a chain of iptables.
 
 A watching shell removes the chain once its input ends: at the end of the cut, and where the conductor is killed. A
 chain without its shell is in no use, and `remove_unused_cuts` deletes it. No Django.
@@ -9,8 +9,8 @@ import os
 import re
 import secrets
 import subprocess
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import psutil
 
@@ -20,47 +20,32 @@ CHAIN_PREFIX: Final = "benchsite-cut-"
 LOCK_TIMEOUT_S: Final = 10
 COMMAND_TIMEOUT_S: Final = 30
 
+Address = tuple[str, int]
+
 
 class CutError(Exception):
     """Packets cannot be dropped here, or are still dropped; the message says why and what to do."""
 
 
 def check_cut() -> None:
-    """Makes a chain without rules and removes it in the same step. Raises CutError."""
+    """Makes a chain and removes it in the same step. Raises CutError."""
     if find_program("iptables-restore") is None:
         raise CutError("Networks are cut by iptables, and this machine has none: run apt-get install iptables.")
     if os.geteuid() != 0:
         raise CutError("Networks are cut by iptables, which needs root: run the conductor as root.")
     chain = _chain_name()
-    _restore(f":{chain} -", f"-I INPUT -i lo -j {chain}", _removal(chain))
-
-
-def listening_ports(processes: Iterable[psutil.Process]) -> set[tuple[str, int]]:
-    """Addresses and TCP ports that the processes listen on; the address is empty for all addresses."""
-    ports = set()
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for connection in process.net_connections("tcp"):
-                if connection.status == psutil.CONN_LISTEN:
-                    address = connection.laddr.ip.removeprefix("::ffff:")
-                    if address in ("0.0.0.0", "::"):
-                        address = ""
-                    if ":" not in address:  # Servers under test are reached by IPv4.
-                        ports.add((address, connection.laddr.port))
-    return ports
+    rule = f"-A {chain} -p tcp --syn -m owner --uid-owner 0 -j DROP"
+    _restore(f":{chain} -", rule, _jump(chain), _removal(chain))
 
 
 @contextlib.contextmanager
-def network_cut(ports: Iterable[tuple[str, int]]) -> Iterator[None]:
-    """Within, no packet reaches the ports or comes from them; connections neither open nor close.
+def network_cut(sides: Sequence[Iterable[psutil.Process]], others: Iterable[psutil.Process] = ()) -> Iterator[None]:
+    """Within, no packet passes between a side and what is outside it: clients, the other sides, and `others`.
 
-    Raises CutError.
+    Connections across the cut stay open, and new ones are not refused. Raises CutError.
     """
     chain = _chain_name()
-    rules = [f":{chain} -"]
-    for address, port in sorted(ports):
-        to, from_ = (f"-d {address} ", f"-s {address} ") if address else ("", "")
-        rules += [f"-A {chain} {to}-p tcp --dport {port} -j DROP", f"-A {chain} {from_}-p tcp --sport {port} -j DROP"]
+    rules = [f":{chain} -", *(f"-A {chain} -p tcp {rule}" for rule in _rules(sides, others))]
     if len(rules) == 1:
         raise CutError("The server listens on no TCP port.")
     # A session of its own: a signal to the conductor's group does not reach it.
@@ -68,7 +53,7 @@ def network_cut(ports: Iterable[tuple[str, int]]) -> Iterator[None]:
         ["/bin/sh", "-c", f"cat; printf '%s' \"$1\" | {_command()}", chain, _table(_removal(chain))],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     ) as watcher:  # fmt: skip
-        _restore(*rules, f"-I INPUT -i lo -j {chain}")
+        _restore(*rules, _jump(chain))
         try:
             yield
         finally:
@@ -100,8 +85,75 @@ def _chain_name() -> str:
     return f"{CHAIN_PREFIX}{secrets.token_hex(6)}"
 
 
+def _rules(sides: Sequence[Iterable[psutil.Process]], others: Iterable[psutil.Process]) -> Iterator[str]:
+    """What becomes of packets: those within a side pass, those of its ports and of connections that it opened do not.
+
+    Nodes of the same user cannot be told apart when they open a connection, so none opens one across a cut to a port of
+    another, nor to a port beside it.
+    """
+    connections = psutil.net_connections("tcp")
+    groups = [list(side) for side in (*sides, others)]
+    sockets = [_sockets({process.pid for process in group}, connections) for group in groups]
+    for number, (listening, connected) in enumerate(sockets[:-1]):
+        within = {(local, remote) for local, remote in connected if (remote, local) in connected}
+        for local, remote in sorted(within):
+            yield f"{_from(local)} {_to(remote)} -j RETURN"
+        for address in sorted(listening):
+            yield f"{_to(address)} -j DROP"
+            yield f"{_from(address)} -j DROP"
+        ports = {port for _, port in listening}
+        for local, remote in sorted(connected - within):
+            if local[1] not in ports:
+                yield f"{_from(local)} {_to(remote)} -j DROP"
+                yield f"{_from(remote)} {_to(local)} -j DROP"
+        outside = {address for other, (addresses, _) in enumerate(sockets) if other != number for address in addresses}
+        for user in sorted(_users(groups[number])):
+            for address in sorted(outside - listening):
+                yield f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP"
+
+
+def _sockets(
+    pids: Container[int | None], connections: Iterable[Any]
+) -> tuple[set[Address], set[tuple[Address, Address]]]:
+    """Where the processes listen, the address empty for all addresses, and the ends of their connections."""
+    listening, connected = set(), set()
+    for connection in connections:
+        if connection.pid in pids and ":" not in (local := _address(connection.laddr))[0]:
+            if connection.status == psutil.CONN_LISTEN:
+                listening.add(local)
+            elif connection.raddr:
+                connected.add((local, _address(connection.raddr)))
+    return listening, connected
+
+
+def _address(end: Any) -> Address:
+    """IPv4 also where the socket is of IPv6: servers under test are reached by IPv4."""
+    ip = end.ip.removeprefix("::ffff:")
+    return "" if ip in ("0.0.0.0", "::") else ip, end.port
+
+
+def _users(processes: Iterable[psutil.Process]) -> set[int]:
+    users = set()
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            users.add(process.uids().effective)
+    return users
+
+
+def _from(address: Address) -> str:
+    return f"{f'-s {address[0]} ' if address[0] else ''}--sport {address[1]}"
+
+
+def _to(address: Address) -> str:
+    return f"{f'-d {address[0]} ' if address[0] else ''}--dport {address[1]}"
+
+
+def _jump(chain: str) -> str:
+    return f"-I OUTPUT -o lo -j {chain}"
+
+
 def _removal(chain: str) -> str:
-    return f"-D INPUT -i lo -j {chain}\n-F {chain}\n-X {chain}"
+    return f"-D OUTPUT -o lo -j {chain}\n-F {chain}\n-X {chain}"
 
 
 def _command() -> str:

@@ -220,7 +220,7 @@ class ProcessProvisioner:
             self._wait_until_ready(self._administration, guarded)
         else:
             self._others[node - 2] = guarded
-        self._wait_for_others(self._administration)
+        self.wait_for_nodes()
         return replace(server, process=self._process())
 
     @contextlib.contextmanager
@@ -393,7 +393,7 @@ class ProcessProvisioner:
         try:
             if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")
-            self._start_others(program, rendered.port, password, administration)
+            self._start_others(program, rendered.port, password)
             administration.prepare(schema_settings(wanted, rendered))
             version = administration.server_version()
         except AdministrationError as error:
@@ -417,7 +417,7 @@ class ProcessProvisioner:
         pids = [node.pid for node in self._running()]
         return {"pid": guarded.pid, "pids": pids, "started": guarded.started, "token": guarded.token}
 
-    def _start_others(self, program: Path, port: int, password: str, administration: Administration) -> None:
+    def _start_others(self, program: Path, port: int, password: str) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
         for node in range(1, self._nodes):
             folder, rendered = self.node_folder(node), self._render(port, password, node)
@@ -427,11 +427,13 @@ class ProcessProvisioner:
                 # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
                 (folder / DATA_MADE).unlink()
             self._others.append(self._start_node(program, rendered, node))
-        self._wait_for_others(administration)
+        self.wait_for_nodes()
 
-    def _wait_for_others(self, administration: Administration) -> None:
+    def wait_for_nodes(self) -> None:
+        """Until the first node knows all of them as up. Raises ServerDidNotStart."""
+        assert self._administration is not None
         end = time.monotonic() + START_DEADLINE_S * self._nodes
-        while self._others and administration.topology()["nodes_up"] != str(self._nodes):
+        while self._others and self._administration.topology()["nodes_up"] != str(self._nodes):
             for node, guarded in enumerate(self._others, 1):
                 if not guarded.alive() or time.monotonic() > end:
                     why = f"ended with exit code {guarded.exit_code}" if not guarded.alive() else "did not join in time"

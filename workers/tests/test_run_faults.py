@@ -1,6 +1,7 @@
 """Each kind of fault on a real server: what it does while it lasts, and that nothing of it is left."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from redis.retry import Retry
 
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import GROUP_PREFIX, QuotaError, check_quota, own_group, remove_unused_groups
-from workers.provision.network_cut import CutError, chains, check_cut, listening_ports, remove_unused_cuts
+from workers.provision.network_cut import CutError, chains, check_cut, remove_unused_cuts
 from workers.provision.process_tree import processes_below, stopped
 from workers.run_faults import FaultInjector
 
@@ -226,16 +227,32 @@ def test_answers_wait_for_the_end_of_a_cut(target):
 
 
 @pytest.mark.usefixtures("iptables")
-def test_cut_lasts_as_planned_where_ports_are_found_late(target, monkeypatch):
-    """The ports of many processes on a busy machine."""
+def test_cut_lasts_as_planned_where_processes_are_listed_late(target, monkeypatch):
+    """Many processes on a busy machine."""
+    processes = target.provisioner.processes
 
-    def find_late(processes):
+    def list_late(node):
         time.sleep(0.9)
-        return listening_ports(processes)
+        return processes(node)
 
-    monkeypatch.setattr("workers.run_faults.listening_ports", find_late)
+    monkeypatch.setattr(target.provisioner, "processes", list_late)
     longest_s, _ = target.longest_answer_s(target.inject("network_cut", at_s=1.0))
     assert longest_s > 0.8
+
+
+@pytest.mark.usefixtures("iptables")
+def test_cut_of_a_replica_keeps_its_primary_and_clients(servers):
+    """Also of the connection that the replica opened to its primary."""
+    target = Target(servers("redis", "everysec", settings={"nodes": 2}))
+    with target.client() as primary:
+        assert primary.wait(1, 10_000) == 1
+        injector = target.inject("network_cut", duration_s=2.0, node=2)
+        while not target.notes:
+            time.sleep(0.01)
+        primary.set("during", "cut")
+        assert primary.wait(1, 500) == 0 and not injector.join(0.0)
+        assert injector.join(20) and injector.records[0]["error"] == ""
+        assert primary.wait(1, 10_000) == 1 and primary.get("during") == b"cut"
 
 
 @pytest.fixture
@@ -243,10 +260,9 @@ def cutter_of_port(iptables):
     """A port, the chain of its cut, and the process that cuts it, which may be killed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        assert ("127.0.0.1", port) in listening_ports([psutil.Process()])
         script = (
-            "import time; from workers.provision.network_cut import network_cut\n"
-            f"with network_cut([('127.0.0.1', {port})]): print('cut', flush=True); time.sleep(60)"
+            "import time, psutil; from workers.provision.network_cut import network_cut\n"
+            f"with network_cut([[psutil.Process({os.getpid()})]]): print('cut', flush=True); time.sleep(60)"
         )
         with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as cutter:
             assert cutter.stdout.readline() == "cut\n"

@@ -16,6 +16,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from benchsite.formatting import counted
 from benchsite.paths import make_folders
 from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
@@ -41,12 +42,14 @@ from workers.guarded_process import StartError
 from workers.manifests import Manifest, ManifestError, verify
 from workers.process_registry import end_earlier_lives
 from workers.provision import ProvisionError, Site
+from workers.provision.network_cut import CutError, check_cut
 
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20
 DEFAULT_SECONDS: Final = 60.0
 MAX_NODES: Final = MAX_COPIES
 DISK_OPTIONS: Final = ("strict", "fsync_ms", "lying", "writeback")
+FAULT_NAMES: Final = {fault.name.lower().replace("_", "-"): fault for fault in Fault}
 FOLDER: Final = settings.VAR_DIR / "durability"
 # Servers under test and their disks; the servers' account reaches it.
 BENCH_FOLDER: Final = settings.PLACES.base / "durability-bench"
@@ -67,6 +70,7 @@ class Command(BaseCommand):
         parser.add_argument("--guest", action="store_true", help="power cuts of a virtual machine instead of a disk")
         parser.add_argument("--staleness", action="store_true", help="no faults: how old the answers are")
         parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="of each measurement of staleness")
+        parser.add_argument("--fault", choices=FAULT_NAMES, help="this kind of fault only")
         parser.add_argument("--nodes", type=int, default=1, help="2: a primary and its replica; 2 or 3: equal nodes")
         parser.add_argument("--name", default="", help="of the files in var/durability")
 
@@ -85,7 +89,8 @@ class Command(BaseCommand):
             raise CommandError("--staleness has no faults, and the disk of this machine.")
         disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
         crashes = max(options["cuts"] // 4, 1) if options["crashes"] is None else options["crashes"]
-        numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in Fault}
+        faults = [FAULT_NAMES[options["fault"]]] if options["fault"] else list(Fault)
+        numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in faults}
         nodes = options["nodes"]
         prepare = prepared_guest if options["guest"] else partial(prepared_bench, nodes=nodes, disk=disk)
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
@@ -97,6 +102,8 @@ class Command(BaseCommand):
                 raise CommandError(problem)
             if not options["guest"] and not options["staleness"]:
                 require_volatile_storage()
+                if nodes > 1:
+                    check_cut()
             with bench_site() as site:
                 modes = self._modes(options["modes"], nodes, servers_only=options["guest"] or options["staleness"])
                 if options["staleness"]:
@@ -113,7 +120,7 @@ class Command(BaseCommand):
                         _write(path, {**facts, "losses": [asdict(loss) for loss in losses]})
                         _write(path.with_name(f"{path.stem}-trials.json"), {**facts, "trials": trials})
         except (
-            StorageError, ProvisionError, LedgerClientError, StalenessError, ManifestError, StartError
+            StorageError, CutError, ProvisionError, LedgerClientError, StalenessError, ManifestError, StartError
         ) as error:  # fmt: skip
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
@@ -180,8 +187,10 @@ class Command(BaseCommand):
     ) -> Iterator[tuple[MeasuredLoss, list[Trial]]]:
         manifest = verify(settings.YCSB_DIR / system.binding.name)
         with prepare(system, mode, manifest, site) as bench:
+            if not any(numbers.get(fault) for fault in bench.faults):
+                raise CommandError(f"On {counted(nodes, 'node')} {system.name} has only: {', '.join(bench.faults)}.")
             for fault in bench.faults:
-                number, trials = numbers[fault], []
+                number, trials = numbers.get(fault, 0), []
                 for position, moment_s in enumerate(bench.moments_s(number), 1):
                     trials.append(bench.run_trial(fault, moment_s))
                     if sys.stdout.isatty():

@@ -125,6 +125,15 @@ def test_replica_keeps_what_it_acknowledged(benches):
     assert trial.loss.acknowledged >= THREADS and trial.loss.lost == trial.loss.acknowledged
 
 
+@pytest.mark.parametrize(
+    ("mode", "loses"), [("redis/always", True), ("redis/always-wait-1", False), ("postgresql/on-standby", False)]
+)
+def test_replica_that_was_cut_off_lacks_what_did_not_wait_for_it(benches, mode, loses):
+    trial = benches(mode, nodes=2).run_trial(Fault.CUT_OFF_LOSS, 0.5)
+    assert trial.loss.acknowledged >= THREADS and (trial.loss.lost > 0) == loses
+    assert not loses or 0.8 < trial.loss.oldest_lost_s < 1.5
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)  # Three nodes start three times.
 @pytest.mark.parametrize(
@@ -133,6 +142,9 @@ def test_replica_keeps_what_it_acknowledged(benches):
 def test_cluster_of_three_loses_by_mode(site, benches, mode, all_lose, one_loses):
     fetch_servers(settings.SERVERS_DIR, ["cassandra"])
     bench = benches(f"cassandra/{mode}", nodes=3)
+    for fault in (Fault.MINORITY_CUT, Fault.MAJORITY_CUT):
+        trial = bench.run_trial(fault, 1.0)
+        assert trial.problem == "" and trial.loss.acknowledged >= THREADS and trial.loss.lost == 0, fault
     for fault, loses in ((Fault.NODE_POWER_CUT, one_loses), (Fault.POWER_CUT, all_lose)):
         trial = bench.run_trial(fault, 12.0)
         assert trial.problem == "" and trial.loss.acknowledged >= THREADS
