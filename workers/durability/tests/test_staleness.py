@@ -129,7 +129,8 @@ def test_delayed_replication_is_measured():
         replica.replicaof(HOST, through)
         until(lambda: replica.info("replication")["master_link_status"] == "up", "no link")
         result = measure()
-    assert result.stale == (result.probes, result.probes, 0)
+    at_once, after_10_ms, after_100_ms = (stale / result.probes for stale in result.stale)
+    assert min(at_once, after_10_ms) > 0.9 and after_100_ms < 0.1  # A busy machine asks late, and forwards late.
     assert result.median_s == pytest.approx(DELAY_S, abs=0.005)
 
 
