@@ -4,16 +4,18 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import multiprocessing
 import os
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import cast
+from typing import TypeVar, cast
 
 from django.conf import settings
 from django.core.management import call_command
@@ -38,6 +40,9 @@ DEATH_PATIENCE_S = 1.0  # how late a death may be known
 MAX_DEATHS = 3  # of one part, in ten minutes
 DOWN_PATIENCE_S = 60.0
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+T = TypeVar("T")
 
 
 class SiteError(Exception):
@@ -182,10 +187,7 @@ class Site:
 
     def _prepare(self) -> None:
         with self._step("Bringing database and static files up to date"):
-            call_command("migrate", interactive=False, verbosity=0)
-            ensure_demo_team()
-            mark_storage()
-            collect_static()
+            in_child(prepare)
 
     def _start_components(self) -> None:
         now = database_now()
@@ -286,6 +288,20 @@ class Site:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._handlers = {}
+
+
+def in_child(function: Callable[[], T]) -> T:
+    """Calls it in a forked process, which takes what it imports and allocates with it."""
+    connections.close_all()  # A connection is of one process.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as child:
+        return child.submit(function).result()
+
+
+def prepare() -> None:
+    call_command("migrate", interactive=False, verbosity=0)
+    ensure_demo_team()
+    mark_storage()
+    collect_static()
 
 
 def database_now() -> datetime:

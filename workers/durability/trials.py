@@ -259,12 +259,17 @@ class ClusterBench(ServerBench):
 
     @contextlib.contextmanager
     def _started_again(self, only: int | None) -> Iterator[LedgerClient]:
-        """The client, once all nodes are up. Raises ServerDidNotStart, and the next trial starts anew then."""
+        """The client, once all nodes are up. A node that the others do not take back is started again with them.
+
+        Raises ServerDidNotStart, and the next trial starts anew then.
+        """
         try:
             self.provisioner.start_nodes(self.server, only)
         except (ServerDidNotStart, AdministrationError) as error:
             self.provisioner.stop(planned=False)
-            raise ServerDidNotStart(str(error)) from error
+            if only is None:
+                raise ServerDidNotStart(str(error)) from error
+            self.provisioner.start_nodes(self.server, None)
         yield self.client
 
     def _mount(self, folders: Sequence[Path], *, is_new: bool) -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from benchsite.supervisor import Site, SiteError, running_site
+from benchsite.supervisor import Site, SiteError, in_child, running_site
 from benchsite.teams.membership import ensure_demo_team
 from benchsite.teams.sign_in_link import make_link
 
@@ -74,8 +74,7 @@ class Command(BaseCommand):
             with Site(port=settings.WEB_PORT, command="make up", say=say) as site:
                 say(f"The site is up at {site.url}. `make down` stops it.")
                 if settings.EMBEDDED:
-                    _, user = ensure_demo_team()
-                    say(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
+                    say(f"Sign in, once, within 15 minutes: {site.url}{in_child(first_link)}")
                 if reporting is not None:
                     say(UP)
                     reporting.close()
@@ -90,6 +89,11 @@ class Command(BaseCommand):
             # Without it, Python exits as interrupted where the interrupt hit an `exec` of source text (an import of
             # dataclasses), although it was caught.
             sys.exit(0)
+
+
+def first_link() -> str:
+    _, user = ensure_demo_team()
+    return make_link(user)
 
 
 def _came_of_interrupt(error: BaseException | None) -> bool:
