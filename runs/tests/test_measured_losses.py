@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from runs.catalog import load_catalog
 from runs.catalog.measured_losses import Disk, Fault, load_measured_losses
-from runs.views.systems import measured_table
+from runs.views.systems import measured_tables
 
 EVERYSEC = next(
     loss
@@ -44,14 +44,14 @@ def test_loss_beyond_the_record_is_a_contradiction(changes, mode, message):
 
 
 def test_table_has_modes_and_faults():
-    table = measured_table(load_catalog().system("redis"))
+    table = measured_tables(load_catalog().system("redis"))[0]
     assert [mode.slug for mode, _ in table["rows"]] == ["off", "no", "everysec", "always"]
     assert table["columns"][:2] == ["process crash", "power cut"]
     cells = {mode.slug: cells for mode, cells in table["rows"]}
     assert cells["always"][1]["faults"] == "lost in 0 of 60"
     assert cells["always"][1]["detail"].startswith("lost in at most 4.87")
     assert cells["everysec"][1]["detail"].startswith("oldest lost write: median 0.")
-    assert measured_table(load_catalog().system("hbase")) is None
+    assert measured_tables(load_catalog().system("hbase")) == []
 
 
 def test_system_page_shows_measured_losses(client_in):

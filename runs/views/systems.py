@@ -1,5 +1,6 @@
 """Systems: the catalog, read only."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,15 +17,20 @@ from runs.pages.durability import mode_rows
 from runs.verifications import verifications_of
 
 
-def measured_table(system: System) -> dict[str, Any] | None:
-    """The results for the catalog's modes of the system, weakest first; None where nothing was measured.
+def measured_tables(system: System) -> list[dict[str, Any]]:
+    """The results for the catalog's modes of the system, weakest first, in a table for each number of nodes.
 
     `columns` are faults, with the disk where it is not an ordinary one; `rows` have a cell for each, None where it was
     not measured.
     """
     losses = [loss for loss in load_measured_losses() if loss.system == system.slug and loss.mode in system.modes]
-    if not losses:
-        return None
+    return [
+        _measured_table(system, nodes, [loss for loss in losses if loss.nodes == nodes])
+        for nodes in sorted({loss.nodes for loss in losses})
+    ]
+
+
+def _measured_table(system: System, nodes: int, losses: Sequence[MeasuredLoss]) -> dict[str, Any]:
     columns = list(dict.fromkeys(_column(loss) for loss in losses))
     rows = []
     for mode in system.modes.values():
@@ -32,12 +38,11 @@ def measured_table(system: System) -> dict[str, Any] | None:
         if by_column:
             rows.append((mode, [by_column.get(column) for column in columns]))
     versions = ", ".join(dict.fromkeys(loss.version for loss in losses))
-    return {"versions": versions, "columns": columns, "rows": rows}
+    return {"nodes": counted(nodes, "node"), "versions": versions, "columns": columns, "rows": rows}
 
 
 def _column(loss: MeasuredLoss) -> str:
-    nodes = counted(loss.nodes, "node") if loss.nodes > 1 else ""
-    return ", ".join(part for part in (loss.fault.value, nodes, str(loss.disk)) if part)
+    return ", ".join(part for part in (loss.fault.value, str(loss.disk)) if part)
 
 
 def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
@@ -87,7 +92,7 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "system": system,
             "modes": mode_rows(system),
-            "measured": measured_table(system),
+            "measured": measured_tables(system),
             "verifications": verifications_of(system.slug),
             "settings": sorted(system.settings.values(), key=lambda declared: declared.name),
             "governed": system.governed_settings,
