@@ -9,7 +9,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jdk-headless maven \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY benchsite/prerequisites.py benchsite/
+COPY benchsite/core/prerequisites.py benchsite/core/
 COPY workers/__init__.py workers/manifests.py workers/
 COPY workers/systems workers/systems
 RUN python workers/systems/build.py --all --into /bindings \

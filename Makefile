@@ -120,7 +120,7 @@ release: ## the digests of all images of compose and the Dockerfile: docker-comp
 	@exec $(PYTHON) .ci/write_digests.py
 
 prerequisites:
-	@$(PYTHON) benchsite/prerequisites.py
+	@$(PYTHON) benchsite/core/prerequisites.py
 
 $(VENV)/.installed: requirements.lock | prerequisites
 	@test -x $(BIN)/pip || { echo "Making the virtual environment ..."; $(PYTHON) -m venv --clear $(VENV); }

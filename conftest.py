@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import django
 import pytest
 
-from benchsite.embedded import AlreadyRunning, EmbeddedServers
-from benchsite.paths import make_folders, places
+from benchsite.core.paths import make_folders, places
+from benchsite.local.embedded import AlreadyRunning, EmbeddedServers
 from benchsite.tests.threads import left_since
 
 if TYPE_CHECKING:
     from django.test import Client
 
-    from benchsite.teams.models import Team, User
+    from benchsite.accounts.models import Team, User
 
 ROOT = Path(__file__).resolve().parent
 THREAD_PATIENCE_S = 10.0
@@ -209,7 +209,7 @@ def client_in(user: "User") -> "Client":
 @pytest.fixture
 def stranger(db: None) -> "Client":
     """A browser in which an admin of another team is signed in: whatever is not theirs must look as if it were not."""
-    from benchsite.teams.models import Role
+    from benchsite.accounts.models import Role
     from runs.tests.factories import make_team, make_user
 
     return signed_in(make_user(team=make_team(name="Elsewhere"), role=Role.ADMIN, username="stranger"))

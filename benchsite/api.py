@@ -12,10 +12,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
 
+from benchsite.accounts.limits import LimitReached
 from benchsite.rest import webhooks
 from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
-from benchsite.teams.limits import LimitReached
 from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
 from runs.api import catalog, files, kits, load_generators, matrices, results, runs, schedules, sweeps, uploads

@@ -19,9 +19,9 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from benchsite import __version__
+from benchsite.core.production import is_loopback
+from benchsite.core.request_metrics import requests
 from benchsite.health import redis_answers
-from benchsite.production import is_loopback
-from benchsite.request_metrics import requests
 from runs.generators import SILENT_AFTER
 from runs.models import Conductor
 from runs.models.run import Status

@@ -1,4 +1,4 @@
-"""The one settings file. The environment is read through `benchsite.env`, which refuses nonsense."""
+"""The one settings file. The environment is read through `benchsite.core.env`, which refuses nonsense."""
 
 import hashlib
 import os
@@ -9,9 +9,20 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite import generator_access, mail, paths, production
-from benchsite.artifact_storage import artifact_storage
-from benchsite.env import env_bool, env_choice, env_float, env_int, env_list, env_networks, env_path, env_ports, env_str
+from benchsite.core import generator_access, paths, production
+from benchsite.core.artifact_storage import artifact_storage
+from benchsite.core.env import (
+    env_bool,
+    env_choice,
+    env_float,
+    env_int,
+    env_list,
+    env_networks,
+    env_path,
+    env_ports,
+    env_str,
+)
+from benchsite.notifications import mail
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
@@ -42,7 +53,7 @@ if GENERATOR_TOKEN:
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
 DATABASES = {} if IS_GENERATOR else {"default": paths.django_database(DATABASE_URL)}
 if DATABASE_POOL:
-    from benchsite.database_pool import POOL
+    from benchsite.core.database_pool import POOL
 
     DATABASES["default"]["OPTIONS"]["pool"] = POOL
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -53,7 +64,7 @@ CACHES = {
         "KEY_PREFIX": "cache2",  # The first had pickled entries.
         # What is remembered can be computed: a page never waits long for a Redis that does not answer.
         "OPTIONS": {
-            "serializer": "benchsite.cache_serializer.MessagePackSerializer",
+            "serializer": "benchsite.core.cache_serializer.MessagePackSerializer",
             "socket_connect_timeout": 0.5,
             "socket_timeout": 1.0,
         },
@@ -88,7 +99,7 @@ UPLOAD_EXPANDED_BYTES = env_int("BENCHSITE_UPLOAD_EXPANDED_BYTES", 32 * 1024**2,
 FILE_UPLOAD_HANDLERS = ["runs.uploading.upload_handlers.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
-# A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.production`).
+# A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.core.production`).
 PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
 PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
 HOSTS = [*production.host_of(PUBLIC_URL), *production.host_of(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
@@ -163,30 +174,30 @@ INSTALLED_APPS = [
     "allauth.socialaccount.providers.openid_connect",
     "ninja",  # its files of the interactive docs
     "benchsite",
-    "benchsite.teams",
+    "benchsite.accounts",
     "runs",
     "workers",
     "reports",
     "benchmarks",  # its commands
 ]
 MIDDLEWARE = [
-    "benchsite.request_metrics.CountRequests",
-    *(["benchsite.middleware.ClientAddress"] if BEHIND_PROXY else []),
+    "benchsite.core.request_metrics.CountRequests",
+    *(["benchsite.core.middleware.ClientAddress"] if BEHIND_PROXY else []),
     "django.middleware.security.SecurityMiddleware",
-    "benchsite.middleware.Compression",
-    "benchsite.middleware.ContentSecurityPolicy",
+    "benchsite.core.middleware.Compression",
+    "benchsite.core.middleware.ContentSecurityPolicy",
     "benchsite.rest.fallback.ProblemsBelowApi",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "benchsite.middleware.PageOfWrongMethod",
+    "benchsite.core.middleware.PageOfWrongMethod",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "benchsite.teams.middleware.CurrentTeam",
+    "benchsite.accounts.middleware.CurrentTeam",
 ]
 ROOT_URLCONF = "benchsite.urls"
 WSGI_APPLICATION = "benchsite.wsgi.application"
@@ -206,10 +217,10 @@ TEMPLATES = [
 ]
 AUTH_USER_MODEL = "teams.User"
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
-ACCOUNT_ADAPTER = "benchsite.teams.sso.AccountAdapter"
+ACCOUNT_ADAPTER = "benchsite.accounts.sso.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_UNIQUE_EMAIL = False  # An address proves nothing here: nobody is found by it.
-SOCIALACCOUNT_ADAPTER = "benchsite.teams.sso.SocialAccountAdapter"
+SOCIALACCOUNT_ADAPTER = "benchsite.accounts.sso.SocialAccountAdapter"
 SOCIALACCOUNT_ONLY = True
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
@@ -227,7 +238,7 @@ SOCIALACCOUNT_PROVIDERS = {
         else [],
     }
 }
-PASSWORD_HASHERS = ["benchsite.teams.password_hashing.BoundedHasher"]
+PASSWORD_HASHERS = ["benchsite.accounts.password_hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -317,12 +328,12 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "mask_sign_in_links": {"()": "benchsite.logs.MaskSignInLinks"},
-        "without_traceback": {"()": "benchsite.logs.WithoutTraceback"},
+        "mask_sign_in_links": {"()": "benchsite.core.logs.MaskSignInLinks"},
+        "without_traceback": {"()": "benchsite.core.logs.WithoutTraceback"},
     },
     "formatters": {
         "plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"},
-        "json": {"()": "benchsite.logs.JsonLines"},
+        "json": {"()": "benchsite.core.logs.JsonLines"},
     },
     "handlers": {
         "console": {

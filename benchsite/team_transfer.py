@@ -10,8 +10,8 @@ from django.apps import apps
 from django.db import connection, transaction
 from django.db.models import Model
 
-from benchsite.teams import audit
-from benchsite.teams.models import Membership, Role, Team, User
+from benchsite.accounts import audit
+from benchsite.accounts.models import Membership, Role, Team, User
 from runs.models import Machine, Run
 from runs.models.run import Status
 

@@ -12,13 +12,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from benchsite import documents, team_transfer
-from benchsite import glossary as terms
+from benchsite import team_transfer
+from benchsite.accounts.limits import shown as formatted
+from benchsite.accounts.models import Membership, Role, Team
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.tokens import live_tokens
+from benchsite.core import documents
+from benchsite.core import glossary as terms
 from benchsite.rest.limits import used_uploads
-from benchsite.teams.limits import shown as formatted
-from benchsite.teams.models import Membership, Role, Team
-from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
-from benchsite.teams.tokens import live_tokens
 from reports.models import History, Report
 from reports.queries.histories import history_lines
 from reports.selection import Selection

@@ -13,7 +13,7 @@ class ReportsConfig(AppConfig):
         """What others ask of whoever builds upon them: what a baseline pins stays, changes and losses are told, curves
         of new results are stored.
         """
-        from benchsite.teams.notices import find_with
+        from benchsite.notifications.notices import find_with
         from runs.deletion import refuse_when
 
         find_with(tell_changes)

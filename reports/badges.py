@@ -13,8 +13,8 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
-from benchsite.teams import audit
-from benchsite.teams.models import Team, User
+from benchsite.accounts import audit
+from benchsite.accounts.models import Team, User
 from reports.models import BadgeLink
 from reports.queries.baselines import newest_run, points_to_draw
 from reports.verdicts.baseline_selection import BaselineUnknown, verdict_of_run

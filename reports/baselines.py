@@ -8,9 +8,9 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from benchsite.formatting import exact
-from benchsite.teams import audit
-from benchsite.teams.models import Team, User
+from benchsite.accounts import audit
+from benchsite.accounts.models import Team, User
+from benchsite.core.formatting import exact
 from reports.models import Baseline, BaselineRun
 from reports.verdicts.verdict import why_not
 from runs.models import Run

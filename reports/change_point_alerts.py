@@ -1,6 +1,6 @@
-"""Changes of level in histories, told to whoever asked for it: looked for where a history has grown, each told once.
+"""Notices of changes of level in histories: each change once, in histories that have grown.
 
-The deliverer calls `look` now and then (`benchsite.teams.notices.find_with`), so nobody who uploads or schedules waits.
+The delivery loop calls `look` (`benchsite.notifications.notices.find_with`), so no upload and no schedule waits for it.
 """
 
 import logging
@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.urls import reverse
 
-from benchsite import formatting
-from benchsite.teams import notices
-from benchsite.teams.models import NoticeKind
+from benchsite.accounts.models import NoticeKind
+from benchsite.core import formatting
+from benchsite.notifications import notices
 from reports.analysis.changes import NEARBY
 from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Metric, followed
 from reports.histories import History as Course

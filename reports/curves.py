@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import median
 from typing import Literal
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from reports.analysis.ceiling import ALIKE, Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.analysis.knee import Knee, power_knee, without_response
 from reports.analysis.looks import Look

@@ -14,7 +14,7 @@ from math import isfinite
 from statistics import median
 from typing import Final, Protocol
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.changes import LATENCY, NEARBY, TAIL_LATENCY, THROUGHPUT, Change, Course, Rule, course_of
 from reports.curves import STATISTICS, Standing
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.ceiling import (
     CLIENT_LIMITED,
     MIN_GAIN_PER_DOUBLING,

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from benchsite.teams.models import Row, Team
+from benchsite.accounts.models import Row, Team
 from runs.models import Matrix, Run, Sweep
 from runs.models.run import Phase
 

@@ -1,7 +1,7 @@
-"""Uploads and commits that are worse than what stood before, told once to whoever asked for it.
+"""Notices of uploads and commits that are worse than their baseline: one for each.
 
-A pipeline may only upload, and never ask: so the deliverer looks (`benchsite.teams.notices.find_with`). A verdict that
-somebody did ask for tells by the same verb, hence each loss is told once, whoever sees it first.
+A pipeline may upload without asking for a verdict, so the delivery loop judges uploads too
+(`benchsite.notifications.notices.find_with`). A verdict on request makes its notice by the same function.
 """
 
 import logging
@@ -15,8 +15,8 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
-from benchsite.teams import notices
-from benchsite.teams.models import NoticeKind
+from benchsite.accounts.models import NoticeKind
+from benchsite.notifications import notices
 from reports.models import CommitLook
 from reports.verdicts.baseline_selection import verdict_of_run
 from reports.verdicts.regression_alerts import FRESH, tell

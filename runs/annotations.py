@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from benchsite.teams import audit
-from benchsite.teams.models import User
+from benchsite.accounts import audit
+from benchsite.accounts.models import User
 from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.models.run import Status, Verdict
 

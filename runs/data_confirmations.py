@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from benchsite.teams import audit
-from benchsite.teams.models import User
+from benchsite.accounts import audit
+from benchsite.accounts.models import User
 from runs.catalog import System, data_target, load_catalog
 from runs.models import Cluster, DataConfirmation, Workload
 from runs.models.plan import Provisioner

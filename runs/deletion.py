@@ -9,8 +9,8 @@ from typing import Final
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from benchsite.teams import audit
-from benchsite.teams.models import User
+from benchsite.accounts import audit
+from benchsite.accounts.models import User
 from runs import artifacts
 from runs.models import Artifact, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status

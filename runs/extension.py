@@ -10,7 +10,7 @@ from typing import Final
 from django.db import transaction
 from django.db.models import Max
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from runs import lifecycle
 from runs.measures.search import State
 from runs.measures.sustained_load import MARGINAL

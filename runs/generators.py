@@ -12,7 +12,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs import client_lifecycle
 from runs.models import ClientRun, LoadGenerator, Machine, Run
 

@@ -26,7 +26,7 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from runs.denormalised_columns import config_key
 from runs.measures.search import Rule, State
 from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep

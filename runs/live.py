@@ -23,7 +23,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from benchsite.formatting import counted, duration, throughput
+from benchsite.core.formatting import counted, duration, throughput
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.text import capfirst
 
-from benchsite.formatting import counted, latency, percent, throughput
+from benchsite.core.formatting import counted, latency, percent, throughput
 from runs import lifecycle
 from runs.measures.search import (
     CONFIRMATIONS,

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.urls import reverse
 
-from benchsite.formatting import short
-from benchsite.teams import notices
+from benchsite.core.formatting import short
+from benchsite.notifications import notices
 from runs import next_runs
 from runs.models import Ending, Matrix, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict

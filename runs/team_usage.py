@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db.models import Sum
 
-from benchsite.teams.limits import refuse_beyond
-from benchsite.teams.models import Team
+from benchsite.accounts.limits import refuse_beyond
+from benchsite.accounts.models import Team
 from runs.models import Artifact, Run, UploadedFile
 from runs.models.run import Status
 

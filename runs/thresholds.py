@@ -5,7 +5,7 @@ import uuid
 
 from django.db import connection, transaction
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.models import ThresholdOverride
 from runs.models.plan import Purpose
 from runs.validity import THRESHOLDS, Profile, profile

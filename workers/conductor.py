@@ -21,7 +21,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs import artifacts, client_lifecycle, generators, lifecycle
 from runs.lifecycle import ClaimLost, TransitionRefused
 from runs.measures.host import COUNTERS_KIND, KIND

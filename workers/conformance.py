@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.catalog import Mode, System, scans
 from runs.ycsb.command import JVM_OPTIONS, java_command
 from runs.ycsb.errors import YcsbError

@@ -1,7 +1,7 @@
-"""The loop that tells people and programs what happened, beside the scheduler's and never in its way.
+"""The loop that sends notices to people and programs, in a thread beside the scheduler's.
 
-Each delivery is tried in a thread of its own, a few at a time and few of a team (`benchsite.teams.deliveries`), so
-that a receiver who is slow delays itself, and a team with many such ones its own notices alone.
+Each delivery has a thread of its own; their number is limited, also by team (`benchsite.notifications.deliveries`).
+So a slow receiver delays its own notices, and a team with many of them no other team's.
 """
 
 import json
@@ -15,9 +15,9 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from benchsite.teams import deliveries, notices, webhooks
-from benchsite.teams.encryption import CLIENT_PROPERTIES, is_current
-from benchsite.teams.models import Delivery
+from benchsite.accounts.models import Delivery
+from benchsite.core.encryption import CLIENT_PROPERTIES, is_current
+from benchsite.notifications import deliveries, notices, webhooks
 from runs.models import Database
 from runs.models.client_properties import SEALED
 

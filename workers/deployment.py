@@ -15,7 +15,7 @@ from typing import cast
 from django.db import transaction
 from django.db.models import Q
 
-from benchsite.addresses import AddressRefused
+from benchsite.core.addresses import AddressRefused
 from runs import artifacts
 from runs.catalog import Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Run

@@ -12,9 +12,9 @@ from typing import Final
 from django.db import transaction
 from django.db.models.functions import Now
 
-from benchsite.teams import audit
-from benchsite.teams.models import User
-from benchsite.teams.sign_in_link import digest
+from benchsite.accounts import audit
+from benchsite.accounts.models import User
+from benchsite.accounts.sign_in_link import digest
 from workers import redis_users
 from workers.models import EnrolmentCode, GeneratorCredential
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchsite.paths import Account, make_folders, reachable
-from benchsite.prerequisites import java_version
+from benchsite.core.paths import Account, make_folders, reachable
+from benchsite.core.prerequisites import java_version
 from workers.manifests import ManifestError, java_executable, verify
 
 OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18

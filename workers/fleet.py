@@ -22,7 +22,7 @@ from django.db.models import Value as V
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.client_lifecycle import ACTIVE
 from runs.generators import Capacity, capacity_of, generators_of, silent_before
 from runs.models import ClientRun, LoadGenerator, Machine, Run

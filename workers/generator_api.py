@@ -26,7 +26,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 from pydantic import BaseModel
 
-from benchsite.formatting import size as in_words
+from benchsite.core.formatting import size as in_words
 from benchsite.rest.problems import CONTENT_TYPE
 from runs import artifacts, client_lifecycle, generators, live
 from runs.models import ClientRun, LoadGenerator, RunEvent

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from benchsite.formatting import grouped
-from benchsite.paths import Account
+from benchsite.core.formatting import grouped
+from benchsite.core.paths import Account
 from workers import guardian
 
 START_PATIENCE_S = 20.0

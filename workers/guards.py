@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchsite.formatting import grouped, percent, size
+from benchsite.core.formatting import grouped, percent, size
 from runs.measures.host import MAX_DISK_SHARE
 
 MAX_STALL_S: Final = 60.0  # without a successful operation

@@ -12,7 +12,7 @@ from typing import Final
 
 from django.conf import settings
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.models.run import Reason
 from runs.retry import retry
 from workers.process_registry import end_earlier_lives

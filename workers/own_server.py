@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from benchsite.addresses import AddressRefused, split_address
-from benchsite.teams.models import Team, User
-from benchsite.teams.permissions import is_operator, owned_or_404, team_of, team_required, user_of
+from benchsite.accounts.models import Team, User
+from benchsite.accounts.permissions import is_operator, owned_or_404, team_of, team_required, user_of
+from benchsite.core.addresses import AddressRefused, split_address
 from runs.catalog import System, load_catalog
 from runs.forms.clusters import machines_for
 from runs.forms.fields import DescribedForm, PropertiesField, name_field

@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO, Literal
 
-from benchsite.paths import Account
+from benchsite.core.paths import Account
 from workers.guarded_process import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
 
 __all__ = ["Guarded", "ProcessResult", "Running", "StartError", "run_process", "start_guarded"]

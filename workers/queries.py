@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.models import Run
 from runs.models.run import Status
 from runs.pages.queue import Queue, QueueRow, silent_parts

@@ -14,7 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from redis.lock import Lock
 
-from benchsite.generator_access import redis_user, unacked_keys
+from benchsite.core.generator_access import redis_user, unacked_keys
 from workers.models import GeneratorCredential
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs import client_lifecycle, generators, lifecycle
 from runs.conductor_slots import conductors_of, free_times
 from runs.models import Deployment, Ending, LoadGenerator, Node, Run

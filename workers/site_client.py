@@ -18,7 +18,7 @@ import urllib3
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite.formatting import size as size_in_words
+from benchsite.core.formatting import size as size_in_words
 from runs.ycsb.redact import redact
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)

@@ -6,7 +6,7 @@ from statistics import median
 from time import perf_counter
 from typing import Literal
 
-from benchsite import formatting
+from benchsite.core import formatting
 from runs.catalog import System
 from workers.provision.administration import AdministrationError
 from workers.provision.provisioner_factory import provisioner_for

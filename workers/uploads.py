@@ -15,7 +15,7 @@ import uuid
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from benchsite.paths import make_log_folder
+from benchsite.core.paths import make_log_folder
 from runs.models import Upload
 from runs.uploading import upload_lifecycle
 from workers.guarded_process import Guarded, StartError, start_guarded

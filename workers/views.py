@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.teams import audit
-from benchsite.teams.models import Role, User
-from benchsite.teams.permissions import has_role, is_operator, operator_required, team_of, team_required
+from benchsite.accounts import audit
+from benchsite.accounts.models import Role, User
+from benchsite.accounts.permissions import has_role, is_operator, operator_required, team_of, team_required
 from runs import generators
 from runs.models import LoadGenerator
 from runs.pages.lists import page_of

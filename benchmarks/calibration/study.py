@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from benchsite.formatting import counted
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
+from benchsite.core.formatting import counted
 from reports.curves import Curve
 from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Workload
 from runs.models.plan import Provisioner, Purpose

@@ -11,7 +11,7 @@ import psutil
 
 from benchmarks.faults.fault import IDLE, LOADING, MEASURING, fault
 from benchmarks.faults.site import FaultSite
-from benchsite.supervisor import GENERATORS, running_site
+from benchsite.local.supervisor import GENERATORS, running_site
 from runs.models.run import Reason
 
 HANG_S = 60.0

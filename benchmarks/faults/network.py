@@ -17,8 +17,8 @@ from django.conf import settings
 from benchmarks.faults.fault import IDLE, MEASURING, fault
 from benchmarks.faults.forwarder import FORWARDER
 from benchmarks.faults.site import FaultSite
-from benchsite.demo.study import StudyEntry
-from benchsite.teams.membership import ensure_demo_team
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.local.demo.study import StudyEntry
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node
 from runs.models.plan import Provisioner
 from runs.models.run import Reason

@@ -11,7 +11,7 @@ from django.db import connection
 
 from benchmarks.faults.fault import MEASURING, Moment, fault
 from benchmarks.faults.site import FaultSite
-from benchsite.embedded import EmbeddedServers
+from benchsite.local.embedded import EmbeddedServers
 from runs.models.run import Phase, Stage
 from workers.guarded_process import Guarded
 

@@ -18,11 +18,11 @@ from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import InterfaceError, connection
 
-from benchsite.demo.study import StudyEntry, plan_study
-from benchsite.embedded import EmbeddedServers, log_tail
-from benchsite.paths import places
-from benchsite.supervisor import GENERATORS, running_site, stop_running_site
-from benchsite.teams.membership import ensure_demo_team
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.core.paths import places
+from benchsite.local.demo.study import StudyEntry, plan_study
+from benchsite.local.embedded import EmbeddedServers, log_tail
+from benchsite.local.supervisor import GENERATORS, running_site, stop_running_site
 from runs.lifecycle import request_cancel_matrix
 from runs.models import Deployment, LoadGenerator, Matrix, Run
 from runs.models.run import Status

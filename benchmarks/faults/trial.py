@@ -34,7 +34,7 @@ CREATE OR REPLACE TRIGGER benchsite_faults_stage AFTER UPDATE OF stage ON runs_r
 MOMENT_TIMEOUT_S = 120
 END_TIMEOUT_S = 300  # from the end of the fault
 LEFT_OVER_TIMEOUT_S = 40
-TRIES_PER_SITE = 3  # benchsite.supervisor ends the site at the fourth death of one part
+TRIES_PER_SITE = 3  # benchsite.local.supervisor ends the site at the fourth death of one part
 
 
 class StageWatch:

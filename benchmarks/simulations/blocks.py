@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.simulations.ladders import FLAT, LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
-from benchsite.formatting import exact, grouped
+from benchsite.core.formatting import exact, grouped
 from reports.analysis.ratios import Floats
 from reports.analysis.repeat_comparison import Comparison, Outcome
 from reports.curves import Curve

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.changes import TAIL_LATENCY, THROUGHPUT, Rule, course_of
 from reports.analysis.edivisive import Floats, change_points
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.measures.coordinated_omission import throttled_thread
 from runs.validity import (
     ClientFacts,

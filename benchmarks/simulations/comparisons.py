@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import exact, grouped
+from benchsite.core.formatting import exact, grouped
 from reports.analysis.multiple import adjusted
 from reports.analysis.ratios import Floats
 from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import exact, grouped
+from benchsite.core.formatting import exact, grouped
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import Ceiling, Rung, thread_ceiling
 from reports.analysis.knee import power_knee

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import exact, grouped
+from benchsite.core.formatting import exact, grouped
 from reports.analysis.points import spread
 from reports.analysis.repeat_comparison import Outcome
 from reports.curves import Curve, Operation, Point, Standing

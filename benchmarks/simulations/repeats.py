@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import grouped, plain_percent
+from benchsite.core.formatting import grouped, plain_percent
 from reports.analysis.ratios import CONFIDENCE, Floats, welch
 from reports.analysis.repeat_comparison import THRESHOLD
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import percent
+from benchsite.core.formatting import percent
 from reports.analysis.ratios import Floats
 from reports.analysis.sessions import SessionSpread, session_spread
 from reports.analysis.verdicts import EnvironmentAnswer, Judgement, Metric, Verdict, judge

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.db import connections
 
 from benchmarks.speed.page_times import Pages, filled
-from benchsite.components import HOST, web
-from benchsite.embedded import EmbeddedServers
-from benchsite.paths import places
-from benchsite.supervisor import collect_static
+from benchsite.core.paths import places
+from benchsite.local.components import HOST, web
+from benchsite.local.embedded import EmbeddedServers
+from benchsite.local.supervisor import collect_static
 from reports.selection import Selection
 from runs.models import Sweep
 from workers.provision.ports import free_port

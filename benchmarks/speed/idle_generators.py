@@ -17,8 +17,8 @@ from django.db import connection
 from redis import Redis
 
 from benchmarks.speed.report import BenchmarkFailed, Report
-from benchsite.generator_access import own_redis_url, unacked_keys
-from benchsite.supervisor import Site
+from benchsite.core.generator_access import own_redis_url, unacked_keys
+from benchsite.local.supervisor import Site
 from workers import enrolment, registration
 from workers.pool_probe import PROBE_INTERVAL_S
 from workers.redis_users import PRIORITIES

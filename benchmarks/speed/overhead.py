@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.speed.report import BenchmarkFailed, Report, submit_small, until, until_succeeded
-from benchsite.supervisor import WATCH_S, Site
+from benchsite.local.supervisor import WATCH_S, Site
 from reports.analysis.ratios import CONFIDENCE, mean_interval
 from runs import artifacts, lifecycle
 from runs.models import ClientRun, Run

@@ -28,8 +28,8 @@ from django.urls import reverse  # noqa: E402
 
 from benchmarks.synthetic_data import Wanted, generate  # noqa: E402
 from benchmarks.synthetic_data.equipment import TEAMS  # noqa: E402
-from benchsite.embedded import EmbeddedServers  # noqa: E402
-from benchsite.teams.models import Team, User  # noqa: E402
+from benchsite.accounts.models import Team, User  # noqa: E402
+from benchsite.local.embedded import EmbeddedServers  # noqa: E402
 from reports.figures.ceilings import CeilingsFigure  # noqa: E402
 from reports.figures.latency import LatencyFigure  # noqa: E402
 from reports.models import StoredCurve  # noqa: E402
@@ -192,7 +192,7 @@ def say(text: str) -> None:
 
 
 def main(runs: int) -> None:
-    from benchsite.paths import places
+    from benchsite.core.paths import places
 
     logs = settings.VAR_DIR / "log"
     with EmbeddedServers(places(settings.VAR_DIR), logs=logs, careless=True):

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from benchmarks.speed.report import Report
 from benchmarks.speed.separate import measure_separately
-from benchsite.env import env_int
+from benchsite.core.env import env_int
 
 RUNS: Final = 1_000_000
 FOLDER: Final = settings.BASE_DIR / "var" / "bench"

@@ -28,9 +28,9 @@ from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from benchsite.embedded import EmbeddedServers  # noqa: E402
-from benchsite.paths import places  # noqa: E402
-from benchsite.teams.models import Membership, Role, Team, User  # noqa: E402
+from benchsite.accounts.models import Membership, Role, Team, User  # noqa: E402
+from benchsite.core.paths import places  # noqa: E402
+from benchsite.local.embedded import EmbeddedServers  # noqa: E402
 from runs import lifecycle  # noqa: E402
 from runs.generators import generator_key  # noqa: E402
 from runs.models import (  # noqa: E402

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from benchsite.demo.study import StudyEntry, plan_study
-from benchsite.supervisor import Site
-from benchsite.teams.membership import ensure_demo_team
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.local.demo.study import StudyEntry, plan_study
+from benchsite.local.supervisor import Site
 from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status

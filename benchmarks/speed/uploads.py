@@ -22,11 +22,11 @@ from django.core.files.base import ContentFile
 
 from benchmarks.speed import outputs
 from benchmarks.speed.report import BenchmarkFailed, Report
-from benchsite.env import env_int
-from benchsite.supervisor import Site
-from benchsite.teams import tokens
-from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.models import Team, User
+from benchsite.accounts import tokens
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.models import Team, User
+from benchsite.core.env import env_int
+from benchsite.local.supervisor import Site
 from runs.models import MeasurementSet, Run, UploadKey
 from runs.uploading import api_upload, upload_lifecycle
 from runs.uploading.api_upload import Asked

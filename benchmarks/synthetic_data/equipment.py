@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchsite.teams.models import Membership, Role, Team, User
+from benchsite.accounts.models import Membership, Role, Team, User
 from runs.catalog import System, load_catalog
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node, Workload
 from runs.models.plan import Provisioner

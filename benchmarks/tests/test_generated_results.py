@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from benchmarks.synthetic_data import Wanted, generate
 from benchmarks.synthetic_data.bulk_copy import Copier
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.queries import curves, stored_series
 from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import Finding, Matrix, Measurement, Run, Series, Sweep, Upload

@@ -8,10 +8,10 @@ from typing import Any, cast
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
+from benchsite.accounts.models import Scope, Team
+from benchsite.accounts.tokens import Bearer, bearer_of
 from benchsite.rest import limits
 from benchsite.rest.problems import Problem
-from benchsite.teams.models import Scope, Team
-from benchsite.teams.tokens import Bearer, bearer_of
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
 

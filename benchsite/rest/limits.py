@@ -21,8 +21,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from benchsite.accounts.models import ApiToken, Team
 from benchsite.rest.problems import Problem
-from benchsite.teams.models import ApiToken, Team
 
 log = logging.getLogger(__name__)
 Name = Literal["requests", "uploads"]

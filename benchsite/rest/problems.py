@@ -6,7 +6,7 @@ from typing import Any, Final, TypedDict
 
 from django.http import HttpRequest, HttpResponse
 
-from benchsite.teams.limits import LimitReached
+from benchsite.accounts.limits import LimitReached
 
 CONTENT_TYPE: Final = "application/problem+json"
 # slug -> (status, title). The slug is what programs tell problems apart by, and never changes.

@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import AfterValidator, Field, StringConstraints
 
+from benchsite.accounts.models import Delivery, NoticeKind, Scope, Webhook
+from benchsite.notifications import deliveries
+from benchsite.notifications import webhooks as verbs
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Name, RequestSchema, Username, owned, plain, refusals
-from benchsite.teams import deliveries
-from benchsite.teams import webhooks as verbs
-from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
 
 ROOT = "/api/v1"
 MANAGE = Needs(Scope.WEBHOOKS_WRITE)

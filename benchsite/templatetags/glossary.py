@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from benchsite.glossary import definitions
+from benchsite.core.glossary import definitions
 
 register = template.Library()
 

@@ -9,8 +9,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from benchsite import documents
-from benchsite.teams.permissions import current_team, memberships_of
+from benchsite.accounts.permissions import current_team, memberships_of
+from benchsite.core import documents
 
 register = template.Library()
 

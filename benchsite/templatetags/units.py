@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from benchsite import formatting
+from benchsite.core import formatting
 
 register = template.Library()
 

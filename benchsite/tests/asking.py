@@ -5,9 +5,9 @@ from typing import Any
 
 from django.test import Client
 
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Role, Scope, Team
 from benchsite.api import api
-from benchsite.teams import tokens
-from benchsite.teams.models import Role, Scope, Team
 from runs.tests.factories import make_user
 
 ROOT = "/api/v1"

@@ -12,12 +12,12 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from benchsite import components
-from benchsite.components import Component
-from benchsite.demo.study import plan_study
-from benchsite.embedded import log_tail
-from benchsite.supervisor import database_now
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
+from benchsite.local import components
+from benchsite.local.components import Component
+from benchsite.local.demo.study import plan_study
+from benchsite.local.embedded import log_tail
+from benchsite.local.supervisor import database_now
 from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
 from runs.artifacts import mark_storage

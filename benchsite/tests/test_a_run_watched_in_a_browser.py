@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from benchsite.tests.browser import chromium, opened_site
 from runs import live
 from runs.models import Run

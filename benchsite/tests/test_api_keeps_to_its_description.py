@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchsite.teams import tokens
-from benchsite.teams.models import Role, Scope, Webhook
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Role, Scope, Webhook
 from benchsite.tests.describing import ask_each, described, walk
 from runs import artifacts
 from runs.tests.factories import (

@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from benchsite.teams import tokens
-from benchsite.teams.models import AuditEntry
+from benchsite.accounts import tokens
+from benchsite.accounts.models import AuditEntry
 from benchsite.tests.asking import Program, problem, program_of
 from runs.data_confirmations import confirmation_of
 from runs.models import DataConfirmation, LoadGenerator, Node

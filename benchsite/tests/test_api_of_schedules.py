@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.teams.models import AuditEntry
+from benchsite.accounts.models import AuditEntry
 from benchsite.tests.asking import problem, program_of
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.tests.factories import (

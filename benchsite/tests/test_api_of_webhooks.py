@@ -2,9 +2,10 @@
 
 import pytest
 
-from benchsite.teams import tokens, webhooks
-from benchsite.teams.models import AuditEntry, Role, Scope, Webhook
-from benchsite.teams.tests.receivers import receiving
+from benchsite.accounts import tokens
+from benchsite.accounts.models import AuditEntry, Role, Scope, Webhook
+from benchsite.notifications import webhooks
+from benchsite.notifications.tests.receivers import receiving
 from benchsite.tests.asking import problem, program_of
 from runs.tests.factories import make_user
 

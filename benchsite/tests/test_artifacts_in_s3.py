@@ -15,7 +15,7 @@ from django.conf import settings as site
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
-from benchsite.artifact_storage import artifact_storage
+from benchsite.core.artifact_storage import artifact_storage
 from benchsite.tests.databases import database_url
 from runs import artifacts
 from runs.tests.factories import make_run, make_sweep

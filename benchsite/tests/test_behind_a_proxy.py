@@ -8,8 +8,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from benchsite.logs import JsonLines
-from benchsite.middleware import ClientAddress
+from benchsite.core.logs import JsonLines
+from benchsite.core.middleware import ClientAddress
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 from django.conf import settings
 
-from benchsite.teams.models import Notice, Scope
-from benchsite.teams.tokens import make
+from benchsite.accounts.models import Notice, Scope
+from benchsite.accounts.tokens import make
 from benchsite.tests.pipelines import (
     Checkout,
     blocks,

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.management import load_command_class
 from jsonschema.validators import validator_for  # type: ignore[import-untyped,unused-ignore]
 
+from benchsite.core.production import SAMPLE_KEY
 from benchsite.management.commands.component import NAMES
-from benchsite.production import SAMPLE_KEY
 
 ROOT = Path(settings.BASE_DIR)
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -135,7 +135,7 @@ def test_it_asks_for_what_the_example_names():
 
 
 def test_it_passes_on_only_what_the_settings_read():
-    code = "".join(path.read_text() for path in [*ROOT.glob("benchsite/*.py"), *ROOT.glob("workers/*.py")])
+    code = "".join(path.read_text() for path in [*ROOT.glob("benchsite/**/*.py"), *ROOT.glob("workers/*.py")])
     for name in SERVICES["web"]["environment"]:
         if name.startswith("BENCHSITE_S3_"):
             assert f'"{name.removeprefix("BENCHSITE_S3_")}"' in code or name in code

@@ -5,7 +5,7 @@ import gzip
 import pytest
 from django.urls import reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs.tests.factories import make_user
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.urls import get_resolver
 
-from benchsite.formatting import NOTHING
+from benchsite.core.formatting import NOTHING
 from runs.catalog import load_catalog
 from runs.studies import expanded, studies
 from runs.studies.templates import template_of

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.db.backends.postgresql.base import DatabaseWrapper
 
-from benchsite import database_pool
-from benchsite.database_pool import POOL
-from benchsite.paths import django_database
+from benchsite.core import database_pool
+from benchsite.core.database_pool import POOL
+from benchsite.core.paths import django_database
 
 CONNECTIONS = 6
 

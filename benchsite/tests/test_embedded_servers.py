@@ -16,9 +16,10 @@ import psycopg
 import pytest
 import redis
 
-from benchsite import embedded, paths
-from benchsite.embedded import AlreadyRunning, EmbeddedError, EmbeddedServers, own_folder
-from benchsite.paths import Places
+from benchsite.core import paths
+from benchsite.core.paths import Places
+from benchsite.local import embedded
+from benchsite.local.embedded import AlreadyRunning, EmbeddedError, EmbeddedServers, own_folder
 from workers import executables
 from workers.executables import ExecutableNotFound, find_postgresql
 from workers.tests.trees import ROOT, all_gone, until
@@ -137,8 +138,8 @@ def test_a_second_start_is_told_who_is_there(var):
 OWNER = """
 import sys, time
 from pathlib import Path
-from benchsite import paths
-from benchsite.embedded import EmbeddedServers
+from benchsite.core import paths
+from benchsite.local.embedded import EmbeddedServers
 var = Path(sys.argv[1])
 servers = EmbeddedServers(paths.places(var), logs=var / "log", careless=True)
 servers.start()

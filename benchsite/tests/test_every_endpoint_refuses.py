@@ -6,8 +6,8 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from benchsite.teams import tokens
-from benchsite.teams.models import ApiToken, Membership, Role, Scope, Webhook
+from benchsite.accounts import tokens
+from benchsite.accounts.models import ApiToken, Membership, Role, Scope, Webhook
 from benchsite.tests.asking import Program, described, problem, program_of
 from reports.models import Report
 from runs.models import Upload

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from benchsite import documents
+from benchsite.core import documents
 from benchsite.tests.browser import PAGES, addresses, axe_findings, chromium, opened_site
 from runs.tests.factories import make_load_generator, make_run, make_sweep, make_team, make_user
 from runs.tests.world import UGLY, make_world

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from benchsite.tests.live_site import GENERATORS, LiveSite
 from benchsite.tests.live_site import shared_site as site
 from reports.figures.ladder import LadderFigure

@@ -19,7 +19,7 @@ ROOMS = {
     "analysis": "reports/tests/test_*.py",
     "comparisons in the database": "reports/tests/test_curves_of_rows.py",
     "frozen reports": "reports/tests/test_*_reports.py",
-    "teams": "benchsite/teams/tests/test_*.py",
+    "teams": "benchsite/accounts/tests/test_*.py",
     "workers": "workers/tests/test_*.py",
 }
 

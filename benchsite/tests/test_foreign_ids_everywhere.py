@@ -23,9 +23,9 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from benchsite.teams import membership, tokens
-from benchsite.teams.email_verification import token_of
-from benchsite.teams.models import Delivery, Notice, Preference, Role, User, Webhook
+from benchsite.accounts import membership, tokens
+from benchsite.accounts.models import Delivery, Notice, Preference, Role, User, Webhook
+from benchsite.notifications.email_verification import token_of
 from reports.badges import make_badge
 from reports.baselines import set_baseline
 from reports.frozen.drafts import Draft

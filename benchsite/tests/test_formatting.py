@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchsite import formatting as f
+from benchsite.core import formatting as f
 
 SPACE = f.THIN
 

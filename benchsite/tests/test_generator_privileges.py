@@ -17,18 +17,18 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoPermissionError
 
-from benchsite import components
-from benchsite.generator_access import (
+from benchsite.accounts.models import User
+from benchsite.core.encryption import seal
+from benchsite.core.generator_access import (
     own_redis_url,
     read_access,
     unacked_keys,
     without_user,
     write_access,
 )
+from benchsite.core.paths import broker_url
+from benchsite.local import components
 from benchsite.management.commands.component import component
-from benchsite.paths import broker_url
-from benchsite.teams.encryption import seal
-from benchsite.teams.models import User
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
 from workers import enrolment, redis_users
@@ -244,7 +244,7 @@ import django
 django.setup()
 from django.conf import settings
 from django.db import connection
-from benchsite.teams.encryption import CannotOpen, unseal
+from benchsite.core.encryption import CannotOpen, unseal
 from runs.models import Run
 answers = {"environment": " ".join(os.environ.values())}
 try:

@@ -8,7 +8,7 @@ from django.template import Context, Template
 from django.urls import reverse
 from django.utils.html import escape
 
-from benchsite.glossary import SOURCE, definitions, sections
+from benchsite.core.glossary import SOURCE, definitions, sections
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = re.compile(r'(?:{% term |{% term_help |field.html" with .*\bterm=)"([^"]+)"')

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from benchsite.tests.live_site import LiveSite
 from benchsite.tests.live_site import shared_site as site
 from benchsite.tests.test_external_clients import external_database, submitted

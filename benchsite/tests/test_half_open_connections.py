@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from benchsite.paths import django_database, unprivileged_account
+from benchsite.core.paths import django_database, unprivileged_account
 from workers.executables import choose_postgresql
 
 FREED_WITHIN_S = 60

@@ -4,9 +4,9 @@ import pytest
 from django.apps import apps
 from django.test import Client
 
+from benchsite.accounts import tokens
+from benchsite.accounts.models import AuditEntry, Membership, Role, Team
 from benchsite.team_transfer import WAYS, HandOverRefused, hand_over, stays
-from benchsite.teams import tokens
-from benchsite.teams.models import AuditEntry, Membership, Role, Team
 from reports.models import History
 from runs.data_confirmations import confirm, confirmation_of
 from runs.models import Run

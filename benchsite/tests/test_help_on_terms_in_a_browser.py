@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.glossary import definitions
+from benchsite.core.glossary import definitions
 from benchsite.tests.browser import chromium, playwright, site
 
 __all__ = ["chromium", "site"]

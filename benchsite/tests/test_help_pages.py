@@ -6,7 +6,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
-from benchsite import documents
+from benchsite.core import documents
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
+from benchsite.accounts.models import ApiToken
 from benchsite.rest import limits
-from benchsite.teams.models import ApiToken
 from benchsite.tests.asking import problem, program_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from benchsite.tests.browser import chromium, opened_site
 from runs.models import Run
 from runs.tests.factories import make_user

@@ -10,7 +10,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from benchsite.formatting import percent
+from benchsite.core.formatting import percent
 from benchsite.tests.live_site import clients_of, servers_of, shared_site
 from runs.models import Database, Deployment, Run, Workload
 from runs.models.run import Phase, Reason, Status

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from benchmarks.calibration import server, study
-from benchsite.embedded import EmbeddedServers
-from benchsite.paths import places
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
+from benchsite.core.paths import places
+from benchsite.local.embedded import EmbeddedServers
 from benchsite.tests.live_site import site
 from benchsite.tests.ports import free_port
 from runs.models import LoadGenerator, Matrix, Run, SearchDecision

@@ -5,7 +5,7 @@ import io
 import pytest
 from django.db.models.functions import Now
 
-from benchsite.demo.machine_study import (
+from benchsite.local.demo.machine_study import (
     ENTRIES,
     missing_parts,
     missing_runs,
@@ -14,7 +14,7 @@ from benchsite.demo.machine_study import (
     report_of,
     unfinished_study,
 )
-from benchsite.demo.study import Progress
+from benchsite.local.demo.study import Progress
 from reports.frozen.publication import PublishRefused
 from reports.models import Report
 from runs.lifecycle import request_cancel_matrix

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.logs import mask
+from benchsite.core.logs import mask
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""`benchsite.formatting` alone writes numbers for people: no filter, format specification or script beside it."""
+"""`benchsite.core.formatting` alone writes numbers for people: no filter, format specification or script beside it."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("benchsite", "runs", "reports", "workers", "benchmarks")
 # Numbers that nobody reads as text of the site, and why.
 ALLOWED = {
-    "benchsite/formatting.py": "the formatter",
+    "benchsite/core/formatting.py": "the formatter",
     "benchmarks/speed/": "tables of benchmarks in a terminal",
     "benchmarks/faults/": "tables of tries in a terminal",
     "benchmarks/management/": "tables of commands in a terminal",
@@ -79,7 +79,7 @@ def formatted(source):
 
 def test_modules_write_numbers_by_the_formatter():
     others = [f"{name}:{line}: {text}" for name, source in modules() for line, text in formatted(source)]
-    assert others == [], "Write numbers for people by benchsite.formatting."
+    assert others == [], "Write numbers for people by benchsite.core.formatting."
 
 
 @pytest.mark.parametrize(

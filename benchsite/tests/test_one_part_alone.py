@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as site
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite import components
+from benchsite.local import components
 from benchsite.management.commands.component import NAMES, component
 from benchsite.tests.databases import database_url
 

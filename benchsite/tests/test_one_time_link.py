@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from benchsite.teams.models import SignInLink
-from benchsite.teams.sign_in_link import LinksNotAllowed, make_link, use_link
+from benchsite.accounts.models import SignInLink
+from benchsite.accounts.sign_in_link import LinksNotAllowed, make_link, use_link
 
 pytestmark = pytest.mark.slow
 

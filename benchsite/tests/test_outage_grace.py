@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from benchsite import components
+from benchsite.local import components
 from benchsite.tests.databases import database_url
 from runs import lifecycle
 from runs.models import Run

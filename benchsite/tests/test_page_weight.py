@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 
 from benchmarks.synthetic_data import Wanted, generate
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from conftest import signed_in
 from runs.models import Matrix
 

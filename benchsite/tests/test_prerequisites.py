@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchsite import prerequisites
+from benchsite.core import prerequisites
 
 pytestmark = pytest.mark.slow
 
@@ -132,7 +132,7 @@ def test_an_old_maven_is_named(programs: Path):
 def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "version_info", (3, 9, 2))
     [problem] = prerequisites.python_problems()
-    assert problem.what == f"Python 3.11 or newer is needed; {sys.executable} is 3.9."
+    assert problem.sentence == f"Python 3.11 or newer is needed; {sys.executable} is 3.9."
     assert problem.debian == "python3.11 python3.11-venv"
 
 
@@ -140,7 +140,7 @@ def test_a_python_that_cannot_make_environments_is_named(monkeypatch: pytest.Mon
     """Debian splits the module off into a package of its own."""
     monkeypatch.setitem(sys.modules, "ensurepip", None)
     [problem] = prerequisites.python_problems()
-    assert "cannot make virtual environments" in problem.what
+    assert "cannot make virtual environments" in problem.sentence
     assert problem.debian == "python{}.{}-venv".format(*sys.version_info[:2])
     assert prerequisites.python_problems(needs_venv=False) == []
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.production import SAMPLE_KEY
+from benchsite.core.production import SAMPLE_KEY
 from benchsite.tests.settings_under import KEY, PRODUCTION, python, setting
 
 pytestmark = pytest.mark.slow

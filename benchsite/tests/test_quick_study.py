@@ -6,8 +6,8 @@ import json
 import pytest
 from django.db.models.functions import Now
 
-from benchsite.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
-from benchsite.demo.summary import summary, write_summary
+from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
+from benchsite.local.demo.summary import summary, write_summary
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Status
 from runs.planning import preview, stored_plan

@@ -11,7 +11,7 @@ from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.handlers.exception import response_for_exception
 from django.test import RequestFactory
 
-from benchsite.paths import make_log_folder
+from benchsite.core.paths import make_log_folder
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchsite import components
-from benchsite.request_metrics import FOLDER_VARIABLE
+from benchsite.core.request_metrics import FOLDER_VARIABLE
+from benchsite.local import components
 from benchsite.tests.databases import database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

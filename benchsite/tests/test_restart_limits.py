@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from benchsite import components
-from benchsite.components import Component
+from benchsite.local import components
+from benchsite.local.components import Component
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchsite import paths
+from benchsite.core import paths
 from benchsite.tests.ports import free_port
 from workers.systems.build import build
 from workers.tests.trees import ROOT, all_gone, until

@@ -20,8 +20,8 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
-from benchsite import buffering_worker
-from benchsite.components import WEB_THREADS, WEB_WORKERS
+from benchsite.core import buffering_worker
+from benchsite.local.components import WEB_THREADS, WEB_WORKERS
 from benchsite.tests.test_requests_counted_by_all_workers import Web
 from runs import artifacts
 from runs.tests.factories import make_run, make_sweep, make_user

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from benchsite.core.production import SAMPLE_KEY
 from benchsite.management.commands.component import NAMES
-from benchsite.production import SAMPLE_KEY
 
 ROOT = Path(settings.BASE_DIR)
 UNITS = ROOT / "deploy" / "systemd"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.teams.models import ApiToken, Role, Team
+from benchsite.accounts.models import ApiToken, Role, Team
 from benchsite.tests.asking import problem, program_of
 from conftest import signed_in
 from runs import lifecycle

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from benchsite import components
+from benchsite.local import components
 from benchsite.tests.live_site import servers_and_clients, site
 from runs.models import Conductor, Run
 from runs.models.run import Phase, Reason, Status

@@ -38,9 +38,9 @@ ADDRESS, TARGET, URL = "10.77.0.1", "10.77.1.2", "https://10.77.0.1"
 OTHER_CA = "/etc/ssl/certs/ssl-cert-snakeoil.pem"  # of Debian's package ssl-cert
 RUN = """
 import time
-from benchsite.demo.study import StudyEntry, plan_study
-from benchsite.teams import membership, tokens
-from benchsite.teams.models import User
+from benchsite.local.demo.study import StudyEntry, plan_study
+from benchsite.accounts import membership, tokens
+from benchsite.accounts.models import User
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Node, Run
 from runs.models.run import Status
 from runs.planning import submit

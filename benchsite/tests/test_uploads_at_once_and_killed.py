@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.speed.uploads import body_of, send_all, typical
-from benchsite import components
-from benchsite.teams import tokens
+from benchsite.accounts import tokens
+from benchsite.local import components
 from benchsite.tests.databases import database_url
 from runs.artifacts import opened
 from runs.models import Artifact, Finding, MeasurementSet, Run, Series, Upload, UploadKey

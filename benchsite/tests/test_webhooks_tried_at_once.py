@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from benchsite.teams import deliveries, webhooks
-from benchsite.teams.http_client import post
-from benchsite.teams.models import Delivery, Role, Webhook
-from benchsite.teams.tests.receivers import receiving
+from benchsite.accounts.models import Delivery, Role, Webhook
+from benchsite.core.http_client import post
+from benchsite.notifications import deliveries, webhooks
+from benchsite.notifications.tests.receivers import receiving
 from benchsite.tests.asking import problem, program_of
 from conftest import signed_in
 from runs.tests.factories import make_team, make_user

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from benchsite.teams.tests.test_signing_in import SIGN_IN, person, sign_in
-from benchsite.url_checks import openable
+from benchsite.accounts.tests.test_signing_in import SIGN_IN, person, sign_in
+from benchsite.core.url_checks import openable
 
 __all__ = ["person"]
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import significant
+from benchsite.core.formatting import significant
 from reports.analysis.best import bartlett_p
 from reports.analysis.plateau import MIN_SD
 from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, interval_of, summed

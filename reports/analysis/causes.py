@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import THIN, plain_percent, significant
+from benchsite.core.formatting import THIN, plain_percent, significant
 from reports.analysis.comparability import NO_MIX
 from reports.analysis.run_sides import OF_THE_PROMISE, Group, Line, MachinePair, RunSide, groups, machine_pairs
 from reports.curves import durability_key

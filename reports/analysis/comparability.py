@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from reports.curves import Curve
 from runs.validity import CheckResult
 from runs.ycsb.properties import WORKLOAD_PROPERTIES

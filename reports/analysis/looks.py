@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import percent
+from benchsite.core.formatting import percent
 from reports.analysis.ratios import CONFIDENCE, Floats
 
 ALPHA: Final = 1 - CONFIDENCE

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import TIMES, plain_percent, significant, times
+from benchsite.core.formatting import TIMES, plain_percent, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (

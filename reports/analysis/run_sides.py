@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.differences import SOURCE_SAYS
 from reports.curves import Curve, Point
 from runs.spec import MachineSpec, RunSpec

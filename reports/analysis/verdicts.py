@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from benchsite.formatting import plain_percent, significant
+from benchsite.core.formatting import plain_percent, significant
 from reports.analysis import repeat_comparison
 from reports.analysis.multiple import adjusted
 from reports.analysis.repeat_comparison import (

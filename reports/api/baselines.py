@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from ninja import Path, Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
+from benchsite.accounts.models import Scope, Team
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema
-from benchsite.teams.models import Scope, Team
 from reports.api.routers import baselines
 from reports.baselines import BaselineRefused, set_baseline
 from reports.models import Baseline

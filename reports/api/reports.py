@@ -10,11 +10,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Query, Status
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import owned, refusals
-from benchsite.teams.models import Scope
 from reports.api.report_schemas import (
     AccessChange,
     DryRun,

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from ninja import Query, Schema
 from pydantic import Field, TypeAdapter
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned, refusals
-from benchsite.teams.models import Scope
 from reports.analysis.verdicts import Verdict, combined
 from reports.api.routers import verdicts
 from reports.queries.baselines import RUNS, runs_named

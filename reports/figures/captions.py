@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.curves import Curve, MachineFacts, Point, operations_of
 from runs.catalog.measured_losses import contradiction_of
 

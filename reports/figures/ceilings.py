@@ -7,7 +7,7 @@ from statistics import median_low
 from typing import Any, Final
 from uuid import UUID
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import NOT_KNOWN
 from reports.analysis.looks import Look as PlanLook

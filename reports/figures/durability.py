@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, durability_key, in_order, promise_of
 from reports.figures import captions

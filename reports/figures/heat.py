@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import duration, exact, latency_between
+from benchsite.core.formatting import duration, exact, latency_between
 from reports.analysis.heat import Heat
 from reports.figures.captions import KIND_SAYS
 from reports.figures.figure import Figure, sentences

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.changes import Change
 from reports.analysis.downsample import MAX_POINTS, thinned
 from reports.figures.figure import Figure, sentences

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.equal_load import How, latency_at, throughput_within
 from reports.curves import STATISTICS
 from reports.figures import points as marks

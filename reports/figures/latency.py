@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.curves import STATISTICS, Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.curves import Curve, in_order
 from reports.figures import captions
 from reports.figures import points as marks

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.figures import points as marks
 from reports.figures.layout import Frame, Trace, escaped, rounded, scatter
 from runs.studies import Fact, Overlay, Study, studies

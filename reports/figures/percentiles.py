@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.curves import Curve, Operation, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.curves import STATISTICS, LeftOut, Point, Standing
 from reports.figures.layout import Frame, Layout, Trace, annotation, escaped, rounded, scatter, shortened
 from reports.figures.theme import Look

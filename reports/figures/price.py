@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.sizing import dollars_per_million, operations_per_dollar
 from reports.curves import Curve, in_order
 from reports.figures import bars, captions

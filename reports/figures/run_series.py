@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.downsample import thinned
 from reports.curves import COMPOSITE
 from reports.figures.figure import Figure, sentences

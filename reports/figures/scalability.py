@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.ceiling import Ceiling
 from reports.analysis.scalability import Scalability, score
 from reports.analysis.sizing import per_node

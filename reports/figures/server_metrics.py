@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.downsample import thinned
 from reports.figures.figure import Figure, sentences
 from reports.figures.layout import Frame, PlotlyFigure, Trace, annotation, axis, base_layout, escaped, rounded, scatter

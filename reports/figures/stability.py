@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.downsample import MAX_POINTS, thinned
 from reports.curves import Curve
 from reports.figures import captions

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from html import escape, unescape
 from typing import Any, Final
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.figures.layout import PlotlyFigure, Trace
 
 WIDTH: Final = 720

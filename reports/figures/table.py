@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchsite.formatting import not_a_formula, significant
+from benchsite.core.formatting import not_a_formula, significant
 
 Cell = str | int | float | None
 WHOLE_FROM = 1e6  # from here on no digits behind the point

@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 import tomli_w
 
-from benchsite import formatting
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
+from benchsite.core import formatting
 from reports.figure_registry import OF_SERIES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.latency import points_table

@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
-from benchsite.formatting import not_a_formula
+from benchsite.core.formatting import not_a_formula
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table, table_of
 from reports.frozen.links import Place
 from reports.frozen.pages import DISCLOSED, page_of

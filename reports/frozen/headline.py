@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.repeat_comparison import Comparison, Outcome, interval_text, times_text
 from reports.curves import Curve
 from reports.ladder_text import bound_reason, ceiling_text

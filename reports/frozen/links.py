@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from benchsite.teams import audit
-from benchsite.teams.models import Membership, User
+from benchsite.accounts import audit
+from benchsite.accounts.models import Membership, User
 from reports.frozen.rights import LINK_REFUSED, NotAllowed, may_open_again
 from reports.models import Report, ReportLink, ReportRevision
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING, SUSTAINED_SHARE
 from reports.analysis.differences import SOURCE_SAYS
 from reports.analysis.repeat_comparison import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD

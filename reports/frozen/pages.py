@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.figures.table import Cell
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 from runs.kits import kit_obstacle

@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from benchsite import formatting
-from benchsite.teams import audit
-from benchsite.teams.models import Team, User
+from benchsite.accounts import audit
+from benchsite.accounts.models import Team, User
+from benchsite.core import formatting
 from reports.frozen.builder import Built, build
 from reports.frozen.content import FORMAT, Content, canonical, digest
 from reports.frozen.drafts import MAX_QUERY_LENGTH, Draft, draft_of

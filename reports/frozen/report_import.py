@@ -15,8 +15,8 @@ from django.db import transaction
 from django.utils import timezone
 from pydantic import TypeAdapter, ValidationError
 
-from benchsite.teams import audit
-from benchsite.teams.models import Team, User
+from benchsite.accounts import audit
+from benchsite.accounts.models import Team, User
 from reports.frozen.content import FORMAT, VERSION, Content, canonical
 from reports.frozen.links import make_link
 from reports.frozen.publication import MAX_BYTES, ContentRefused, title_of, write_revision

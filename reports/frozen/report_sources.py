@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.curves import Curve, MachineFacts, Point, Setup
 from reports.figures.theme import labels_of
 from reports.frozen.drafts import Draft

@@ -3,7 +3,7 @@
 The site itself (`None`), as it makes its demonstration, may all of it.
 """
 
-from benchsite.teams.models import Membership, Role, User
+from benchsite.accounts.models import Membership, Role, User
 from reports.models import Report
 
 PUBLIC_REFUSED = "Only admins of the team make a report public. Choose unlisted, or ask one of them."

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 
-from benchsite import paths
+from benchsite.core import paths
 
 CONTENT_TYPE: Final = "application/octet-stream"  # 64 bytes
 # Distinguishes this key from every other that is derived from the same text.

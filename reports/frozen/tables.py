@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.differences import differences
 from reports.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
 from reports.curves import STATISTICS, Curve

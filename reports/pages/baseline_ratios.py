@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.blocks import Blocks
 from reports.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
 from reports.analysis.comparability import Gate, gate, implied_axes

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.best import best_set
 from reports.analysis.equal_load import How, Within
 from reports.curves import STATISTICS, Curve

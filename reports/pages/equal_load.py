@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.equal_load import (
     AtLoad,
     How,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.curves import Curve, Point, Standing
 
 MAX_REASONS = 3

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
-from benchsite.formatting import counted
+from benchsite.core.formatting import counted
 from reports.analysis.comparability import VARIES
 from reports.analysis.differences import SOURCE_SAYS
 from reports.queries import Facets

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from benchsite.formatting import latency, throughput
+from benchsite.core.formatting import latency, throughput
 from reports.curves import STATISTICS, Curve, durability_key, operations_of, promise_of
 from reports.figures.durability import promises_of
 from reports.ladder_text import ceiling_text, status_sentences

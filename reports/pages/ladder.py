@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.alternative_knees import Opinions, Repeats, opinions
 from reports.analysis.ceiling import CLIENT_LIMITED, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder, Rung
 from reports.analysis.knee import Knee, latency

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from reports.analysis.sizing import FILL, HEADROOM
 from reports.curves import COMPOSITE, STATISTICS
 from reports.selection import Parameters

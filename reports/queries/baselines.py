@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db.models import Case, Count, IntegerField, Prefetch, Q, QuerySet, Value, When
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.models import Baseline
 from reports.queries.run_pair import COUNTS
 from runs.models import Run

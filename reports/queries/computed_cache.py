@@ -18,7 +18,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models import Model
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.packing import pack, unpack
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 

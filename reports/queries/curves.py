@@ -25,7 +25,7 @@ from django.db.models import (
 )  # fmt: skip
 from django.utils import timezone
 
-from benchsite.formatting import latency
+from benchsite.core.formatting import latency
 from reports.analysis.ceiling import Ceiling
 from reports.analysis.knee import Knee
 from reports.analysis.points import Spread, spread

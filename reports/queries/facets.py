@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Func, QuerySet, TextField
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.queries.sweep_selection import sweeps_of
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose

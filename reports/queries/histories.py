@@ -10,7 +10,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.analysis.changes import MIN_HISTORY
 from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Measured, Triage, history_of, points_of
 from reports.models import ChangePoint, History

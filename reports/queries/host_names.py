@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from benchsite.teams.models import Membership, Team
+from benchsite.accounts.models import Membership, Team
 from reports.curves import Curve, operations_of
 from runs.catalog import Catalog
 from runs.models import Deployment, LoadGenerator, Machine, Node

@@ -9,7 +9,7 @@ from typing import Final
 from django.db.models import F, Max, Min, TextField, Window
 from django.db.models.functions import Cast, Coalesce, Concat, RowNumber, TruncDate
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.analysis.sessions import SessionSpread, session_spread
 from reports.queries.run_pair import COUNTS
 from runs.models import Run, Sweep

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.curves import PUBLISHABLE, Curve, Setup
 from reports.queries.curves import setup_of
 from runs.models import Run

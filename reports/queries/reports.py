@@ -6,7 +6,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.models import Report, ReportLink, ReportRevision
 
 

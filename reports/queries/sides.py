@@ -10,7 +10,7 @@ from django.db.models import Aggregate, Avg, Case, FloatField, Max, OuterRef, Q,
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Abs, Cast
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.curves import Curve
 from runs.models import MeasurementSet, Run
 from runs.models.plan import Purpose

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.curves import PUBLISHABLE
 from reports.queries.curves import curves
 from reports.queries.sweep_selection import phase_of

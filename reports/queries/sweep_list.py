@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.curves import Curve
 from reports.queries.sweep_selection import one_per_test, sweeps_of
 from runs.models import Matrix, Run, Sweep

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.curves import PUBLISHABLE, Curve, in_order
 from reports.queries.computed_cache import sweep_digests
 from reports.queries.curves import curves

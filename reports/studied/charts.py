@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.bars import height_px as bars_height
 from reports.figures.figure import Figure

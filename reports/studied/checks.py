@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 
-from benchsite import formatting
-from benchsite.formatting import MINUS
+from benchsite.core import formatting
+from benchsite.core.formatting import MINUS
 from reports.analysis.scalability import score
 from runs.studies import Fact, Kind, Study
 

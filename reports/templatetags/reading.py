@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from benchsite import formatting
+from benchsite.core import formatting
 from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import NON_MONOTONE, Ceiling
 from reports.curves import Curve, Operation

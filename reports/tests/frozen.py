@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from reports.curves import operations_of
 from reports.figure_registry import PICTURES
 from reports.figures.latency import points_table

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from django.db import transaction
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from reports.frozen.content import Content
 from reports.frozen.links import make_link
 from reports.frozen.publication import write_revision

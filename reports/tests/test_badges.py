@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from reports.badges import SIGNS, BadgeRefused, badge, make_badge, revoke_badge, sparkline, verdict_badge, width_of
 from reports.models import BadgeLink
 from reports.tests.verdicts import commit_runs, make_test

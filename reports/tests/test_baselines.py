@@ -6,7 +6,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from benchsite.teams.models import Role, Scope
+from benchsite.accounts.models import Role, Scope
 from conftest import signed_in
 from reports.baselines import BaselineRefused, set_baseline
 from reports.models import BadgeLink, Baseline

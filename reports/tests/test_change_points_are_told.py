@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from benchsite.formatting import MINUS
-from benchsite.teams import deliveries, notices
-from benchsite.teams.models import Delivery, Membership, Notice, Preference
+from benchsite.accounts.models import Delivery, Membership, Notice, Preference
+from benchsite.core.formatting import MINUS
+from benchsite.notifications import deliveries, notices
 from reports import change_point_alerts
 from reports.models import ChangePoint, History, HistoryLook
 from reports.queries.history import metrics_of

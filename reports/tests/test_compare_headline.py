@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from benchsite.formatting import TIMES
+from benchsite.core.formatting import TIMES
 from reports.analysis.points import spread
 from reports.pages.baseline_ratios import Judging
 from reports.pages.headline import headline_of

@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
-from benchsite.teams import notices
+from benchsite.notifications import notices
 from conftest import signed_in
 from reports.models import StoredCurve
 from reports.queries import computed_cache, curves, outlines

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchsite.formatting import THIN
+from benchsite.core.formatting import THIN
 from reports.analysis.ceiling import Ladder
 from reports.analysis.points import spread
 from reports.pages.decision import Need, decide

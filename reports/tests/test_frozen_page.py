@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from benchsite.formatting import NOTHING
+from benchsite.core.formatting import NOTHING
 from reports.frozen.links import link_of
 from reports.frozen.pages import abreast, grid, page_of, shown
 from reports.frozen.publication import content_of

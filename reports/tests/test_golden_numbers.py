@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 import pytest
 
-from benchsite import formatting
+from benchsite.core import formatting
 from reports.analysis.ceiling import Ladder, Rung, end_as_measured, thread_ceiling
 from reports.analysis.edivisive import best_split, distance_sums
 from reports.analysis.knee import power, power_knee

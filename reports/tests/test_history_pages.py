@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from benchsite.formatting import MINUS
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
+from benchsite.core.formatting import MINUS
 from reports.models import ChangePoint, History, HistoryNote
 from runs.denormalised_columns import config_key
 from runs.models import Run

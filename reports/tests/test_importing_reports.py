@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, transaction
 
-from benchsite.teams.models import AuditEntry, Role
+from benchsite.accounts.models import AuditEntry, Role
 from conftest import signed_in
 from reports.frozen.content import canonical
 from reports.frozen.links import link_of

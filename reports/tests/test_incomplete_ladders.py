@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from django.http import QueryDict
 
-from benchsite.formatting import TIMES
+from benchsite.core.formatting import TIMES
 from reports.analysis.ceiling import Rung, ceiling
 from reports.analysis.ratios import bound_sign
 from reports.analysis.repeat_comparison import Outcome, compare_values, interval_text, times_text, widen

@@ -12,7 +12,7 @@ from scipy import stats
 from benchmarks.simulations.blocks import LOOK_HEADER, SHAPE, Case, look_rates
 from benchmarks.simulations.ladders import LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
-from benchsite.formatting import THIN
+from benchsite.core.formatting import THIN
 from reports.analysis.best import best_set
 from reports.analysis.looks import ALPHA, Look, levels
 from reports.analysis.multiple import adjusted

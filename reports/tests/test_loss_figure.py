@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from benchsite.formatting import THIN
+from benchsite.core.formatting import THIN
 from reports.figures.ceilings import CeilingsFigure
 from reports.figures.layout import Frame
 from reports.figures.loss import LossFigure

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.teams.models import Delivery, Membership, Notice, Preference, Scope
+from benchsite.accounts.models import Delivery, Membership, Notice, Preference, Scope
 from reports import upload_alerts
 from reports.models import CommitLook
 from reports.tests.verdicts import commit_runs, headers, make_test

@@ -5,7 +5,7 @@ import math
 import pytest
 from django.conf import settings
 
-from benchsite.formatting import NOTHING, significant, times
+from benchsite.core.formatting import NOTHING, significant, times
 from reports.analysis.ratios import (
     cliffs_delta,
     cohens_d,

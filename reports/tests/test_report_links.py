@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from benchsite.teams.models import AuditEntry
+from benchsite.accounts.models import AuditEntry
 from reports.frozen.links import LinkRevoked, LinkUnknown, link_of, make_link, open_link, revoke, rotate
 from reports.models import Report, ReportLink
 from runs.tests.factories import make_team

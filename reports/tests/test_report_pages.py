@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.teams.models import AuditEntry, Membership, Role
+from benchsite.accounts.models import AuditEntry, Membership, Role
 from reports.frozen.links import LinkRevoked, link_of, open_link
 from reports.frozen.publication import content_of
 from reports.models import Report

@@ -5,8 +5,8 @@ import json
 import pytest
 from django.test import Client
 
-from benchsite.teams import tokens
-from benchsite.teams.models import Membership, Role, Scope
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Membership, Role, Scope
 from reports.frozen.links import LinkRevoked, open_link
 from reports.frozen.publication import content_of
 from reports.models import Report, ReportRevision

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.teams import tokens
-from benchsite.teams.models import Membership, Role, Scope
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Membership, Role, Scope
 from conftest import signed_in
 from reports.frozen import publication
 from reports.frozen.links import link_of, make_link, revoke

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.teams import tokens
+from benchsite.accounts import tokens
 from reports.analysis.differences import differences
 from reports.frozen.method import method_sentences
 from reports.pages.filter_menus import menus

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from conftest import signed_in
 from reports.models import StoredCurve
 from runs.models import Run, Sweep

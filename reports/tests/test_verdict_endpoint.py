@@ -9,7 +9,7 @@ from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from benchsite.teams.models import Scope
+from benchsite.accounts.models import Scope
 from reports.api import verdicts
 from reports.baselines import set_baseline
 from reports.tests.verdicts import commit_runs, headers, make_test

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.logs import mask
-from benchsite.teams.models import AuditEntry, Role
+from benchsite.accounts.models import AuditEntry, Role
+from benchsite.core.logs import mask
 from reports.models import WatchLink
 from reports.tests.test_compare_page import study
 from runs.tests.factories import make_run, make_sweep, make_team, make_user

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from benchsite.teams.models import Scope, Team, User
-from benchsite.teams.tokens import make
+from benchsite.accounts.models import Scope, Team, User
+from benchsite.accounts.tokens import make
 from runs.models import Run, Sweep
 from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
 

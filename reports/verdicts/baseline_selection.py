@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.analysis.verdicts import DiffersAnswer, Verdict, combined
 from reports.models import Baseline
 from reports.queries import baselines

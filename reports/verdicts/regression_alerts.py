@@ -7,7 +7,7 @@ from typing import Final
 from django.urls import reverse
 from django.utils import timezone
 
-from benchsite.teams import notices
+from benchsite.notifications import notices
 from reports.analysis.verdicts import Verdict
 from reports.verdicts.serialization import VerdictDocument
 from runs.models import Run

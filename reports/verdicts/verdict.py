@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Final, Literal, cast
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from reports.analysis.comparability import gate
 from reports.analysis.ratios import unusable
 from reports.analysis.repeat_comparison import finite

@@ -7,8 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.teams.models import Role, Team
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role, Team
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.badges import BadgeRefused, make_badge, revoke_badge
 from reports.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.models import BadgeLink, Baseline

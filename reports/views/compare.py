@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 from django_htmx.http import push_url
 
-from benchsite.teams.models import Role, Team
-from benchsite.teams.permissions import has_role, team_of, team_required
+from benchsite.accounts.models import Role, Team
+from benchsite.accounts.permissions import has_role, team_of, team_required
 from reports.analysis.differences import differences
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.analysis.repeat_comparison import Outcome

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
-from benchsite.teams.permissions import owned_or_404, team_of, team_required
+from benchsite.accounts.permissions import owned_or_404, team_of, team_required
 from reports.figure_registry import OF_SERIES, figure_of
 from reports.figures.export_size import medium_named
 from reports.figures.figure import Figure

@@ -21,7 +21,7 @@ from django.utils.http import http_date
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from reports.figures.export_size import medium_named
 from reports.figures.table import Table
 from reports.frozen import exports

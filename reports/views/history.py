@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.teams.models import Role, Team, User
-from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role, Team, User
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History, HistoryNote

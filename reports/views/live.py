@@ -7,8 +7,8 @@ import numpy.typing as npt
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_GET
 
-from benchsite import formatting
-from benchsite.teams.permissions import owned_or_404, team_required
+from benchsite.accounts.permissions import owned_or_404, team_required
+from benchsite.core import formatting
 from reports.analysis.downsample import lttb
 from reports.figures.layout import Frame, PlotlyFigure, Trace, scatter
 from reports.figures.run_series import OverTime, RunSeriesFigure, Window

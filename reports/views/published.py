@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET
 
-from benchsite import formatting
-from benchsite.formatting import THIN
-from benchsite.teams.permissions import team_required
+from benchsite.accounts.permissions import team_required
+from benchsite.core import formatting
+from benchsite.core.formatting import THIN
 from reports.figures.table import Cell, Table
 from reports.pages.charts import figure_link
 from reports.selection import Selection

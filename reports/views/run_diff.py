@@ -11,8 +11,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from benchsite import formatting
-from benchsite.teams.permissions import team_of, team_required
+from benchsite.accounts.permissions import team_of, team_required
+from benchsite.core import formatting
 from reports.analysis.causes import Cause, RunPair, causes, run_pair
 from reports.analysis.comparability import gate, implied_axes
 from reports.analysis.looks import Look

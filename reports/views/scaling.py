@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from benchsite.teams.permissions import team_of, team_required
+from benchsite.accounts.permissions import team_of, team_required
 from reports.analysis.scalability import Measured, Pivot, pivot
 from reports.curves import Curve
 from reports.ladder_text import ladder_says

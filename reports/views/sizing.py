@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from benchsite import formatting
-from benchsite.teams.permissions import team_of, team_required
+from benchsite.accounts.permissions import team_of, team_required
+from benchsite.core import formatting
 from reports.analysis.equal_load import How
 from reports.analysis.ratios import bound_sign
 from reports.analysis.sizing import (

@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.formatting import counted
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.core.formatting import counted
 from reports.curves import Curve, operations_of
 from reports.figures.captions import KIND_SAYS, notes_of
 from reports.ladder_text import (

@@ -21,10 +21,10 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
-from benchsite.teams import audit
-from benchsite.teams.models import Role, Team, User
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
+from benchsite.accounts import audit
+from benchsite.accounts.models import Role, Team, User
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.sign_in_link import TOKEN_BYTES, digest
 from reports.curves import STATISTICS, Curve
 from reports.figure_registry import PICTURES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence

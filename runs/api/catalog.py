@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from ninja import Schema
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs
-from benchsite.teams.models import Scope
 from runs.api.routers import catalog
 from runs.catalog import System, load_catalog
 from runs.uploading.upload_lifecycle import MAX_IN_REQUEST

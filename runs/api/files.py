@@ -9,11 +9,11 @@ from django.utils.text import get_valid_filename
 from ninja import P, PathEx, Query, Schema
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import owned
-from benchsite.teams.models import Scope
 from runs.api.routers import runs
 from runs.api.runs import team_runs
 from runs.api.schemas import ROOT

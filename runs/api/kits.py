@@ -9,10 +9,10 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import Query, Schema, Status
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import RequestSchema, Text, Word, owned, refusals
-from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage

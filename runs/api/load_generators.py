@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from ninja import Schema, Status
 from pydantic import Field
 
+from benchsite.accounts import audit
+from benchsite.accounts.models import Membership, Role, Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, Username, Word, refusals
-from benchsite.teams import audit
-from benchsite.teams.models import Membership, Role, Scope
 from runs import generators
 from runs.api.routers import matrices
 from runs.data_confirmations import confirm, target_rows

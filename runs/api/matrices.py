@@ -9,11 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import FaultEntry, NamesOfRows, RequestSchema, Username, owned, refusals
-from benchsite.teams.models import Scope
 from runs import lifecycle
 from runs.api.plans import MatrixPlan, faults_of, form_of
 from runs.api.routers import matrices

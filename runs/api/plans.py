@@ -6,9 +6,9 @@ from typing import Any, Final, Literal, Protocol
 from django.http import QueryDict
 from pydantic import ConfigDict, Field
 
+from benchsite.accounts.models import Team
 from benchsite.rest.problems import Fault
 from benchsite.rest.schemas import RequestSchema, Text, Word
-from benchsite.teams.models import Team
 from runs.catalog import load_catalog
 from runs.catalog.records import UnknownName
 from runs.forms.matrices import MatrixForm, generators_for

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from ninja import Query, Schema
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned
-from benchsite.teams.models import Scope
 from runs.api.routers import runs
 from runs.api.runs import team_runs
 from runs.models import Measurement, MeasurementSet, Run, Series

@@ -10,11 +10,11 @@ from django.http import HttpRequest
 from ninja import Query, Schema, Status
 from pydantic import ConfigDict, Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
-from benchsite.teams.models import Scope
 from runs import annotations, deletion, lifecycle
 from runs.annotations import AnnotationRefused
 from runs.api.routers import runs

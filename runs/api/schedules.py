@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusals
-from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import schedules
 from runs.api.schemas import ROOT, OnPage

@@ -13,11 +13,11 @@ from django.urls import reverse
 from ninja import Query, Schema
 from pydantic import Field
 
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, Word, owned, refusals
-from benchsite.teams.models import Scope
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
 from runs.extension import ExtensionRefused, extend

@@ -9,12 +9,12 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Header, Query, Schema
 
+from benchsite.accounts.limits import LimitReached
+from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, ask_again, bearer_in, team_in
 from benchsite.rest.limits import spend
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
-from benchsite.teams.limits import LimitReached
-from benchsite.teams.models import Scope
 from runs.api import batch, routers
 from runs.api.upload_extensions import extended
 from runs.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape
 
-from benchsite.formatting import counted
+from benchsite.core.formatting import counted
 from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.property_schema import PropertyError, check_properties
 

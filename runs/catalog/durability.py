@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, cast, get_args
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 
 Ack = Literal["none", "memory", "os_buffer", "disk"]
 Reads = Literal["any_copy", "primary", "quorum", "linearizable"]

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from benchsite.formatting import exact, percent, significant
+from benchsite.core.formatting import exact, percent, significant
 from runs.catalog.durability import Durability
 
 FOLDER: Final = Path(__file__).parent / "measured"

@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from benchsite.addresses import AddressRefused, refuse_address, split_address
-from benchsite.own_servers import own_servers
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
+from benchsite.core.addresses import AddressRefused, refuse_address, split_address
+from benchsite.core.own_servers import own_servers
 from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
 from runs.models.plan import Provisioner

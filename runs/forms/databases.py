@@ -6,7 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Count
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.catalog import BadTag, System, flavour_of, load_catalog, secret_properties
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for

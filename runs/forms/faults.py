@@ -4,7 +4,7 @@ import math
 from dataclasses import astuple, dataclass
 from typing import Final
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.models import Matrix
 from runs.planning.faults import KINDS
 from runs.spec import FaultSpec

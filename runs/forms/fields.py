@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.property_schema import PropertyError
 
 MAX_LINES = 300

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.forms.fields import DescribedForm, PropertiesField, TagsField, name_field, notes_field
 from runs.forms.matrices import PURPOSES

@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.models import Machine
 

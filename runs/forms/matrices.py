@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.catalog import Mode, System, load_catalog
 from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.extension_form import Extension

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Sequence
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.models import Matrix, Workload
 from runs.studies.deviations import filled
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.catalog import Mode, System, UnknownName, load_catalog
 from runs.forms.proposed_workloads import match_workloads
 from runs.models import Database, LoadGenerator, Machine, Matrix, Workload

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Workload
 from runs.ycsb.errors import PropertyError

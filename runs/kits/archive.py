@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchsite.formatting import not_a_formula
+from benchsite.core.formatting import not_a_formula
 from runs.catalog import PropertyError, render_server, server_settings
 from runs.kits.cells import KitCell, Station, slug, stations_of
 from runs.kits.plan import PlanFile, PlanRefused, digest_of

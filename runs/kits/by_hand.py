@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.kits.cells import stations_of
 from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_file import as_text

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Self, TypeVar, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WrapSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.catalog import MAX_OWN_MODES, OwnMode, UnknownMode, UnknownSystem, flavour_of, load_catalog, secret_properties
 from runs.catalog.durability import ACKS, READS
 from runs.models.plan import Database, Matrix, Provisioner, Purpose

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from benchsite.formatting import exact, size
+from benchsite.core.formatting import exact, size
 from runs.catalog import UnknownSystem, load_catalog
 from runs.kits.plan import Facts, PlanFile, planned, twice_the_same
 from runs.models import Cluster, Database, LoadGenerator, Machine

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.kits.plan import Exclusion, Override, PlanDatabase, PlanFile, PlanWorkload
 from runs.kits.plan_fit import Chosen, misfits
 from runs.models import Cluster, Database, Matrix, MatrixEntry, Workload

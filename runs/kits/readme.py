@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from benchsite.formatting import size
+from benchsite.core.formatting import size
 from runs.kits.cells import Station
 from runs.kits.plan import Facts, PlanFile
 

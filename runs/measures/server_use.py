@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import percent
+from benchsite.core.formatting import percent
 from runs.measures.host import HostSamples, Samples
 
 Resource = Literal["CPU", "a core", "disk", "network", "memory"]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.db import models
 
-from benchsite.teams.encryption import CLIENT_PROPERTIES, CannotOpen, seal, unseal
+from benchsite.core.encryption import CLIENT_PROPERTIES, CannotOpen, seal, unseal
 from runs.catalog import GO_FLAVOUR, STOCK_FLAVOUR, load_catalog, secret_properties
 from runs.ycsb.redact import HIDDEN, is_secret, redact
 

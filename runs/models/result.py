@@ -3,8 +3,8 @@
 from django.db import models
 from django.db.models import Q, Value
 
-from benchsite.formatting import exact
-from benchsite.teams.models import Row, Team, User
+from benchsite.accounts.models import Row, Team, User
+from benchsite.core.formatting import exact
 from runs.models.plan import Purpose
 from runs.models.run import ClientRun, Run
 

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Row, Team, User
+from benchsite.accounts.models import Row, Team, User
 from runs.models.plan import Matrix
 
 

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Row, Team, User
+from benchsite.accounts.models import Row, Team, User
 
 
 class Upload(Row):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchsite import formatting
+from benchsite.core import formatting
 from runs.catalog import Durability, Mode, System, client_properties, secret_properties, server_settings
 from runs.property_schema import PropertyError
 

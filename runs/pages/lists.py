@@ -18,7 +18,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.urls import URLPattern, path
 
-from benchsite.formatting import not_a_formula
+from benchsite.core.formatting import not_a_formula
 from runs.identifiers import uuid_of
 from runs.models.run import Phase
 

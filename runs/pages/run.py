@@ -8,7 +8,7 @@ import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
-from benchsite.formatting import grouped, size
+from benchsite.core.formatting import grouped, size
 from runs.artifacts import open_artifact
 from runs.catalog import Durability
 from runs.failure_hints import remedy

@@ -8,7 +8,7 @@ from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.expressions import OrderBy
 from django.db.models.functions import Concat
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from benchsite.formatting import counted, percent, size, throughput
+from benchsite.core.formatting import counted, percent, size, throughput
 from runs.catalog import load_catalog
 from runs.generators import capacity_of
 from runs.measures.host import MAX_DISK_SHARE

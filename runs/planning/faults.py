@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from benchsite.formatting import counted, exact
+from benchsite.core.formatting import counted, exact
 from runs.catalog import Mode, System
 from runs.spec import FaultSpec
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from benchsite import formatting
-from benchsite.formatting import short, throughput
+from benchsite.core import formatting
+from benchsite.core.formatting import short, throughput
 from runs.planning.plan import Plan, PlannedGenerator
 from runs.ycsb.properties import MAX_INT
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchsite.formatting import counted, duration
+from benchsite.core.formatting import counted, duration
 from runs.catalog import (
     GO_FLAVOUR,
     BadTag,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from benchsite.formatting import short
+from benchsite.core.formatting import short
 from runs.planning.expansion import PlannedRun
 
 FIXED: Final = ""

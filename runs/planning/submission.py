@@ -5,8 +5,8 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from benchsite.teams import limits
-from benchsite.teams.models import User
+from benchsite.accounts import limits
+from benchsite.accounts.models import User
 from runs.generators import generator_key, generators_of
 from runs.measures.search import Rule, State
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, MatrixEntry, Run, SearchDecision

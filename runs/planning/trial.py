@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from runs.catalog import load_catalog
 from runs.models import Matrix
 from runs.models.plan import Provisioner, Purpose

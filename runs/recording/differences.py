@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from django.db.models import Model
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.models import Artifact, Finding, Measurement, MeasurementSet
 from runs.models import Series as StoredSeries
 from runs.recording.intervals import FreshIntervals, read_artifact

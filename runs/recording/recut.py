@@ -12,8 +12,8 @@ from typing import Any, cast
 from django.db import transaction
 from django.db.models import Max
 
-from benchsite.formatting import exact, grouped
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
+from benchsite.core.formatting import exact, grouped
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Status
 from runs.recording.client_merge import Merged

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.recording.server_samples import server_use_of
 from runs.validity import CheckResult

@@ -8,9 +8,10 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, transaction
 from django.urls import reverse
 
-from benchsite.teams import audit, notices
-from benchsite.teams.limits import LimitReached
-from benchsite.teams.models import User
+from benchsite.accounts import audit
+from benchsite.accounts.limits import LimitReached
+from benchsite.accounts.models import User
+from benchsite.notifications import notices
 from runs.models import Matrix, Occasion, Run, Schedule
 from runs.models.run import Status
 from runs.planning import PlanError, submit

@@ -5,8 +5,8 @@ from typing import Final
 
 from django.db import connection, transaction
 
-from benchsite.teams import audit
-from benchsite.teams.models import User
+from benchsite.accounts import audit
+from benchsite.accounts.models import User
 from runs.models import Matrix, Schedule
 from runs.schedules.times import Rule, in_words, next_times
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.studies.templates import Part, Scenario, StudyTemplate
 from runs.ycsb.properties import WORKLOAD_PROPERTIES, dataset
 

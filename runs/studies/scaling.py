@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from benchsite.formatting import exact, grouped, times
+from benchsite.core.formatting import exact, grouped, times
 from runs.studies.templates import Scenario, StudyTemplate, StudyWorkload
 from runs.ycsb.properties import dataset
 

@@ -7,7 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from benchsite import formatting
+from benchsite.core import formatting
 from runs.models import Measurement, RunEvent
 from runs.models.run import Stage
 from runs.ycsb.merged import Phase

@@ -20,7 +20,7 @@ from typing import Any
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams.models import Membership, Role, Team, User
+from benchsite.accounts.models import Membership, Role, Team, User
 from runs import lifecycle
 from runs.denormalised_columns import config_key, durability_class
 from runs.generators import generator_key

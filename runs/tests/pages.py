@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from benchsite.teams.models import Role, Team
+from benchsite.accounts.models import Role, Team
 from runs.models import Matrix, RunEvent, Sweep
 from runs.models.run import Reason
 from runs.tests.factories import make_client_run, make_load_generator, make_matrix, make_run, make_sweep, make_user

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.kits.plan import PlanFile
 from runs.kits.plan_fit import Chosen
 from runs.models import Cluster, LoadGenerator, Matrix

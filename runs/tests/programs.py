@@ -6,8 +6,8 @@ from typing import Any
 
 from django.test import Client
 
-from benchsite.teams import tokens
-from benchsite.teams.models import Team, User
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Team, User
 from runs.tests.importing import summary
 
 MANIFEST: dict[str, Any] = {

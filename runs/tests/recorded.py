@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs import artifacts, lifecycle
 from runs.models import Run, Sweep
 from runs.models.run import Status

@@ -6,7 +6,7 @@ import os
 import pytest
 from django.core.files.storage import storages
 
-from benchsite.artifact_storage import artifact_storage
+from benchsite.core.artifact_storage import artifact_storage
 from runs import artifacts
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.teams.models import AuditEntry
+from benchsite.accounts.models import AuditEntry
 from runs.data_confirmations import confirm, confirmation_of, target_rows
 from runs.models import Cluster, DataConfirmation, Node
 from runs.tests.factories import make_cluster, make_database, make_machine, make_user, make_workload

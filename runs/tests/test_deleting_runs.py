@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import transaction
 
-from benchsite.teams.models import AuditEntry
+from benchsite.accounts.models import AuditEntry
 from runs import artifacts, deletion
 from runs.deletion import DeletionRefused, RunPinned, delete_run, obstacle, refuse_when
 from runs.models import Artifact, Matrix, Run, Sweep, Upload, UploadedFile

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs import deletion
 from runs.models import Run

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.planning.plan import stored_plan
 from runs.planning.preview import preview
 from runs.tests.factories import (

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from benchsite.addresses import AddressRefused, own_addresses, refuse_address, split_address
+from benchsite.core.addresses import AddressRefused, own_addresses, refuse_address, split_address
 
 EVERYWHERE = ["0.0.0.0/0", "::/0"]
 
@@ -43,7 +43,7 @@ def test_it_refuses_addresses_nobody_may_use(monkeypatch, address, why):
 
 
 def test_it_refuses_this_machine_by_its_other_addresses(monkeypatch):
-    monkeypatch.setattr("benchsite.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
+    monkeypatch.setattr("benchsite.core.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
     with pytest.raises(AddressRefused, match="an address of this machine"):
         refuse_address("10.1.2.3", 5432, EVERYWHERE)
 
@@ -81,7 +81,7 @@ def test_allows_loopback_that_the_setting_names(host, network):
 
 
 def test_allows_own_address_that_the_setting_names(monkeypatch):
-    monkeypatch.setattr("benchsite.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
+    monkeypatch.setattr("benchsite.core.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
     assert refuse_address("10.1.2.3", 6390, ["10.1.2.3/32"]) == "10.1.2.3"
     with pytest.raises(AddressRefused, match=r"adding 10\.1\.2\.3/32 to BENCHSITE_EXTERNAL_NETWORKS"):
         refuse_address("10.1.2.3", 6390, ["10.0.0.0/8"])
@@ -99,7 +99,7 @@ def test_refusal_says_what_to_add_to_the_setting():
 def test_refuses_own_servers_by_every_spelling(monkeypatch, host, own):
     """A server that listens on one address of this machine may be reached by another."""
     here = {ipaddress.ip_address(address) for address in ("127.0.0.1", "::1", "10.1.2.3")}
-    monkeypatch.setattr("benchsite.addresses.own_addresses", lambda: frozenset(here))
+    monkeypatch.setattr("benchsite.core.addresses.own_addresses", lambda: frozenset(here))
     local = ["127.0.0.0/8", "::1/128", "10.1.2.3/32", "0.0.0.0/32", "::/128"]
     with pytest.raises(AddressRefused, match="BENCHSITE_EXTERNAL_NETWORKS cannot allow it"):
         refuse_address(host, 5432, local, own_servers=[(own, 5432)])

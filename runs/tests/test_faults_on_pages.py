@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from benchsite.formatting import NOTHING
+from benchsite.core.formatting import NOTHING
 from runs.models import MeasurementSet
 from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep

@@ -3,7 +3,7 @@
 import pytest
 from django.db import transaction
 
-from benchsite.teams.models import Notice
+from benchsite.accounts.models import Notice
 from runs import lifecycle, run_completion
 from runs.models import Ending, Run
 from runs.models.run import Status

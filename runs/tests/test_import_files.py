@@ -11,7 +11,7 @@ from django.core.files.storage import storages
 from django.test import Client
 from django.urls import reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from runs.models import Run, RunEvent, Upload
 from runs.tests.factories import make_team, make_user
 from runs.tests.importing import (

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from benchsite import formatting
+from benchsite.core import formatting
 from runs.models import Run, Sweep
 from runs.tests.factories import make_run, make_sweep, make_workload
 from runs.tests.importing import DATA, answers, bring, corpus, import_folder, save, sent, summary, zipped

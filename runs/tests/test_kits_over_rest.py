@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from benchsite.teams import tokens
-from benchsite.teams.models import Scope
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Scope
 from runs.kits.cells import cell_name
 from runs.kits.plan_export import export_plan
 from runs.models import Matrix

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.kits.plan import PlanRefused, planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import as_text, read_plan

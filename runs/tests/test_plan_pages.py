@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.cells import cell_name

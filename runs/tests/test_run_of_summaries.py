@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite import formatting
+from benchsite.core import formatting
 from runs.models import Run
 from runs.recording.rows import write_set
 from runs.tests.factories import finding, make_run, make_sweep

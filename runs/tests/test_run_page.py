@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from runs import artifacts, live
 from runs.failure_hints import REMEDIES, remedy
 from runs.measures.host import OWN

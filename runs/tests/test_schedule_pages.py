@@ -6,7 +6,7 @@ from datetime import time, timedelta
 
 import pytest
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs.models import Matrix, Occasion, Schedule
 from runs.schedules import schedule_changes

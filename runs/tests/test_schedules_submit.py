@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from benchsite.teams.models import AuditEntry, Notice
+from benchsite.accounts.models import AuditEntry, Notice
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.planning import preview, stored_plan
 from runs.schedules import due_schedules, schedule_changes

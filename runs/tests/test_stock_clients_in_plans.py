@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_export import export_plan

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from benchsite.formatting import latency
+from benchsite.core.formatting import latency
 from runs import run_completion
 from runs.models import Ending
 from runs.recording import thread_limits

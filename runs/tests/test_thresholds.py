@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from runs.models import ThresholdOverride
 from runs.tests.factories import make_team, make_user
 from runs.tests.world import browser

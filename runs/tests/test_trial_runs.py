@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from benchsite.teams import tokens
-from benchsite.teams.models import Scope
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Scope
 from runs import lifecycle
 from runs.failure_hints import remedy
 from runs.models import Cluster, Matrix, Run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.db.models.functions import Now
 
-from benchsite.teams.models import ApiToken, Role
+from benchsite.accounts.models import ApiToken, Role
 from runs.api import uploads
 from runs.models import Artifact, Run, Sweep, Upload, UploadKey
 from runs.tests.factories import make_team, make_user, make_workload
@@ -271,7 +271,7 @@ def test_it_needs_the_scope(team, user):
 def test_it_needs_a_role_that_may(team):
     viewer = make_user(team=team, role=Role.RUNNER)
     program = Program(team, viewer)
-    from benchsite.teams.models import Membership
+    from benchsite.accounts.models import Membership
 
     Membership.objects.filter(user=viewer).update(role=Role.VIEWER)
     assert said(program.post(), 403)

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 
-from benchsite.teams.models import Role
+from benchsite.accounts.models import Role
 from runs import urls
 from runs.tests.factories import make_team
 from runs.tests.world import browser, make_world

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.test import Client
 
-from benchsite.teams.models import Role, Team
+from benchsite.accounts.models import Role, Team
 from runs.models import (
     Artifact,
     Cluster,

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.models import Run, Upload, UploadKey
 from runs.recording.upload_rows import UploadedRun
 from runs.recording.uploaded_runs import judged_runs, save_runs

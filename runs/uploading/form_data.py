@@ -16,7 +16,7 @@ from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.http import HttpRequest, UnreadablePostError
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
-from benchsite import formatting
+from benchsite.core import formatting
 from runs.uploading.inline import NamedContent
 from runs.uploading.manifest import MAX_MANIFEST
 from runs.uploading.upload_handlers import MAX_FILES, ArrivingFile

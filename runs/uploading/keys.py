@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.models import Upload, UploadKey
 
 Kind = UploadKey.Kind

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.core.files.base import File
 from django.db import DataError, IntegrityError
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.models import Matrix, Upload
 from runs.recording.by_hand import read_outputs, record_outputs
 from runs.recording.uploaded_runs import record_upload

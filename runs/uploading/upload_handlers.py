@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload, TemporaryFileUploadHandler
 from django.http import HttpRequest
 
-from benchsite import formatting
+from benchsite.core import formatting
 
 # Of all files of one import together, as they come.
 MAX_BYTES = 1024**3

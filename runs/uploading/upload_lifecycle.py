@@ -21,7 +21,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team, User
+from benchsite.accounts.models import Team, User
 from runs.models import Upload, UploadedFile
 from runs.team_usage import refuse_full_storage
 from runs.uploading import keys, staging, upload_handlers

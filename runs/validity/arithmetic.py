@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from benchsite.formatting import duration, grouped, latency, percent
+from benchsite.core.formatting import duration, grouped, latency, percent
 from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import ClientFacts, OperationFacts, RunFacts, number_of
 from runs.validity.profile import Profile

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from benchsite.formatting import counted, duration, grouped, percent, significant, throughput
+from benchsite.core.formatting import counted, duration, grouped, percent, significant, throughput
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClientFacts, RunFacts, number_of
 from runs.validity.profile import Profile

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from benchsite.formatting import grouped, latency, percent
+from benchsite.core.formatting import grouped, latency, percent
 from runs.measures.little import edge_allowance, explained_share
 from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import OperationFacts, RunFacts

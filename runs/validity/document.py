@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from benchsite.formatting import THIN
+from benchsite.core.formatting import THIN
 from runs.validity import RUN_CHECKS, THRESHOLDS, Check, profile
 from runs.validity.check import PAIR_CHECKS, PARTS
 from runs.validity.profile import PROFILES

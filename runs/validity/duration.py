@@ -1,7 +1,7 @@
 """Was it long enough? V05 duration, V06 set-up and clean-up."""
 
-from benchsite import formatting
-from benchsite.formatting import exact, grouped, percent
+from benchsite.core import formatting
+from benchsite.core.formatting import exact, grouped, percent
 from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import counted, exact, grouped, percent, significant, size, throughput
+from benchsite.core.formatting import counted, exact, grouped, percent, significant, size, throughput
 from runs.measures.host import FOREIGN, HostSamples
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchsite.formatting import counted, duration, grouped, percent
+from benchsite.core.formatting import counted, duration, grouped, percent
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import percent, short, throughput
+from benchsite.core.formatting import percent, short, throughput
 from runs.validity.results import CheckResult
 
 MIN_RUNGS: Final = 3

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from benchsite.formatting import percent, throughput
+from benchsite.core.formatting import percent, throughput
 from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import RunFacts, number_of
 from runs.validity.profile import Profile

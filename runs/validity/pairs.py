@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
 
-from benchsite.formatting import percent, significant
+from benchsite.core.formatting import percent, significant
 from runs.catalog.durability import Durability, same_class
 from runs.validity.check import PAIR_CHECKS, Outcome, check, not_assessed, sentence
 from runs.validity.environment import KEY_BYTES, complaints_about

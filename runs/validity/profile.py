@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
-from benchsite.formatting import duration, exact, grouped, latency, percent, throughput
+from benchsite.core.formatting import duration, exact, grouped, latency, percent, throughput
 from runs.validity.check import PAIR_CHECKS, RUN_CHECKS
 from runs.validity.results import CheckResult, Severity, at_most
 

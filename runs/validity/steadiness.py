@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchsite.formatting import exact, latency, percent, throughput
+from benchsite.core.formatting import exact, latency, percent, throughput
 from runs.measures.stability import longest_run, stability
 from runs.measures.steady import drift_of, mser5
 from runs.measures.sustained_load import backlog_growth

@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import (
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import (
     has_role,
     is_operator,
     owned_or_404,

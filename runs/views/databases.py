@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.forms.own_modes import OwnModeForm

@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import audit
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
+from benchsite.accounts import audit
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import owned_or_404, role_required, team_of, user_of
 from runs.deletion import MAX_AT_ONCE, DeletionRefused, delete_run, obstacle
 from runs.identifiers import uuid_of
 from runs.models import MatrixEntry, Run

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import owned_or_404, role_required, team_of, user_of
 from runs.forms.imports import ImportForm
 from runs.models import Upload
 from runs.pages.lists import page_of

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from benchsite.teams.permissions import is_operator, operator_required, team_of, team_required
+from benchsite.accounts.permissions import is_operator, operator_required, team_of, team_required
 from runs.forms.clusters import machines_for
 from runs.forms.machines import MachineForm
 from runs.models import Machine

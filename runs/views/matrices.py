@@ -14,8 +14,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from benchsite.teams.models import Role, User
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role, User
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked

@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import owned_or_404, role_required, team_of, user_of
 from runs.models import Matrix, Upload
 from runs.models.run import Status
 from runs.uploading import upload_lifecycle

@@ -14,8 +14,8 @@ from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods
 
-from benchsite.teams.models import Role, Team, User
-from benchsite.teams.permissions import owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role, Team, User
+from benchsite.accounts.permissions import owned_or_404, role_required, team_of, team_required, user_of
 from runs.forms.fields import DescribedForm, name_field
 from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.artifacts import chunks
 from runs.models import Artifact, Run

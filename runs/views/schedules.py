@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from runs.models import Matrix, Occasion, Schedule
 from runs.pages.lists import page_of
 from runs.planning import PlanError

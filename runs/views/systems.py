@@ -7,9 +7,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from benchsite.formatting import counted, grouped, percent, significant
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, team_of, team_required
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, team_of, team_required
+from benchsite.core.formatting import counted, grouped, percent, significant
 from runs.catalog import Mode, System, UnknownSystem, load_catalog
 from runs.catalog.measured_losses import MeasuredLoss, load_measured_losses
 from runs.models import Database

@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from runs.forms.fields import DescribedForm
 from runs.models.plan import Purpose
 from runs.thresholds import (

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from benchsite.formatting import exact
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from benchsite.core.formatting import exact
 from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
 from runs.pages.lists import page_of

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.progress import Progress
 

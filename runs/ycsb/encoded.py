@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, indices_of
 

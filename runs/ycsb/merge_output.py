@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from benchsite.formatting import percent
+from benchsite.core.formatting import percent
 from runs.ycsb.clients import RunFiles, merge_run
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 
 _PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 _MAX_PERCENTILES: Final = 6

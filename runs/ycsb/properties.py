@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import exact
+from benchsite.core.formatting import exact
 from runs import property_schema
 from runs.property_schema import Property, nearest, unknown_name
 from runs.ycsb.errors import PropertyError

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from benchsite.formatting import exact, grouped
+from benchsite.core.formatting import exact, grouped
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import references
 from runs.ycsb.histogram import Floats, Ints

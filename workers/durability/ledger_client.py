@@ -8,7 +8,7 @@ from queue import Empty, Queue
 from types import TracebackType
 from typing import Final
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.ycsb.command import WORKLOAD_CLASS, java_command
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger import Write, parse_ledger

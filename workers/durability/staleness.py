@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from benchsite.formatting import NOTHING, grouped, percent, significant
+from benchsite.core.formatting import NOTHING, grouped, percent, significant
 from runs.ycsb.command import WORKLOAD_CLASS, java_command
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger_client import JVM_OPTIONS

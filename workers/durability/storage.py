@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.catalog.measured_losses import Disk
 from workers.durability.fuse_server import FSYNC_FILE
 from workers.guarded_process import Guarded, start_guarded

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from benchsite.formatting import NOTHING, grouped, percent, significant
+from benchsite.core.formatting import NOTHING, grouped, percent, significant
 from runs.catalog.measured_losses import NODE_LOSSES, Disk, MeasuredLoss
 from workers.durability.trials import Trial
 

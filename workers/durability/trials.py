@@ -259,7 +259,7 @@ class ClusterBench(ServerBench):
 
     @contextlib.contextmanager
     def _started_again(self, only: int | None) -> Iterator[LedgerClient]:
-        """The client, once all nodes are up. A node that the others do not take back is started again with them.
+        """The client, once all nodes are up. A node that the others do not accept is started again with them.
 
         Raises ServerDidNotStart, and the next trial starts anew then.
         """

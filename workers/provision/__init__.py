@@ -1,6 +1,6 @@
 """Bringing up servers under test: provisioners, administration of what runs, reading modes back, probing disks."""
 
-from benchsite.addresses import AddressRefused, refuse_address
+from benchsite.core.addresses import AddressRefused, refuse_address
 from workers.provision.administration import (
     Address,
     Administration,

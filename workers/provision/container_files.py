@@ -13,7 +13,7 @@ from typing import Any
 
 from docker.errors import NotFound
 
-from benchsite.paths import Account
+from benchsite.core.paths import Account
 from workers.provision.servers import ServerDidNotStart
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from docker.errors import APIError, NotFound
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.container_files import account_in, put_files, read_file

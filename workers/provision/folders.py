@@ -6,7 +6,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from benchsite.paths import Account, reachable
+from benchsite.core.paths import Account, reachable
 from workers.provision.servers import ServerDidNotStart
 
 TAIL_BYTES = 64 * 1024

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psutil
 
-from benchsite.formatting import grouped
-from benchsite.paths import Account
+from benchsite.core.formatting import grouped
+from benchsite.core.paths import Account
 from runs.catalog import RenderedServer, System, client_properties
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
 from workers.executables import (

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from benchsite.own_servers import own_servers
+from benchsite.core.own_servers import own_servers
 from workers.provision.docker import DockerProvisioner
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.engine import ContainerSite

@@ -38,8 +38,8 @@ from workers.manifests import (  # noqa: E402
 
 
 def load_prerequisites() -> ModuleType:
-    """`benchsite.prerequisites` without its package, which wants Celery; there may be no virtual environment yet."""
-    spec = importlib.util.spec_from_file_location("prerequisites", ROOT / "benchsite" / "prerequisites.py")
+    """`benchsite.core.prerequisites` without `benchsite`, which imports Celery: there may be no virtual environment."""
+    spec = importlib.util.spec_from_file_location("prerequisites", ROOT / "benchsite" / "core" / "prerequisites.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from django.conf import settings
 
-from benchsite.paths import unprivileged_account
+from benchsite.core.paths import unprivileged_account
 from runs.catalog import System, load_catalog
 from workers.provision import ProcessProvisioner, Server, Site, Wanted
 

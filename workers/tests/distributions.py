@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchsite.prerequisites import java_tool
+from benchsite.core.prerequisites import java_tool
 from workers.manifests import Manifest
 
 SOURCES = Path(__file__).parent / "stock"

@@ -8,7 +8,7 @@ from django.conf import settings as django_settings
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from runs import generators
 from runs.models import LoadGenerator, Run
 from runs.models.run import Status

@@ -13,13 +13,13 @@ from django.conf import settings as site
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.mail import mail_server
-from benchsite.teams import webhooks
-from benchsite.teams.deliveries import MAX_PER_TEAM, WEBHOOKS_AT_ONCE
-from benchsite.teams.http_client import post
-from benchsite.teams.models import Delivery, Membership, Preference, User, Webhook
-from benchsite.teams.notices import note
-from benchsite.teams.tests.receivers import mail_sink, receiving
+from benchsite.accounts.models import Delivery, Membership, Preference, User, Webhook
+from benchsite.core.http_client import post
+from benchsite.notifications import webhooks
+from benchsite.notifications.deliveries import MAX_PER_TEAM, WEBHOOKS_AT_ONCE
+from benchsite.notifications.mail import mail_server
+from benchsite.notifications.notices import note
+from benchsite.notifications.tests.receivers import mail_sink, receiving
 from benchsite.tests.databases import database_url
 from runs.models import Run
 from runs.tests.factories import make_conductors, make_run, make_sweep, make_team, make_user
@@ -116,7 +116,7 @@ def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, 
 
 
 def test_mail_goes_out_while_every_webhook_hangs(team, user, hook, deliverer, patient, monkeypatch, settings):
-    monkeypatch.setattr("benchsite.teams.deliveries.WEBHOOKS_AT_ONCE", 1)
+    monkeypatch.setattr("benchsite.notifications.deliveries.WEBHOOKS_AT_ONCE", 1)
     loop = deliverer()
     User.objects.filter(pk=user.pk).update(email="runa@example.org", confirmed_email="runa@example.org")
     Preference.objects.create(membership=Membership.objects.get(user=user, team=team), kind=FINISHED)
@@ -180,7 +180,7 @@ def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, deliv
 
 
 def test_an_error_of_ours_is_tried_again_later(team, user, hook, deliverer, monkeypatch, caplog):
-    monkeypatch.setattr("benchsite.teams.deliveries.body_of", lambda notice: 1 / 0)
+    monkeypatch.setattr("benchsite.notifications.deliveries.body_of", lambda notice: 1 / 0)
     with receiving() as receiver:
         hook(receiver.url)
         note(FINISHED, team, subject="Done")

@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from benchsite.teams.models import new_id
+from benchsite.accounts.models import new_id
 from runs import lifecycle
 from runs.models import Deployment, LoadGenerator, Run
 from runs.models.run import Reason, Status

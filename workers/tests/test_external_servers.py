@@ -5,7 +5,7 @@ import re
 import psycopg
 import pytest
 
-from benchsite.own_servers import own_servers
+from benchsite.core.own_servers import own_servers
 from runs.catalog import load_catalog
 from workers.provision import ExternalProvisioner, ServerDidNotStart, Wanted, provisioner_for
 from workers.provision.servers import ProvisionError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchsite.paths import Account
+from benchsite.core.paths import Account
 from workers import executables
 from workers.executables import (
     ExecutableNotFound,

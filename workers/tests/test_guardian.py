@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchsite.paths import Account
+from benchsite.core.paths import Account
 from workers.guarded_process import LOST, StartError, start_guarded
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid, until
 

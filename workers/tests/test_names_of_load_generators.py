@@ -6,11 +6,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchsite.generator_access import take_file
+from benchsite.core.generator_access import take_file
 from workers import presence
 
 HOLD = (
-    "import os, sys; from pathlib import Path; from benchsite.generator_access import take_file\n"
+    "import os, sys; from pathlib import Path; from benchsite.core.generator_access import take_file\n"
     "print(take_file(Path(sys.argv[1]), 'lab').name, flush=True)\n"
     # The lock goes along into the program that the process becomes.
     "os.execv('/bin/cat', ['cat'])"

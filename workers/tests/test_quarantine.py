@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
 from runs import generators
 from runs.models import LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep

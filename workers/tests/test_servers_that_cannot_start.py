@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from benchsite.paths import Account
+from benchsite.core.paths import Account
 from workers.provision import ServerDidNotStart
 from workers.provision.folders import make_folder
 from workers.tests.conftest import processes_of

@@ -87,7 +87,7 @@ def test_it_sees_a_server_that_died(servers):
 OWNER = """
 import sys, time
 from pathlib import Path
-from benchsite.paths import unprivileged_account
+from benchsite.core.paths import unprivileged_account
 from runs.catalog import load_catalog
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Wanted

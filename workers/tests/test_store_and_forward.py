@@ -20,7 +20,7 @@ import boto3
 import pytest
 from django.db import connection
 
-from benchsite.artifact_storage import artifact_storage
+from benchsite.core.artifact_storage import artifact_storage
 from runs import artifacts, client_lifecycle
 from runs.models import ClientRun
 from runs.models.run import Reason

@@ -20,7 +20,7 @@ from benchmarks.speed import (
     uploads,
 )
 from benchmarks.speed.report import BenchmarkFailed, Report, forget_earlier
-from benchsite.supervisor import Site, SiteError
+from benchsite.local.supervisor import Site, SiteError
 from workers.manifests import ManifestError
 from workers.provision.ports import free_port
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from benchmarks.simulations.bounds import CASES, PERCENTILES, coverage
-from benchsite.formatting import exact, grouped, percent
+from benchsite.core.formatting import exact, grouped, percent
 
 
 class Command(BaseCommand):

@@ -16,12 +16,12 @@ from benchmarks.calibration.study import (
     plan_searches,
 )
 from benchmarks.private_site import restart_with_private_site
-from benchsite.demo.study import Progress
-from benchsite.embedded import EmbeddedError, EmbeddedServers
-from benchsite.formatting import exact, short, signed_percent, significant
-from benchsite.paths import places
-from benchsite.supervisor import Site, SiteError
-from benchsite.teams.membership import ensure_demo_team
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.core.formatting import exact, short, signed_percent, significant
+from benchsite.core.paths import places
+from benchsite.local.demo.study import Progress
+from benchsite.local.embedded import EmbeddedError, EmbeddedServers
+from benchsite.local.supervisor import Site, SiteError
 from reports.analysis.ratios import mean_interval
 from reports.queries.curves import curves
 from runs.models import LoadGenerator, SearchDecision, Sweep

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from benchmarks.simulations.checks import SEED, rates
-from benchsite.formatting import percent
+from benchsite.core.formatting import percent
 
 
 class Command(BaseCommand):

@@ -13,9 +13,9 @@ from benchmarks.faults.registry import FAULTS
 from benchmarks.faults.site import FaultSite, SiteTimeout
 from benchmarks.faults.trial import run_tries
 from benchmarks.private_site import restart_with_private_site
-from benchsite.embedded import EmbeddedError
-from benchsite.paths import places
-from benchsite.supervisor import STOP_SIGNALS, interrupt
+from benchsite.core.paths import places
+from benchsite.local.embedded import EmbeddedError
+from benchsite.local.supervisor import STOP_SIGNALS, interrupt
 from workers.provision.ports import free_port
 
 FOLDER = settings.BASE_DIR / "var" / "faults"

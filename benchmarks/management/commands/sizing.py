@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Team
+from benchsite.accounts.models import Team
 from runs.models import LoadGenerator, Machine
 from runs.pages.lists import PER_PAGE
 from workers import scheduling

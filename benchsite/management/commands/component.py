@@ -9,10 +9,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from benchsite import components
-from benchsite.components import Component
-from benchsite.env import env_path, env_str
-from benchsite.generator_access import name_of, read_access, take_file
+from benchsite.core.env import env_path, env_str
+from benchsite.core.generator_access import name_of, read_access, take_file
+from benchsite.local import components
+from benchsite.local.components import Component
 from workers.presence import MACHINE_VARIABLE, generator_name
 from workers.site_client import NO_CREDENTIAL
 

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from benchsite.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
-from benchsite.demo.summary import summary, write_summary
-from benchsite.supervisor import Site, SiteError
-from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.sign_in_link import make_link
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.sign_in_link import make_link
+from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
+from benchsite.local.demo.summary import summary, write_summary
+from benchsite.local.supervisor import Site, SiteError
 from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator
 from runs.planning import PlanError

@@ -11,11 +11,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
-from benchsite.demo.machine_study import TAG, report_of
-from benchsite.supervisor import running_site
-from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.models import Team
-from benchsite.teams.sign_in_link import make_link
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.models import Team
+from benchsite.accounts.sign_in_link import make_link
+from benchsite.local.demo.machine_study import TAG, report_of
+from benchsite.local.supervisor import running_site
 from runs.models import Matrix, Run
 from runs.models.run import Status
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from benchsite.supervisor import stop_running_site
+from benchsite.local.supervisor import stop_running_site
 
 
 class Command(BaseCommand):

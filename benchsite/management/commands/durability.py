@@ -16,8 +16,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.formatting import counted
-from benchsite.paths import make_folders
+from benchsite.core.formatting import counted
+from benchsite.core.paths import make_folders
 from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest

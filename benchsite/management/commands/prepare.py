@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchsite.env import env_path, env_str
-from benchsite.generator_access import Access, without_user, write_access
-from benchsite.teams.models import User
+from benchsite.accounts.models import User
+from benchsite.core.env import env_path, env_str
+from benchsite.core.generator_access import Access, without_user, write_access
 from runs.artifacts import mark_storage
 from workers import enrolment
 from workers.presence import MACHINE_VARIABLE

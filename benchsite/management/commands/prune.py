@@ -16,8 +16,8 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
-from benchsite.formatting import counted, grouped, size
-from benchsite.teams.models import Invitation, SignedIn, SignInLink
+from benchsite.accounts.models import Invitation, SignedIn, SignInLink
+from benchsite.core.formatting import counted, grouped, size
 from reports.frozen.drafts import draft_of
 from reports.models import Report, WatchLink
 from runs.deletion import forget_content

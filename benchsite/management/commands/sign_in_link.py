@@ -5,9 +5,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.supervisor import running_site
-from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.sign_in_link import make_link
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.sign_in_link import make_link
+from benchsite.local.supervisor import running_site
 
 
 class Command(BaseCommand):

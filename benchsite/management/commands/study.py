@@ -11,7 +11,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
 
-from benchsite.demo.machine_study import (
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.models import Team, User
+from benchsite.core.formatting import counted, duration
+from benchsite.local.demo.machine_study import (
     ENTRIES,
     missing_parts,
     missing_runs,
@@ -20,12 +23,9 @@ from benchsite.demo.machine_study import (
     report_of,
     unfinished_study,
 )
-from benchsite.demo.study import Progress
-from benchsite.demo.summary import summary, write_summary
-from benchsite.formatting import counted, duration
-from benchsite.supervisor import Site, SiteError
-from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.models import Team, User
+from benchsite.local.demo.study import Progress
+from benchsite.local.demo.summary import summary, write_summary
+from benchsite.local.supervisor import Site, SiteError
 from reports.frozen.links import link_of
 from reports.frozen.publication import PublishRefused
 from runs import lifecycle

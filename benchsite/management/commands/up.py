@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from benchsite.supervisor import Site, SiteError, in_child, running_site
-from benchsite.teams.membership import ensure_demo_team
-from benchsite.teams.sign_in_link import make_link
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.sign_in_link import make_link
+from benchsite.local.supervisor import Site, SiteError, in_child, running_site
 
 UP = "UP"  # The supervisor's last word to the command that waits for it.
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchsite.formatting import THIN
+from benchsite.core.formatting import THIN
 from runs.measures.host import HostSamples
 from runs.validity import (
     CheckResult,

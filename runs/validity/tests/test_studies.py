@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchsite.formatting import THIN
+from benchsite.core.formatting import THIN
 from runs.measures.little import explained_share_of_operations
 from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile, worst
 from runs.ycsb.clients import group, merge_run

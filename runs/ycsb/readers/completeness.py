@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import grouped
+from benchsite.core.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, parse_name

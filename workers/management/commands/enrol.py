@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchsite.generator_access import Access, name_of, write_access
+from benchsite.core.generator_access import Access, name_of, write_access
 from workers.site_client import SiteClient, SiteRefused, SiteUnreachable
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchsite.formatting import duration
-from benchsite.own_servers import own_servers
+from benchsite.core.formatting import duration
+from benchsite.core.own_servers import own_servers
 from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog, start_problem
 from runs.property_schema import PropertyError
 from workers.conformance import CheckResult, Conformance

@@ -4,7 +4,7 @@ systems whose binding brings a program for it.
 
 from collections.abc import Mapping
 
-from benchsite.addresses import split_address
+from benchsite.core.addresses import split_address
 from runs.catalog import System
 from workers.provision.administration.base import (
     Address,

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
-from benchsite.formatting import duration
+from benchsite.core.formatting import duration
 from runs.catalog import System, load_catalog
 from workers.manifests import ManifestError, java_executable, verify
 from workers.provision.administration.base import (

@@ -1,0 +1,136 @@
+"""Who may see and do what. "Exists but is not yours" is always 404."""
+
+import uuid
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+
+from benchsite.accounts.models import Membership, Role, Team, User
+
+P = ParamSpec("P")
+M = TypeVar("M", bound=Model)
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.ADMIN: 2}
+
+
+def memberships_of(request: HttpRequest) -> list[Membership]:
+    """The signed-in person's memberships, asked for once per request."""
+    memberships: list[Membership] | None = getattr(request, "_memberships", None)
+    if memberships is None:
+        memberships = list(
+            Membership.objects.filter(user=request.user.pk).select_related("team").order_by("team__name")
+        )
+        request._memberships = memberships  # type: ignore[attr-defined]
+    return memberships
+
+
+def current_membership(request: HttpRequest) -> Membership | None:
+    """The membership in the team chosen in the session, else in the person's first team."""
+    if not request.user.is_authenticated:
+        return None
+    memberships = memberships_of(request)
+    chosen = request.session.get("team")
+    in_chosen = [membership for membership in memberships if str(membership.team_id) == chosen]
+    return next(iter(in_chosen or memberships), None)
+
+
+def current_team(request: HttpRequest) -> Team | None:
+    """The team chosen in the session, else the person's first; None for somebody in no team."""
+    membership = current_membership(request)
+    return membership.team if membership else None
+
+
+def member_of(request: HttpRequest) -> Membership:
+    """The membership in the current team, where there must be one."""
+    membership = current_membership(request)
+    if membership is None:
+        raise PermissionDenied("You are not a member of any team.")
+    return membership
+
+
+def team_of(request: HttpRequest) -> Team:
+    """The current team, where there must be one; the object itself and not the middleware's lazy stand-in."""
+    return member_of(request).team
+
+
+def user_of(request: HttpRequest) -> User:
+    """The signed-in person."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied("Sign in first.")
+    return request.user
+
+
+def keep_team(request: HttpRequest, key: str) -> bool:
+    """Choose the team of this key for the session; False for one that the person is not in."""
+    is_member = any(str(membership.team_id) == key for membership in memberships_of(request))
+    if is_member:
+        request.session["team"] = key
+    return is_member
+
+
+def has_role(request: HttpRequest, role: Role) -> bool:
+    """Whether the person's role in the current team includes `role`."""
+    membership = current_membership(request)
+    return membership is not None and ORDER[Role(membership.role)] >= ORDER[role]
+
+
+def is_operator(request: HttpRequest) -> bool:
+    """Whether the person looks after the site itself: machines, process clusters, load generators."""
+    return request.user.is_authenticated and request.user.is_staff
+
+
+def team_required(view: View[P]) -> View[P]:
+    """Only for signed-in members of a team: others sign in first, or are told that they are in no team."""
+
+    @login_required
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if current_team(request) is None:
+            return render(request, "teams/no_team.html", status=403)
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def role_required(role: Role) -> Callable[[View[P]], View[P]]:
+    """Only for members whose role includes `role`; the rest get 403. Includes `team_required`."""
+
+    def decorate(view: View[P]) -> View[P]:
+        @team_required
+        @wraps(view)
+        def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not has_role(request, role):
+                raise PermissionDenied(f"This needs the role {role} in your team.")
+            return view(request, *args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def operator_required(view: View[P]) -> View[P]:
+    """Only for operators of the site who are members of a team; the rest get 403."""
+
+    @team_required
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not is_operator(request):
+            raise PermissionDenied("Only an operator of this site may do that.")
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def owned_or_404(queryset: QuerySet[M], request: HttpRequest, pk: uuid.UUID | int) -> M:
+    """The row of the asker's team. Another team's row is no more there than one that does not exist."""
+    team = current_team(request)
+    if team is None:
+        raise Http404
+    return get_object_or_404(queryset, team=team, pk=pk)

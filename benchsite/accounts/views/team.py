@@ -1,0 +1,153 @@
+"""The team's own pages: members, invitations, what happened."""
+
+import uuid
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from benchsite.accounts import audit, membership, sso
+from benchsite.accounts.forms import InvitationForm, SignUpForm, TeamForm
+from benchsite.accounts.membership import MembershipRefused
+from benchsite.accounts.models import Invitation, Membership, Role, Team, User
+from benchsite.accounts.permissions import (
+    current_membership,
+    has_role,
+    owned_or_404,
+    role_required,
+    team_of,
+    team_required,
+    user_of,
+)
+from benchsite.accounts.views.sign_in import BACKEND
+
+ENTRIES_PER_PAGE = 100
+
+
+@require_http_methods(["GET", "POST"])
+@sensitive_post_parameters("password1", "password2")
+@never_cache
+def invited(request: HttpRequest, token: str) -> HttpResponse:
+    invitation = membership.invitation_of(token)
+    if invitation is None:
+        return render(request, "teams/invited_gone.html", status=410)
+    me = request.user if isinstance(request.user, User) else None
+    request.session[sso.INVITED] = token  # Whoever comes back from an identity provider is let in by it.
+    form = SignUpForm(request.POST if request.method == "POST" and me is None else None)
+    refusal = ""
+    if request.method == "POST" and (me is not None or form.is_valid()):
+        try:
+            user, team = _join(token, me, form)
+        except MembershipRefused as refused:
+            refusal = str(refused)
+        else:
+            if me is None:
+                login(request, user, backend=BACKEND)
+            request.session["team"] = str(team.pk)
+            messages.success(request, f"You are a member of {team} now.")
+            return redirect("home")
+    bad = bool(refusal) or form.is_bound
+    context = {"invitation": invitation, "form": form, "refusal": refusal, "sso": sso.provider()}
+    return render(request, "teams/invited.html", context, status=422 if bad else 200)
+
+
+@transaction.atomic
+def _join(token: str, me: User | None, form: SignUpForm) -> tuple[User, Team]:
+    """The account, made where there is none, and its team: both or neither."""
+    user = me or form.save()
+    return user, membership.accept(token, user)
+
+
+@require_GET
+@team_required
+def members(request: HttpRequest) -> HttpResponse:
+    return _members(request, InvitationForm())
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def invite(request: HttpRequest) -> HttpResponse:
+    """Answers with the link, which is shown this once."""
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _members(request, form, status=422)
+    data = form.cleaned_data
+    try:
+        token = membership.invite(team_of(request), user_of(request), role=data["role"], note=data["note"])
+    except MembershipRefused as refused:
+        form.add_error(None, str(refused))
+        return _members(request, form, status=422)
+    return _members(request, InvitationForm(), link=request.build_absolute_uri(reverse("invited", args=[token])))
+
+
+def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", status: int = 200) -> HttpResponse:
+    team = team_of(request)
+    context = {
+        "team": team,
+        "members": team.memberships.select_related("user").order_by("user__username"),
+        "invitations": membership.open_invitations(team).select_related("created_by"),
+        "roles": Role.choices,
+        "may_manage": has_role(request, Role.ADMIN),
+        "mine": current_membership(request),
+        "form": form,
+        "link": link,
+    }
+    return render(request, "teams/members.html", context, status=status)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    membership.withdraw(owned_or_404(Invitation.objects.all(), request, pk), user_of(request))
+    messages.success(request, "The invitation is withdrawn. Its link no longer works.")
+    return redirect("members")
+
+
+@require_POST
+@team_required
+def member_change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Another role, or out of the team; everybody may leave."""
+    member = owned_or_404(Membership.objects.select_related("user", "team"), request, pk)
+    me, role = user_of(request), request.POST.get("role", "")
+    leaves = "remove" in request.POST and member.user == me
+    if not leaves and not has_role(request, Role.ADMIN):
+        return HttpResponse("This needs the role admin in your team.", status=403)
+    try:
+        if "remove" in request.POST:
+            membership.remove(member, me)
+            messages.success(request, f"{member.user} is no member of {member.team} any more. What they made stays.")
+        elif role in Role.values:
+            membership.change_role(member, me, role)
+            messages.success(request, f"{member.user} is {role} now.")
+    except MembershipRefused as refused:
+        messages.error(request, str(refused))
+    return redirect("home" if leaves else "members")
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def team_add(request: HttpRequest) -> HttpResponse:
+    form = TeamForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        team = membership.make_team(form.cleaned_data["name"], user_of(request))
+        request.session["team"] = str(team.pk)
+        messages.success(request, f"{team} is there, and you are its admin. Invite its members.")
+        return redirect("members")
+    return render(request, "teams/team_add.html", {"form": form}, status=422 if form.is_bound else 200)
+
+
+@require_GET
+@role_required(Role.ADMIN)
+def audit_log(request: HttpRequest) -> HttpResponse:
+    page = Paginator(audit.entries_of(team_of(request)), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    entries = [(entry, audit.KINDS.get(entry.kind, entry.kind)) for entry in page.object_list]
+    return render(request, "teams/audit.html", {"page": page, "entries": entries})

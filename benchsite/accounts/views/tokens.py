@@ -1,0 +1,74 @@
+"""A team's keys for programs."""
+
+import uuid
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from benchsite.accounts import tokens
+from benchsite.accounts.forms import TokenForm
+from benchsite.accounts.models import ApiToken, Role
+from benchsite.accounts.permissions import has_role, member_of, owned_or_404, team_of, team_required, user_of
+from benchsite.accounts.tokens import TokenRefused
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+@never_cache
+def token_list(request: HttpRequest) -> HttpResponse:
+    """The team's tokens; making one answers with the whole of it, this once."""
+    role = member_of(request).role
+    form = TokenForm(request.POST if request.method == "POST" else None, role=role)
+    made = ""
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            made = tokens.make(
+                team_of(request), user_of(request), name=data["name"], scopes=data["scopes"], life=form.life
+            )
+        except TokenRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            form = TokenForm(role=role)
+    return _page(request, form, made, status=422 if form.is_bound else 200)
+
+
+@require_POST
+@team_required
+@never_cache
+def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Rotate or revoke: one's own, or as an admin anybody's."""
+    token = owned_or_404(ApiToken.objects.select_related("maker", "team"), request, pk)
+    me = user_of(request)
+    if token.maker != me and not has_role(request, Role.ADMIN):
+        return HttpResponse("Only its maker and the team's admins may do that.", status=403)
+    if "revoke" in request.POST:
+        tokens.revoke(token, me)
+        messages.success(request, f"“{token.name}” is revoked. Requests with it are refused.")
+        return redirect("tokens")
+    if token.maker != me:
+        return HttpResponse("Only its maker may rotate a token: it would go on in their name.", status=403)
+    form = TokenForm(role=member_of(request).role)
+    try:
+        return _page(request, form, tokens.rotate(token, me))
+    except TokenRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("tokens")
+
+
+def _page(request: HttpRequest, form: TokenForm, made: str, *, status: int = 200) -> HttpResponse:
+    rows = team_of(request).tokens.select_related("maker")
+    ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
+    context = {
+        "form": form,
+        "made": made,
+        "alive": rows.exclude(ended),
+        "ended": rows.filter(ended),
+        "may_manage": has_role(request, Role.ADMIN),
+    }
+    return render(request, "teams/tokens.html", context, status=status)

@@ -1,0 +1,228 @@
+"""Which addresses people may have the site connect to: those of external servers, and those of webhooks.
+
+Asked when one is saved and again before connecting. The check is on the resolved address, and the caller connects to
+the address it got back rather than to the name, so that a name cannot point elsewhere a moment later.
+"""
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from urllib.parse import parse_qs, urlsplit
+
+import psutil
+
+NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
+_LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
+USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
+_ADDRESS = re.compile(
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}))(?::(?P<port>[0-9]{0,5}))?", re.A
+)
+# By these an IPv6 network reaches IPv4 addresses, whichever way its translator is set up.
+_TRANSLATED = [ipaddress.IPv6Network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")]
+# Addresses of nobody's server which `is_global` of this Python takes for public: IANA's special-purpose networks, and
+# the address by which every machine in Azure reaches its host.
+_SPECIAL = [
+    ipaddress.ip_network(network)
+    for network in (
+        "168.63.129.16/32",
+        "192.0.0.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.175.48.0/24",
+        "2001::/23",
+        "2002::/16",
+        "2620:4f:8000::/48",
+        "3fff::/20",
+    )
+]
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # Nothing else of IPv6 is given to anybody who runs servers for all.
+_BARE_V6 = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]{0,40}")
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class AddressRefused(ValueError):
+    """The address must not be connected to. The message says why, and who can change that."""
+
+
+def refuse_webhook_address(
+    host: str,
+    port: int,
+    allowed_networks: Sequence[str],
+    *,
+    own_servers: Iterable[tuple[str, int]] = (),
+    allowed_ports: Iterable[int] = (443,),
+    encrypted: bool,
+) -> str:
+    """The IP address to send a webhook for host:port to, or AddressRefused.
+
+    Any public address will do over an encrypted connection to one of `allowed_ports`. What is loopback, link-local,
+    private, reserved or this machine's own must lie in a network that the operator allows, as must whatever is told
+    without encryption. The site's own servers are never told anything. Every address that the name resolves to must be
+    allowed.
+    """
+    addresses = resolve(host, port)
+    networks = [ipaddress.ip_network(network) for network in allowed_networks]
+    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_quietly(name, own_port)}
+    here = own_addresses()
+    for address in addresses:
+        shown = host if host == str(address) else f"{host} ({address})"
+        if (address, port) in own:
+            raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
+        if any(address in network for network in networks):
+            continue
+        if reason := _never(address, here) or ("" if _is_public(address) else "no public address"):
+            raise AddressRefused(f"{shown} is {reason}, and lies in no network that the operator allows for webhooks.")
+        if not encrypted:
+            raise AddressRefused(f"{shown} would be told over plain http: write https://.")
+        if port not in allowed_ports:
+            ports = ", ".join(map(str, allowed_ports))
+            raise AddressRefused(
+                f"Port {port} of {shown} is not among the ports of webhooks that the operator allows: {ports}."
+            )
+    return str(addresses[0])
+
+
+def split_address(text: str, default_port: int | None = None) -> tuple[str, int]:
+    """Host and port of `host:port` or `[IPv6]:port`; with a default the port may be left out. Raises AddressRefused."""
+    text = text.strip()
+    if default_port is not None and _BARE_V6.fullmatch(text):
+        return text, default_port
+    match = _ADDRESS.fullmatch(text)
+    port = (match["port"] or default_port) if match else None
+    if match is None or port is None:
+        raise AddressRefused(f"“{text[:60]}” is no address: write host:port, or [IPv6 address]:port.")
+    return match["v6"] or match["host"], int(port)
+
+
+def refuse_address(
+    host: str,
+    port: int,
+    allowed_networks: Sequence[str],
+    *,
+    own_servers: Iterable[tuple[str, int]] = (),
+) -> str:
+    """The IP address to connect to for an external server at host:port, or AddressRefused.
+
+    `allowed_networks` are those of BENCHSITE_EXTERNAL_NETWORKS; `own_servers` are the site's own (host, port) pairs,
+    which no network can allow. Every address that the name resolves to must be allowed. Loopback addresses and this
+    machine's own are allowed only by a network that contains nothing else, such as 127.0.0.0/8 or 10.1.2.3/32.
+    """
+    addresses = resolve(host, port)
+    networks = [ipaddress.ip_network(network) for network in allowed_networks]
+    here = own_addresses()
+    own = {
+        (_LOCAL if _is_local(address, here) else address, own_port)
+        for name, own_port in own_servers
+        for address in _resolve_quietly(name, own_port)
+    }
+    for address in addresses:
+        shown = host if host == str(address) else f"{host} ({address})"
+        local = _is_local(address, here)
+        reason = _never(address, here)
+        if (_LOCAL if local else address, port) in own:
+            raise AddressRefused(
+                f"{shown} port {port} is a server of this site itself: {NETWORKS_SETTING} cannot allow it."
+            )
+        if reason and not local:
+            raise AddressRefused(f"{shown} is {reason}: {NETWORKS_SETTING} cannot allow it.")
+        if local and not any(address in network and _names_hosts(network) for network in networks):
+            example = (
+                ("127.0.0.0/8" if address.version == 4 else "::1/128") if address.is_loopback else _single(address)
+            )
+            raise AddressRefused(
+                f"{shown} is {reason}: the operator of this site can allow it by adding {example} to "
+                f"{NETWORKS_SETTING}."
+            )
+        if not any(address in network for network in networks):
+            allowed = ", ".join(allowed_networks) or "none yet"
+            raise AddressRefused(
+                f"{shown} lies outside the networks ({allowed}) that the operator of this site allows "
+                f"with {NETWORKS_SETTING}."
+            )
+    return str(addresses[0])
+
+
+def resolve(host: str, port: int) -> list[IPAddress]:
+    """All addresses of a name; an IPv4 address inside an IPv6 one counts as what it is. Raises AddressRefused."""
+    if not 1 <= port <= 65535:
+        raise AddressRefused(f"{port} is no port: write one between 1 and 65535.")
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise AddressRefused(f"{host[:200]!r} cannot be resolved: {error}.") from None
+    # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
+    plain = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in answers]
+    return list(dict.fromkeys(_unmapped(address) for address in plain))
+
+
+def servers_of(urls: Iterable[str]) -> list[tuple[str, int]]:
+    """Host and port of the servers that postgresql:// and redis:// URLs name; none for UNIX sockets."""
+    addresses = []
+    for url in urls:
+        parts = urlsplit(url)
+        for host in (parts.hostname, *parse_qs(parts.query).get("host", [])):
+            if host and not host.startswith("/"):
+                addresses.append((host, parts.port or USUAL_PORTS.get(parts.scheme, 0)))
+    return [(host, port) for host, port in addresses if port]
+
+
+def own_addresses() -> frozenset[IPAddress]:
+    """The addresses of this machine's own network interfaces."""
+    values = set()
+    for entries in psutil.net_if_addrs().values():
+        for entry in entries:
+            if entry.family in (socket.AF_INET, socket.AF_INET6):
+                values.add(ipaddress.ip_address(entry.address.partition("%")[0]))
+    return frozenset(values)
+
+
+def _unmapped(address: IPAddress) -> IPAddress:
+    """An IPv4 address that is written as an IPv6 one."""
+    if not isinstance(address, ipaddress.IPv6Address):
+        return address
+    if any(address in network for network in _TRANSLATED) or (int(address) >> 32 == 0 and int(address) > 1):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _is_public(address: IPAddress) -> bool:
+    """Whether it may be the address of a server for everybody."""
+    if any(address in network for network in _SPECIAL):
+        return False
+    return address.is_global and (address.version == 4 or address in _UNICAST)
+
+
+def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
+    """Why nobody may connect there, or nothing."""
+    if address.is_loopback:
+        return "a loopback address"
+    if address.is_link_local or (isinstance(address, ipaddress.IPv6Address) and address.is_site_local):
+        return "a link-local address"
+    if address.is_unspecified or address.is_multicast or address == ipaddress.IPv4Address("255.255.255.255"):
+        return "no address of a single machine"
+    if address in here:
+        return "an address of this machine"
+    return ""
+
+
+def _is_local(address: IPAddress, here: frozenset[IPAddress]) -> bool:
+    """Whether a connection to the address stays on this machine."""
+    return address.is_loopback or (address in here and not address.is_link_local)
+
+
+def _names_hosts(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+    """Whether the network was written for loopback or for one host: 10.0.0.0/8 says nothing about this machine."""
+    return network.is_loopback or network.num_addresses == 1
+
+
+def _single(address: IPAddress) -> str:
+    return f"{address}/{address.max_prefixlen}"
+
+
+def _resolve_quietly(host: str, port: int) -> list[IPAddress]:
+    try:
+        return resolve(host, port)
+    except AddressRefused:
+        return []

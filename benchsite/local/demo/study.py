@@ -1,0 +1,197 @@
+"""The quick study: Redis and PostgreSQL in three durability modes under workload A, on this one machine.
+
+A short search measures the ceiling of each mode, then rungs of offered load below it show how latency rises towards it.
+It shows shapes, never numbers to publish: its purpose is `demo`, and every figure of it says so.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
+
+from django.utils import timezone
+
+from benchsite.accounts.models import Team, User
+from benchsite.core.formatting import throughput
+from runs.lifecycle import request_cancel_matrix
+from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Run, Workload
+from runs.models.plan import Provisioner, Purpose
+from runs.models.run import Status
+from runs.planning import preview, stored_plan, submit
+from runs.run_completion import is_over
+from runs.ycsb.properties import CORE_WORKLOADS
+
+POLL_S = 1.0
+BAR_WIDTH = 30
+RECORDS = 10_000
+THREADS = 16  # serve every load
+PRESTART_S = 1  # each client uses the database before the agreed instant, unmeasured
+WARMUP_S = 1
+MEASURE_S = 5
+REPEATS = 2
+SEARCH = {"width": 0.1, "max_trials": 3, "max_error_rate": 0.001, "slo": None, "curve_percent": [25, 50, 75, 90, 100]}
+NAME = "Quick study"
+CLUSTER = "This machine"
+WORKLOAD = "A: update heavy, 10,000 records"
+
+
+class Progress:
+    """Follows matrices until all their runs have ended; what had ended before is counted and not reported."""
+
+    def __init__(self, matrices: Sequence[Matrix], out: TextIO = sys.stdout, *, is_resumed: bool = False) -> None:
+        self.matrices, self.out = matrices, out
+        self.started = time.monotonic()
+        self.planned_s = sum(preview(stored_plan(matrix)).seconds for matrix in matrices)  # of a search: at most
+        ended = (
+            Run.objects.filter(matrix__in=matrices, status__in=Status.terminal()) if is_resumed else Run.objects.none()
+        )
+        before = ended.values_list("pk", "expected_s")
+        self.reported = {str(pk) for pk, _ in before}
+        self.done_before_s = sum(seconds for _, seconds in before)
+
+    def follow(self, check: Callable[[], None]) -> None:
+        """Return when nothing is left to run. `check` raises when a part of the site has died."""
+        while self._look():
+            check()
+            time.sleep(POLL_S)
+        if self.out.isatty():
+            self.out.write("\n")
+
+    def _look(self) -> bool:
+        has_ended = is_over(self.matrices)  # Asked first, so that the last lines are printed too.
+        runs = list(
+            Run.objects.filter(matrix__in=self.matrices).order_by("matrix__created_at", "position", "pk").defer("spec")
+        )
+        ended = [run for run in runs if run.status in Status.terminal()]
+        for run in ended:
+            if str(run.pk) not in self.reported:
+                self.reported.add(str(run.pk))
+                # One line for each ended run; a failed one says why and what to do.
+                if run.status == Status.SUCCEEDED:
+                    text = f"  {run.name:<28} {throughput(run.throughput_ops_s):>12}   {run.verdict}"
+                else:
+                    text = f"  {run.name:<28} {run.status}: {run.get_reason_display()}. {run.reason_detail}"
+                self.out.write(("\r\033[K" if self.out.isatty() else "") + text + "\n")
+                self.out.flush()
+        self._draw(runs, len(ended))
+        return not has_ended
+
+    def _draw(self, runs: list[Run], ended: int) -> None:
+        if not self.out.isatty():
+            return
+        elapsed = time.monotonic() - self.started
+        whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
+        done = sum(run.expected_s for run in runs if run.status in Status.terminal())
+        # The plan's own estimate, corrected by how the runs so far have kept to it.
+        pace = elapsed / (done - self.done_before_s) if done > self.done_before_s else 1.0
+        left = max(0.0, (whole - done) * (pace if ended > 1 else 1.0))
+        filled = round(BAR_WIDTH * done / whole)
+        now = next((run.name for run in runs if run.status == Status.RUNNING), "")
+        end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+        bar = "#" * filled + "-" * (BAR_WIDTH - filled)
+        self.out.write(f"\r\033[K[{bar}] {ended}/{len(runs)}  {minutes(elapsed)} elapsed, ends about {end}  {now}")
+        self.out.flush()
+
+
+def minutes(seconds: float) -> str:
+    """m:ss"""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+class StudyEntry(NamedTuple):
+    """A database of a study and its durability modes. `nodes` are processes of this machine."""
+
+    system: str
+    name: str
+    modes: Sequence[str]
+    nodes: int = 1
+    replication_factor: int = 1
+
+
+ENTRIES = (StudyEntry("redis", "Redis", ("off", "always")), StudyEntry("postgresql", "PostgreSQL", ("on",)))
+ALL_ENTRIES = (
+    StudyEntry("redis", "Redis", ("off", "everysec", "always")),
+    StudyEntry("postgresql", "PostgreSQL", ("off", "on")),
+)
+
+
+def plan_study(
+    team: Team,
+    user: User,
+    generators: list[LoadGenerator],
+    *,
+    entries: Sequence[StudyEntry] = ALL_ENTRIES,
+    workloads: Sequence[Workload] = (),
+    **fields: Any,
+) -> Matrix:
+    """A matrix on this machine, not yet submitted; cluster, databases and workload are made once and reused.
+
+    No `workloads`: workload A; `fields` are those of the matrix.
+    """
+    defaults: dict[str, Any] = {
+        "name": f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
+        "warmup_s": WARMUP_S,
+        "min_measure_s": MEASURE_S,
+        "max_measure_s": MEASURE_S,
+        "load_threads": 8,
+        "purpose": Purpose.DEMO,
+    }
+    matrix = Matrix.objects.create(team=team, created_by=user, **defaults | fields)
+    matrix.workloads.set(workloads or [workload_of(team, WORKLOAD, "A", CORE_WORKLOADS["A"])])
+    matrix.load_generators.set(generators)
+    position = 0
+    for entry in entries:
+        nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
+        stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
+        database = Database.objects.filter(team=team, name=entry.name).first()
+        if database is None:
+            cluster = _ensure_cluster(team, generators[0].machine)
+            database = Database.objects.create(team=team, name=entry.name, cluster=cluster, **stated)
+        for mode in entry.modes:
+            MatrixEntry.objects.create(matrix=matrix, database=database, mode=mode, position=position)
+            position += 1
+    return matrix
+
+
+def _ensure_cluster(team: Team, machine: Machine) -> Cluster:
+    cluster, made = Cluster.objects.get_or_create(
+        team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
+    )
+    if made:
+        Node.objects.create(cluster=cluster, machine=machine)
+    return cluster
+
+
+def submit_quick_study(
+    team: Team, user: User, generators: list[LoadGenerator], entries: Sequence[StudyEntry] = ENTRIES
+) -> Matrix:
+    """Plan and submit. Raises PlanError where this machine cannot run it, saying why.
+
+    What is left of an earlier study that was cut short would stand before this one in the queue: it is cancelled.
+    """
+    for earlier in Matrix.objects.filter(team=team, name__startswith=NAME, purpose=Purpose.DEMO):
+        request_cancel_matrix(earlier, user)
+    matrix = plan_study(
+        team,
+        user,
+        generators,
+        entries=entries,
+        ladder=Matrix.Ladder.TARGET,
+        threads=THREADS,
+        search=SEARCH,
+        repeats=REPEATS,
+        notes="The ceiling of each durability mode, then the latency below it, under workload A on one machine: "
+        "shapes, not numbers.",
+    )
+    submit(matrix, user)
+    return matrix
+
+
+def workload_of(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
+    """The team's workload of that name: the mix over records of 1 KB."""
+    properties = {**mix, "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
+    properties["warmupexecutiontime"] = str(PRESTART_S)
+    workload, _ = Workload.objects.update_or_create(
+        team=team, name=name, defaults={"short_name": short_name, "properties": properties}
+    )
+    return workload

@@ -1,0 +1,233 @@
+"""How a delivery goes out: picked when due, tried, tried again later, given up.
+
+At least once: whoever tries one puts it off first and writes down afterwards what came of it. What dies in between is
+tried again when that time comes, and receivers tell doubles by the notice's id.
+"""
+
+import json
+import logging
+import smtplib
+import threading
+from collections import Counter
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from benchsite.accounts.models import Delivery, Notice, Webhook
+from benchsite.core.encryption import CannotOpen
+from benchsite.core.http_client import PostFailed, post
+from benchsite.notifications import webhooks
+from benchsite.notifications.notices import absolute, mail_works, message_of
+
+log = logging.getLogger(__name__)
+# Under way at a time: to webhooks, and beside them by e-mail, so that neither keeps the other waiting.
+WEBHOOKS_AT_ONCE: Final = 12
+MAILS_AT_ONCE: Final = 4
+MAX_PER_TEAM: Final = 2  # of each, so that the slow receivers of one team leave room for the others
+# Tests of webhooks in one process: whoever asks waits for the receiver, in a thread that serves pages.
+TESTS_AT_ONCE: Final = 2
+RETRY_TEST_AFTER_S: Final = 5  # A receiver has no longer to answer.
+_tests: Final = threading.BoundedSemaphore(TESTS_AT_ONCE)
+# How long after each failed attempt the next one comes; after the last it is given up.
+WAITS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
+# Longer than any attempt takes: a delivery whose worker died is tried again after it.
+LEASE: Final = timedelta(seconds=90)
+# So many notices given up in a row switch a webhook off: it has not answered for most of a day.
+MAX_GIVEN_UP: Final = 3
+KEPT: Final = timedelta(days=30)
+GONE: Final = 410  # By this a receiver says that it wants no more.
+
+
+class TryLater(Exception):
+    """Tests of webhooks are under way already. The message says when to ask again."""
+
+
+def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
+    """The deliveries to be tried now beside those under way, taken so that nobody else tries them."""
+    wanted = [
+        *_next("webhook_id", [delivery for delivery in under_way if delivery.webhook_id], WEBHOOKS_AT_ONCE),
+        *_next("member_id", [delivery for delivery in under_way if delivery.member_id], MAILS_AT_ONCE),
+    ]
+    if not wanted:
+        return []
+    with transaction.atomic():
+        # Another loop may have taken some meanwhile.
+        taken = list(
+            Delivery.objects.filter(pk__in=wanted, state=Delivery.State.WAITING, next_at__lte=Now())
+            .select_related("notice")
+            .order_by("next_at")
+            .select_for_update(skip_locked=True, of=("self",))
+        )
+        for delivery in taken:
+            claim(delivery)
+    return taken
+
+
+def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
+    """What is due the longest: one at a time to each receiver, and few of a team, however slow its receivers are."""
+    if len(under_way) >= at_once:
+        return []
+    of_team = Counter(delivery.notice.team_id for delivery in under_way)
+    full = [team for team, count in of_team.items() if count >= MAX_PER_TEAM]
+    # The first of each receiver: no more rows than there are receivers, whatever waits for them.
+    first = (
+        Delivery.objects.filter(Q((f"{receiver}__isnull", False)), state=Delivery.State.WAITING, next_at__lte=Now())
+        .exclude(Q((f"{receiver}__in", [getattr(delivery, receiver) for delivery in under_way])))
+        .exclude(notice__team__in=full)
+        .order_by(receiver, "next_at")
+        .distinct(receiver)
+        .values_list("next_at", "pk", "notice__team")
+    )
+    chosen = []
+    for _, key, team in sorted(first):
+        if of_team[team] < MAX_PER_TEAM and of_team.total() < at_once:
+            of_team[team] += 1
+            chosen.append(key)
+    return chosen
+
+
+def claim(delivery: Delivery) -> None:
+    """Begin an attempt: counted, and put off for as long as it may take."""
+    Delivery.objects.filter(pk=delivery.pk).update(attempts=F("attempts") + 1, next_at=Now() + LEASE)
+    delivery.attempts += 1
+
+
+def attempt(delivery: Delivery) -> Delivery:
+    """Try a claimed delivery and write down what came of it."""
+    try:
+        _arrived(delivery, _tell_webhook(delivery, delivery.webhook) if delivery.webhook else _tell_member(delivery))
+    except PostFailed as failure:
+        _failed(delivery, failure)
+    delivery.refresh_from_db()
+    return delivery
+
+
+def try_webhook(webhook: Webhook) -> Delivery:
+    """Tell one webhook something at once, whether it is switched on or not; the delivery says what came of it.
+
+    Raises TryLater.
+    """
+    if not _tests.acquire(blocking=False):
+        raise TryLater(f"Other tests of webhooks are under way. Ask again in {RETRY_TEST_AFTER_S} s.")
+    try:
+        notice = Notice.objects.create(
+            team=webhook.team,
+            kind="test",
+            subject=f"A test of the webhook {webhook.name}"[:200],
+            text="Nothing has happened: somebody asked whether this webhook works.",
+        )
+        # It is tried this once only, so it never waits for the loop.
+        delivery = Delivery.objects.create(
+            notice=notice, webhook=webhook, state=Delivery.State.GIVEN_UP, attempts=1, next_at=None
+        )
+        return attempt(delivery)
+    finally:
+        _tests.release()
+
+
+def expire() -> None:
+    """Forget what was told long ago."""
+    Notice.objects.filter(at__lt=Now() - KEPT).exclude(deliveries__state=Delivery.State.WAITING).delete()
+
+
+def body_of(notice: Notice) -> bytes:
+    """What a webhook is told, as JSON."""
+    content: dict[str, Any] = {
+        "id": str(notice.pk),
+        "kind": notice.kind,
+        "team": notice.team.slug,
+        "subject": notice.subject,
+        "text": notice.text,
+        "url": absolute(notice.path) if notice.path else None,
+        "data": notice.data,
+        "at": notice.at.isoformat().replace("+00:00", "Z"),
+    }
+    return json.dumps(content, ensure_ascii=False).encode()
+
+
+class NeverArrives(PostFailed):
+    """It will not arrive later either."""
+
+
+def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
+    if not webhook.is_active and not _is_test(delivery):
+        raise NeverArrives("The webhook was switched off.")
+    try:
+        target, address = webhooks.check_url(webhook.url)
+    except webhooks.WebhookRefused as refused:
+        raise PostFailed(str(refused)) from None
+    notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
+    body = body_of(notice)
+    try:
+        signed = webhooks.signed_headers(webhook, str(notice.pk), body)
+    except CannotOpen as error:
+        raise PostFailed(str(error)) from None
+    headers = {"Content-Type": "application/json", "User-Agent": "Benchsite", **signed}
+    return post(target, address, body, headers)
+
+
+def _tell_member(delivery: Delivery) -> int | None:
+    member = delivery.member
+    assert member is not None  # A constraint: either a webhook or a member.
+    if not mail_works():
+        raise NeverArrives("This site has no mail server.")
+    if not member.user.email or not member.user.is_active:
+        raise NeverArrives("The member has no e-mail address, or their account has ended.")
+    if not member.user.has_confirmed_email:
+        raise NeverArrives("The address is not confirmed.")
+    notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
+    try:
+        message_of(notice, member.user.email).send()
+    except (OSError, smtplib.SMTPException, ValueError) as error:
+        log.warning("E-mail of notice %s was not sent: %s", notice.pk, error)
+        raise PostFailed("The mail server did not take it; the site's log says why.") from None
+    return None
+
+
+def _is_test(delivery: Delivery) -> bool:
+    """Whether it is tried this once only: it was given up before it began."""
+    return bool(delivery.state == Delivery.State.GIVEN_UP)
+
+
+def _mine(delivery: Delivery) -> QuerySet[Delivery]:
+    """The delivery, if nobody has tried it since: whoever took too long has nothing to say any more."""
+    return Delivery.objects.filter(pk=delivery.pk, attempts=delivery.attempts).exclude(state=Delivery.State.DELIVERED)
+
+
+@transaction.atomic
+def _arrived(delivery: Delivery, status: int | None) -> None:
+    changed = _mine(delivery).update(
+        state=Delivery.State.DELIVERED, next_at=None, delivered_at=Now(), status_code=status, error=""
+    )
+    if changed and delivery.webhook_id:
+        answer = f"{status}" if status else ""
+        Webhook.objects.filter(pk=delivery.webhook_id).update(last_at=Now(), last_status=answer, failures=0)
+
+
+@transaction.atomic
+def _failed(delivery: Delivery, failure: PostFailed) -> None:
+    is_test = _is_test(delivery)
+    gone = failure.status == GONE and not is_test
+    ends = is_test or gone or isinstance(failure, NeverArrives) or delivery.attempts > len(WAITS)
+    why = str(failure)[:300]
+    changed = _mine(delivery).update(
+        state=Delivery.State.GIVEN_UP if ends else Delivery.State.WAITING,
+        next_at=None if ends else timezone.now() + WAITS[delivery.attempts - 1],
+        status_code=failure.status,
+        error=why,
+    )
+    webhook = Webhook.objects.filter(pk=delivery.webhook_id).first() if delivery.webhook_id else None
+    if not changed or webhook is None or isinstance(failure, NeverArrives):
+        return
+    failures = webhook.failures + (1 if ends and not is_test else 0)
+    Webhook.objects.filter(pk=webhook.pk).update(last_at=Now(), last_status=why, failures=failures)
+    if gone:
+        webhooks.pause(webhook, None, "It answered 410 Gone, by which a receiver says that it wants no more.")
+    elif failures >= MAX_GIVEN_UP:
+        webhooks.pause(webhook, None, f"{MAX_GIVEN_UP} notices in a row could not be delivered: {why}")

@@ -1,0 +1,156 @@
+"""The outbox: what happened that somebody may want to be told of, written in the transaction in which it happened.
+
+Quiet by default: a notice goes to the webhooks that take its kind and to the members who asked for e-mail of it, and
+where nobody did it stays a row. Whoever sends (`workers.delivery_loop`) reads the deliveries, never what happened.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import F
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from benchsite.accounts.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
+
+PREFERENCES: Final = "notifications"
+log = logging.getLogger(__name__)
+# What can be told, and how a page says it.
+KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
+# A test of one webhook or of one's own e-mail; nobody subscribes to it.
+TEST: Final = "test"
+MAX_SUBJECT: Final = 200
+MAX_TEXT_LENGTH: Final = 5000
+
+
+def mail_works() -> bool:
+    """Whether this site has a mail server."""
+    return bool(settings.MAIL_SERVER.is_there)
+
+
+def absolute(path: str) -> str:
+    """The whole address of one of the site's pages."""
+    return f"{settings.SITE_URL}{path}"
+
+
+def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
+    """The message to one address. What people named cannot become a header, nor HTML."""
+    preferences = absolute(f"{reverse(PREFERENCES)}?team={notice.team_id}")
+    url = absolute(notice.path) if notice.path else ""
+    lines = [
+        notice.text,
+        url,
+        f"-- \nYou asked for e-mail of this kind in {notice.team.name}. To end it: {preferences}",
+    ]
+    message = EmailMultiAlternatives(
+        subject=one_line(f"[{notice.team.name}] {notice.subject}"),
+        body="\n\n".join(line for line in lines if line),
+        from_email=settings.DEFAULT_FROM_EMAIL,
+        to=[one_line(address)],
+        headers={
+            "List-Unsubscribe": f"<{preferences}>",
+            "Auto-Submitted": "auto-generated",
+            # The same notice sent twice, because a worker died in between, is one message to those who compare.
+            "Message-ID": f"<{notice.pk}@benchsite>",
+        },
+    )
+    html = render_to_string("teams/notice_mail.html", {"notice": notice, "url": url, "preferences": preferences})
+    message.attach_alternative(html, "text/html")
+    return message
+
+
+# Looks for something to tell and notes it; answers how often. For what no single act brings about.
+Finder = Callable[[], int]
+_finders: list[Finder] = []
+
+
+def note(
+    kind: str,
+    team: Team,
+    *,
+    subject: str,
+    text: str = "",
+    path: str = "",
+    data: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> Notice | None:
+    """Tell whoever asked for this kind, once the caller's transaction commits.
+
+    `path` is the site's own page it is about, `data` what programs may want (JSON). With a `key` it is told once,
+    however often and from wherever it is noted; None where it was before. Raises KeyError for a kind not in KINDS.
+    """
+    KINDS[kind]
+    with transaction.atomic():
+        notice = _insert(kind, team, subject=subject, text=text, path=path, data=data, key=key)
+        if notice is not None:
+            webhooks = notice.team.webhooks.filter(is_active=True, kinds__contains=[notice.kind])
+            members = Preference.objects.filter(
+                membership__team=notice.team,
+                kind=notice.kind,
+                membership__user__is_active=True,
+                membership__user__confirmed_email=F("membership__user__email"),
+            ).exclude(membership__user__email="")
+            Delivery.objects.bulk_create(
+                [
+                    *(Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)),
+                    *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
+                ]
+            )
+    return notice
+
+
+def find_with(finder: Finder) -> Finder:
+    """Have the deliverer call `finder` now and then."""
+    if finder not in _finders:
+        _finders.append(finder)
+    return finder
+
+
+def find() -> int:
+    """Let every finder look; one that fails keeps neither the others nor deliveries from going on."""
+    notices = 0
+    for finder in _finders:
+        try:
+            notices += finder()
+        except (DatabaseError, InterfaceError):
+            raise  # PostgreSQL is away: the caller tries again.
+        except Exception:
+            log.exception("Nothing was found to tell of: %s failed.", finder.__module__)
+    return notices
+
+
+def asked_for(kind: str) -> set[UUID]:
+    """The teams in which a member or a webhook asked for notices of this kind."""
+    members = Preference.objects.filter(kind=kind).values_list("membership__team", flat=True)
+    webhooks = Webhook.objects.filter(is_active=True, kinds__contains=[kind]).values_list("team", flat=True)
+    return {*members, *webhooks}
+
+
+def _insert(
+    kind: str, team: Team, *, subject: str, text: str, path: str, data: Mapping[str, Any] | None, key: str | None
+) -> Notice | None:
+    """The row; None where one of this key is there. Of two at the same time the second waits, and finds the first."""
+    if key is not None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        if Notice.objects.filter(key=key).exists():
+            return None
+    return Notice.objects.create(
+        team=team,
+        kind=kind,
+        key=key,
+        subject=one_line(subject)[:MAX_SUBJECT],
+        text=text.replace("\0", "")[:MAX_TEXT_LENGTH],
+        path=path,
+        data=dict(data or {}),
+    )
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and other control characters: a subject never becomes a header of its own."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,187 @@
+"""What a member is told by e-mail, and the team's webhooks."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from benchsite.accounts.models import Delivery, Role, User, Webhook
+from benchsite.accounts.permissions import (
+    has_role,
+    keep_team,
+    member_of,
+    owned_or_404,
+    role_required,
+    team_of,
+    team_required,
+    user_of,
+)
+from benchsite.notifications import deliveries, webhooks
+from benchsite.notifications.email_verification import NotSent, account_of, confirm, send
+from benchsite.notifications.forms import PreferencesForm, WebhookForm
+from benchsite.notifications.notices import KINDS, mail_works
+from benchsite.notifications.webhooks import WebhookRefused
+
+DELIVERIES_SHOWN = 50
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+@never_cache
+def notifications(request: HttpRequest) -> HttpResponse:
+    """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
+    if keep_team(request, request.GET.get("team", "")):
+        return redirect("notifications")
+    member = member_of(request)
+    form = PreferencesForm(request.POST if request.method == "POST" else None, member=member)
+    if form.is_valid():
+        kinds = form.cleaned_data["kinds"]
+        form.save()
+        user = User.objects.get(pk=member.user_id)
+        if kinds and mail_works() and not user.has_confirmed_email:
+            _send_link(request, user, "Saved. ")
+        else:
+            messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
+        return redirect("notifications")
+    return _page(request, form, WebhookForm(), status=422 if form.is_bound else 200)
+
+
+def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
+    try:
+        send(user)
+    except NotSent as failure:
+        messages.error(request, f"{saved}{failure}")
+    else:
+        messages.success(request, f"{saved}Open the link that was sent to {user.email}: no notice goes there before.")
+
+
+@require_POST
+@team_required
+@never_cache
+def confirmation_send(request: HttpRequest) -> HttpResponse:
+    """Once more, for who cannot find it."""
+    user = user_of(request)
+    if user.email and not user.has_confirmed_email:
+        _send_link(request, user)
+    return redirect("notifications")
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """A link from an e-mail, which may be opened where nobody is signed in. Opening it only shows a button."""
+    posted = request.method == "POST"
+    account = confirm(token) if posted else account_of(token)
+    context = {"account": account, "confirmed": posted}
+    return render(request, "teams/confirm_address.html", context, status=200 if account else 410)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def webhook_add(request: HttpRequest) -> HttpResponse:
+    """Answers with the webhook's page and its secret, which is shown this once."""
+    form = WebhookForm(request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            made, secret = webhooks.make(
+                team_of(request), user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"]
+            )
+        except WebhookRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return _webhook(request, made, _filled(made), secret=secret)
+    return _page(request, PreferencesForm(member=member_of(request)), form, status=422)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.ADMIN)
+@never_cache
+def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    hook = owned_or_404(Webhook.objects.select_related("team"), request, pk)
+    if request.method == "GET":
+        return _webhook(request, hook, _filled(hook))
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _webhook(request, hook, form, status=422)
+    data = form.cleaned_data
+    webhooks.change(hook, user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"])
+    messages.success(request, "The webhook is changed.")
+    return redirect("webhook", pk=pk)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Sends at once and waits, at most for the deadline of every sending."""
+    hook = owned_or_404(Webhook.objects.select_related("team"), request, pk)
+    try:
+        tried = deliveries.try_webhook(hook)
+    except deliveries.TryLater as busy:
+        messages.error(request, f"The test was not sent. {busy}")
+        return redirect("webhook", pk=pk)
+    if tried.state == Delivery.State.DELIVERED:
+        messages.success(request, f"The test arrived: “{hook.name}” answered {tried.status_code}.")
+    else:
+        messages.error(request, f"The test did not arrive. {tried.error}")
+    return redirect("webhook", pk=pk)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Another secret, off, on, or gone."""
+    hook, me = owned_or_404(Webhook.objects.select_related("team"), request, pk), user_of(request)
+    if "rotate" in request.POST:
+        secret = webhooks.rotate(hook, me)
+        hook.refresh_from_db()
+        return _webhook(request, hook, _filled(hook), secret=secret)
+    if "delete" in request.POST:
+        webhooks.delete(hook, me)
+        messages.success(request, f"“{hook.name}” is deleted, and is told nothing more.")
+        return redirect("notifications")
+    if "pause" in request.POST:
+        webhooks.pause(hook, me)
+        messages.success(request, f"“{hook.name}” is told nothing until somebody switches it on.")
+    elif "resume" in request.POST:
+        webhooks.resume(hook, me)
+        messages.success(request, f"“{hook.name}” is told of what happens from now on.")
+    return redirect("webhook", pk=pk)
+
+
+def _filled(webhook: Webhook) -> WebhookForm:
+    return WebhookForm(initial={"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds})
+
+
+def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:
+    team = team_of(request)
+    may_manage = has_role(request, Role.ADMIN)
+    shown = team.webhooks.all() if may_manage else Webhook.objects.none()
+    context = {
+        "team": team,
+        "form": form,
+        "hook": hook,
+        "mail_works": mail_works(),
+        "unconfirmed": "" if user_of(request).has_confirmed_email else user_of(request).email,
+        "may_manage": may_manage,
+        "webhooks": [(entry, [KINDS.get(kind, kind) for kind in entry.kinds]) for entry in shown],
+    }
+    return render(request, "teams/notifications.html", context, status=status)
+
+
+def _webhook(
+    request: HttpRequest, hook: Webhook, form: WebhookForm, *, secret: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "webhook": hook,
+        "form": form,
+        "secret": secret,
+        "deliveries": hook.deliveries.select_related("notice")[:DELIVERIES_SHOWN],
+    }
+    return render(request, "teams/webhook.html", context, status=status)

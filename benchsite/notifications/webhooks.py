@@ -1,0 +1,188 @@
+"""Webhooks of a team: made, changed, paused and tested by its admins, and how what they are told is signed."""
+
+import hmac
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from benchsite.accounts import audit, limits
+from benchsite.accounts.models import Delivery, Team, User, Webhook
+from benchsite.core.addresses import AddressRefused, refuse_webhook_address, servers_of
+from benchsite.core.encryption import CannotOpen, is_current, seal, unseal
+from benchsite.core.http_client import Target, target_of
+
+PREFIX: Final = "whsec_"  # of Standard Webhooks: the key follows in base64
+OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
+MAX_WEBHOOKS: Final = 20
+
+
+class WebhookRefused(Exception):
+    """It cannot be made or told as asked. The message says why and what to do; `field` what is wrong, if one is."""
+
+    def __init__(self, message: str, field: str = "") -> None:
+        self.field = field
+        super().__init__(message)
+
+
+def check_url(url: str) -> tuple[Target, str]:
+    """The target of a URL and the address to connect to: asked when it is saved and before each sending.
+
+    Raises WebhookRefused for an address that nobody may have the site connect to.
+    """
+    try:
+        target = target_of(url)
+    except ValueError as error:
+        raise WebhookRefused(str(error), "url") from None
+    hosts = settings.WEBHOOK_HOSTS
+    if hosts and target.host not in hosts:
+        raise WebhookRefused(f"The operator of this site allows webhooks to {', '.join(hosts)} only.", "url")
+    own = servers_of((settings.DATABASE_URL, settings.REDIS_URL))
+    try:
+        address = refuse_webhook_address(
+            target.host,
+            target.port,
+            settings.WEBHOOK_NETWORKS,
+            own_servers=own,
+            allowed_ports=settings.WEBHOOK_PORTS,
+            encrypted=target.encrypted,
+        )
+    except AddressRefused as refused:
+        raise WebhookRefused(str(refused), "url") from None
+    return target, address
+
+
+@transaction.atomic
+def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -> tuple[Webhook, str]:
+    """A new webhook and its secret, which no page shows again. Raises WebhookRefused."""
+    target, _ = check_url(url)
+    limits.lock(team)
+    if team.webhooks.count() >= MAX_WEBHOOKS:
+        raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
+    secret = new_secret()
+    made = Webhook.objects.create(
+        team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
+    )
+    audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
+    return made, secret
+
+
+@transaction.atomic
+def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection[str]) -> None:
+    """Another name, address or choice of kinds. Raises WebhookRefused."""
+    target, _ = check_url(url)
+    Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, kinds=sorted(set(kinds)))
+    audit.note("webhook_changed", team=webhook.team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
+
+
+@transaction.atomic
+def rotate(webhook: Webhook, by: User) -> str:
+    """A new secret, shown this once; for a day everything is signed with the old one as well."""
+    locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    try:
+        before = next(iter(secrets_of(locked)), "")
+    except CannotOpen:
+        before = ""  # Nobody can sign with it any more: receivers change at once.
+    secret = new_secret()
+    _keep(locked, secret, before, until=timezone.now() + OVERLAP)
+    audit.note("webhook_rotated", team=webhook.team, actor=by, subject=webhook.name)
+    return secret
+
+
+@transaction.atomic
+def pause(webhook: Webhook, by: User | None, because: str = "") -> None:
+    """It is told nothing from now on, nor what waits for it. Without a person: it was switched off, for a reason."""
+    if not Webhook.objects.filter(pk=webhook.pk, is_active=True).update(is_active=False, off_because=because[:300]):
+        return
+    webhook.deliveries.filter(state=Delivery.State.WAITING).update(
+        state=Delivery.State.GIVEN_UP, next_at=None, error="The webhook was switched off."
+    )
+    audit.note("webhook_off", team=webhook.team, actor=by, subject=webhook.name, text=because)
+
+
+@transaction.atomic
+def resume(webhook: Webhook, by: User) -> None:
+    """It is told again of what happens from now on."""
+    if Webhook.objects.filter(pk=webhook.pk, is_active=False).update(is_active=True, off_because="", failures=0):
+        audit.note("webhook_on", team=webhook.team, actor=by, subject=webhook.name)
+
+
+@transaction.atomic
+def delete(webhook: Webhook, by: User) -> None:
+    """It goes with the log of its deliveries."""
+    audit.note("webhook_deleted", team=webhook.team, actor=by, subject=webhook.name)
+    webhook.delete()
+
+
+def signed_headers(webhook: Webhook, message_id: str, body: bytes) -> dict[str, str]:
+    """The headers of a message by the specification of Standard Webhooks, with a signature for each secret in use.
+
+    Raises CannotOpen.
+    """
+    at = str(int(timezone.now().timestamp()))
+    signed = f"{message_id}.{at}.".encode() + body
+    signatures = [hmac.digest(_key_of(secret), signed, "sha256") for secret in secrets_of(webhook)]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": at,
+        "webhook-signature": " ".join(f"v1,{b64encode(signature).decode()}" for signature in signatures),
+    }
+
+
+def new_secret() -> str:
+    return PREFIX + b64encode(secrets.token_bytes(32)).decode()
+
+
+def _key_of(secret: str) -> bytes:
+    """A secret of an earlier release has another prefix, and is its own key."""
+    return b64decode(secret.removeprefix(PREFIX)) if secret.startswith(PREFIX) else secret.encode()
+
+
+def secrets_of(webhook: Webhook) -> list[str]:
+    """The secret, and the one before it as long as that signs too. Raises CannotOpen.
+
+    What stands there plainly is newer than what is sealed: the previous release wrote it.
+    """
+    keys = [webhook.secret] if webhook.secret else []
+    if webhook.sealed and (not keys or not webhook.old_secret):
+        keys.append(unseal(webhook.sealed))
+    keys += [secret for secret in (webhook.old_secret, unseal(webhook.old_sealed)) if secret]
+    overlaps = webhook.old_until is not None and webhook.old_until > timezone.now()
+    return keys[: 2 if overlaps else 1]
+
+
+def seal_again() -> int:
+    """Seal what is kept plainly or under a key that SECRET_KEY no more is; answers how many webhooks those were.
+
+    The deliverer does it now and then, so that nothing has to be changed while the previous release still runs.
+    """
+    changed = 0
+    for pk in Webhook.objects.values_list("pk", flat=True):
+        with transaction.atomic():
+            webhook = Webhook.objects.select_for_update().filter(pk=pk).first()
+            if webhook is None:
+                continue
+            is_plain = bool(webhook.secret or webhook.old_secret)
+            if not is_plain and is_current(webhook.sealed) and is_current(webhook.old_sealed):
+                continue
+            try:
+                secret, before = [*secrets_of(webhook), ""][:2]
+            except CannotOpen:
+                continue  # Each sending says so.
+            _keep(webhook, secret, before, until=webhook.old_until)
+            changed += 1
+    return changed
+
+
+def _keep(webhook: Webhook, secret: str, before: str, *, until: datetime | None) -> None:
+    kept = {"sealed": seal(secret), "old_sealed": seal(before), "old_until": until if before else None}
+    Webhook.objects.filter(pk=webhook.pk).update(secret=None, old_secret=None, **kept)
+
+
+def _listed(kinds: Collection[str]) -> str:
+    return ", ".join(sorted(set(kinds)))
