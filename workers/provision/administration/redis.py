@@ -80,7 +80,11 @@ class RedisAdministration:
 
     def replicas(self) -> int:
         with self.connect() as client:
-            return sum(replica["state"] == "online" for replica in _replicas(client.info("replication")))
+            # Until its first acknowledgement an online replica gets no commands.
+            return sum(
+                replica["state"] == "online" and replica["offset"] > 0
+                for replica in _replicas(client.info("replication"))
+            )
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:
