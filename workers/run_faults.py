@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Final, Protocol, TypedDict
 
-from runs.planning.faults import AVAILABLE, fault_sentence
+from runs.planning.faults import AVAILABLE, MIN_GAP_S, fault_sentence
 from runs.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota
@@ -23,6 +23,9 @@ from workers.provision.network_cut import CutError, check_cut, network_cut
 from workers.provision.process import ProcessProvisioner
 from workers.provision.process_tree import processes_below
 from workers.provision.servers import ProvisionError, Server
+
+# Before its begin the processes and sockets of a fault are read: that takes time on a busy machine.
+PREPARATION_S: Final = MIN_GAP_S
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +106,9 @@ class FaultInjector:
             begin_s = self._begin + record["fault"]["at_s"]
             sentence = fault_sentence(record["fault"])
             try:
-                applied = self._applied(record["fault"])  # What takes time is read before the begin.
+                if self._cancelled.wait(max(0.0, begin_s - PREPARATION_S - time.monotonic())):
+                    return
+                applied = self._applied(record["fault"])
                 if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
                     return
                 self._apply(record, applied, f"Fault {number} began: {sentence}.")

@@ -38,22 +38,29 @@ def check_cut() -> None:
     _restore(f":{chain} -", rule, _jump(chain), _removal(chain))
 
 
-@contextlib.contextmanager
-def network_cut(sides: Sequence[Iterable[psutil.Process]], others: Iterable[psutil.Process] = ()) -> Iterator[None]:
+def network_cut(
+    sides: Sequence[Iterable[psutil.Process]], others: Iterable[psutil.Process] = ()
+) -> contextlib.AbstractContextManager[None]:
     """Within, no packet passes between a side and what is outside it: clients, the other sides, and `others`.
 
-    Connections across the cut stay open, and new ones are not refused. Raises CutError.
+    Connections across the cut stay open, and new ones are not refused. Their sockets are read at the call. Raises
+    CutError.
     """
-    chain = _chain_name()
-    rules = [f":{chain} -", *(f"-A {chain} -p tcp {rule}" for rule in _rules(sides, others))]
-    if len(rules) == 1:
+    rules = list(_rules(sides, others))
+    if not rules:
         raise CutError("The server listens on no TCP port.")
+    return _dropped(rules)
+
+
+@contextlib.contextmanager
+def _dropped(rules: Iterable[str]) -> Iterator[None]:
+    chain = _chain_name()
     # A session of its own: a signal to the conductor's group does not reach it.
     with subprocess.Popen(
         ["/bin/sh", "-c", f"cat; printf '%s' \"$1\" | {_command()}", chain, _table(_removal(chain))],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     ) as watcher:  # fmt: skip
-        _restore(*rules, _jump(chain))
+        _restore(f":{chain} -", *(f"-A {chain} -p tcp {rule}" for rule in rules), _jump(chain))
         try:
             yield
         finally:
