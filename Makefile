@@ -14,7 +14,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo study up down bindings servers test-systems venv test test-fast test-long bench calibrate durability \
-	faults images openapi prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates \
+	faults images openapi prerequisites test-mutation lint lint-style lint-format lint-types lint-words lint-imports lint-templates \
 	lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
@@ -61,6 +61,9 @@ test-fast: $(VENV)/.installed-dev ## within a minute: pure code, and some tests 
 
 test-long: $(VENV)/.installed-dev test-systems ## only the very long tests: one try of every fault, fuzzing
 	@exec $(PYTEST) -m long $(ARGS)
+
+test-mutation: $(VENV)/.installed-dev ## which changes of runs/measures and runs/validity no test notices; ARGS="runs.measures.little*"
+	@exec $(BIN)/mutmut run $(ARGS)
 
 lint: $(VENV)/.installed-dev ## style, types, words, imports, templates, migrations, wheels, advisories
 	@$(MAKE) --no-print-directory --keep-going lint-style lint-format lint-types lint-words lint-imports \

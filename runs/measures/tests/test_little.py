@@ -7,7 +7,8 @@ from runs.ycsb.tests.samples import golden
 
 
 def test_it_adds_up_every_client_over_its_own_time():
-    assert explained_share([(9_000_000, 10.0), (4_000_000, 5.0)], 2) == pytest.approx(0.85)
+    assert explained_share([(9_000_000, 10.0), (4_000_000, 5.0)], 2) == pytest.approx(0.85, rel=1e-9)
+    assert explained_share([(250_000, 0.5)], 1) == pytest.approx(0.5, rel=1e-9)
 
 
 def test_it_knows_nothing_without_threads_or_time():
@@ -23,6 +24,7 @@ def test_it_knows_nothing_without_threads_or_time():
         ([(66_648.9, 401.87)], 8, 3.348),
         ([(398_139, 401.87)], 160, 1.0),
         ([(500, 1000.0), (500, 800.0)], 1, 0.9),
+        ([(1_000_000, 1000.0)], 1, 1000.0),
     ],
 )
 def test_it_finds_impossible_headlines(operations, threads, share):
@@ -36,5 +38,6 @@ def test_it_agrees_with_values_computed_elsewhere():
 
 def test_it_allows_for_one_operation_of_every_thread_from_before_the_window():
     assert edge_allowance(4 * 2_000_000, 4, 10) == pytest.approx(0.2)
+    assert edge_allowance(500_000, 1, 10) == pytest.approx(0.05, rel=1e-9)
     assert edge_allowance(1000, 0, 10) == 0
     assert edge_allowance(1000, 4, 0) == 0
