@@ -67,7 +67,7 @@ class Bench(ABC):
         self, provisioner: ProcessProvisioner | EmbeddedProvisioner, version: str, site: Site, disk: Disk
     ) -> None:
         self.folder = provisioner.folder
-        self.durability = provisioner.wanted.mode.durability
+        self.period_s = sync_period_s(provisioner.wanted.system, provisioner.wanted.mode) + 2 * disk.fsync_ms / 1000
         self.version = version
         self.site = site
         self.disk = disk
@@ -137,10 +137,7 @@ class Bench(ABC):
         The age of a lost write depends on the moment within the server's own period; its phase is unknown, so evenly
         spread moments see all of it. A slow disk makes the period longer: by the sync that is going on and by the next.
         """
-        window = self.durability.loss_window_s
-        period_s = max(window if isinstance(window, float) else UNBOUNDED_PERIOD_S, MIN_PERIOD_S)
-        period_s += 2 * self.disk.fsync_ms / 1000
-        return [period_s * (1.5 + (position + 0.5) / number) for position in range(number)]
+        return [self.period_s * (1.5 + (position + 0.5) / number) for position in range(number)]
 
 
 class ServerBench(Bench):
@@ -330,6 +327,18 @@ class LibraryBench(Bench):
         folder = self.folder / "client"
         remove_folder(folder)
         return new_client(folder, self.manifest, self.server, self.site, mounts_of=mounts_of)
+
+
+def sync_period_s(system: System, mode: Mode) -> float:
+    """How often a node syncs its writes: the loss window of the mode, or of another one with the same settings of the
+    server, where copies on other nodes make the mode's own window shorter.
+    """
+    windows = [
+        other.durability.loss_window_s
+        for other in system.modes.values()
+        if other.server_settings == mode.server_settings
+    ]
+    return max(MIN_PERIOD_S, *(UNBOUNDED_PERIOD_S if window is None else window for window in windows))
 
 
 def new_client(

@@ -24,7 +24,7 @@ def test_it_knows_nothing_without_threads_or_time():
         ([(66_648.9, 401.87)], 8, 3.348),
         ([(398_139, 401.87)], 160, 1.0),
         ([(500, 1000.0), (500, 800.0)], 1, 0.9),
-        ([(1_000_000, 1000.0)], 1, 1000.0),
+        ([(10_000_000, 1000.0)], 1, 10_000.0),
     ],
 )
 def test_it_finds_impossible_headlines(operations, threads, share):
