@@ -10,9 +10,9 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TypeVar, cast
@@ -30,7 +30,7 @@ from benchsite.local.components import HOST, Component
 from benchsite.local.embedded import EmbeddedError, EmbeddedServers, log_tail
 from runs.artifacts import mark_storage
 from workers.guarded_process import StartError
-from workers.guardian import start_time
+from workers.guardian import PR_SET_PDEATHSIG, prctl, start_time
 from workers.process_registry import end_earlier_lives
 
 GENERATORS = ("generator-1", "generator-2")
@@ -292,10 +292,36 @@ class Site:
 
 
 def in_child(function: Callable[[], T]) -> T:
-    """Calls it in a forked process, which takes what it imports and allocates with it."""
+    """Calls it in a forked process, which takes what it imports and allocates with it. Raises what it raises, and
+    SiteError where it is killed.
+    """
     connections.close_all()  # A connection is of one process.
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as child:
-        return child.submit(function).result()
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=_answer, args=(function, sender, os.getpid()))
+    child.start()
+    sender.close()
+    try:
+        value, error = receiver.recv()
+    except EOFError:
+        raise SiteError("The process that prepares the site was killed.") from None
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+    if error is not None:
+        raise error
+    return cast(T, value)
+
+
+def _answer(function: Callable[[], T], sender: Connection, parent: int) -> None:
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Or it would keep the lock of a killed supervisor.
+    if os.getppid() != parent:
+        return
+    try:
+        answer: tuple[T | None, BaseException | None] = (function(), None)
+    except BaseException as error:
+        answer = (None, error)
+    sender.send(answer)
 
 
 def prepare() -> None:

@@ -29,7 +29,7 @@ A_DAY_S: Final = 24 * 3600
 MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS: Final = 3
 MAX_OF_AN_ACCOUNT: Final = 5
 MAX_TO_AN_ADDRESS: Final = 10
-_signer = signing.TimestampSigner(salt="benchsite.notifications.email_verification")
+_signer = signing.TimestampSigner(salt="benchsite.teams.email_verification")  # keeps mailed links valid
 
 
 class NotSent(Exception):

@@ -30,6 +30,7 @@ class Fault(StrEnum):
 
 
 NODE_LOSSES: Final = (Fault.NODE_LOSS, Fault.CUT_OFF_LOSS)
+NETWORK_CUTS: Final = (Fault.MINORITY_CUT, Fault.MAJORITY_CUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,7 @@ class MeasuredLoss:
             return ""
         survives = record.survives
         stated = {Fault.PROCESS_CRASH: survives.process_crash} | dict.fromkeys(NODE_LOSSES, survives.node_loss)
+        stated |= dict.fromkeys(NETWORK_CUTS, record.ack != "none")  # no process ends
         if self.nodes > 1 and survives.node_loss:
             # Its window is that of one node, which the other copies outlive.
             stated[Fault.POWER_CUT] = survives.power_loss

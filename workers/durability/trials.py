@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from runs.catalog import Mode, System
-from runs.catalog.measured_losses import NODE_LOSSES, Disk, Fault
+from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault
 from workers.durability.ledger import UNREADABLE, Loss, Write, classify
 from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
@@ -170,12 +170,11 @@ class ServerBench(Bench):
             self.provisioner.mounts_of = {0: storage.pid}
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
-            with ExitStack() as stack:
-                if fault is Fault.CUT_OFF_LOSS:
-                    fault_us = stack.enter_context(self.cut_off([2]))
-                if fault is not Fault.PROCESS_CRASH:
-                    os.kill(storage.pid, signal.SIGKILL)
-                self.provisioner.stop_nodes(1 if is_node_loss else None, planned=False)
+            if fault is Fault.CUT_OFF_LOSS:
+                return self._lose_cut_off_primary(after_s)
+            if fault is not Fault.PROCESS_CRASH:
+                os.kill(storage.pid, signal.SIGKILL)
+            self.provisioner.stop_nodes(1 if is_node_loss else None, planned=False)
             if fault is Fault.POWER_CUT:
                 storage.kill()
                 self.keep_survivors()
@@ -186,6 +185,16 @@ class ServerBench(Bench):
         finally:
             self.provisioner.stop(planned=False)
             storage.kill()
+
+    def _lose_cut_off_primary(self, after_s: float) -> Trial:
+        """The primary stays cut off: the kernel sends what a process had written also after its end."""
+        primary = network_cut([self.provisioner.processes(1)], self.provisioner.processes(2))
+        with ExitStack() as stack:
+            with self.cut_off([2]) as fault_us:
+                self.provisioner.stop_nodes(1, planned=False)
+                writes = self.client.finish_writing()
+                stack.enter_context(primary)
+            return self.read_after(Fault.CUT_OFF_LOSS, after_s, fault_us, writes, self._replica(writes))
 
     @contextlib.contextmanager
     def cut_off(self, cut: Iterable[int]) -> Iterator[int]:
@@ -211,9 +220,11 @@ class ServerBench(Bench):
         for _ in range(MAX_READINGS):
             time.sleep(REPLAY_WAIT_S)
             versions = self.replica.read_back(keys)
-            if versions == before:
+            if versions == before and UNREADABLE not in versions.values():
                 break
             before = versions
+        else:
+            raise LedgerClientError(f"{MAX_READINGS} readings of the replica differ.")
         yield self.replica
 
 
@@ -235,7 +246,7 @@ class ClusterBench(ServerBench):
             self._mount(self.folders, is_new=True)
             self.provisioner.start()
         fault_us = self.write_for(self.client, after_s)
-        if fault in (Fault.MINORITY_CUT, Fault.MAJORITY_CUT):
+        if fault in NETWORK_CUTS:
             others = range(2, len(self.folders) + 1)
             with self.cut_off([1] if fault is Fault.MINORITY_CUT else others) as fault_us:
                 pass
@@ -259,8 +270,12 @@ class ClusterBench(ServerBench):
 
     @contextlib.contextmanager
     def _connected_again(self) -> Iterator[LedgerClient]:
-        """The client, once the nodes know each other as up."""
-        self.provisioner.wait_for_nodes()
+        """The client, once the nodes know each other as up. Raises ServerDidNotStart, as below."""
+        try:
+            self.provisioner.wait_for_nodes()
+        except (ServerDidNotStart, AdministrationError) as error:
+            self.provisioner.stop(planned=False)
+            raise ServerDidNotStart(str(error)) from error
         yield self.client
 
     @contextlib.contextmanager
@@ -330,15 +345,15 @@ class LibraryBench(Bench):
 
 
 def sync_period_s(system: System, mode: Mode) -> float:
-    """How often a node syncs its writes: the loss window of the mode, or of another one with the same settings of the
-    server, where copies on other nodes make the mode's own window shorter.
+    """How often a node syncs its writes: the loss window of the mode, or of another one whose settings of the server
+    it has too, where copies on other nodes make the mode's own window shorter.
     """
     windows = [
         other.durability.loss_window_s
         for other in system.modes.values()
-        if other.server_settings == mode.server_settings
+        if other.server_settings.items() <= mode.server_settings.items()
     ]
-    return max(MIN_PERIOD_S, *(UNBOUNDED_PERIOD_S if window is None else window for window in windows))
+    return max([MIN_PERIOD_S, *(UNBOUNDED_PERIOD_S if window is None else window for window in windows)])
 
 
 def new_client(

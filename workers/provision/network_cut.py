@@ -35,7 +35,7 @@ def check_cut() -> None:
         raise CutError("Networks are cut by iptables, which needs root: run the conductor as root.")
     chain = _chain_name()
     rule = f"-A {chain} -p tcp --syn -m owner --uid-owner 0 -j DROP"
-    _restore(f":{chain} -", rule, _jump(chain), _removal(chain))
+    _restore(f":{chain} -", rule, f"-I OUTPUT -o lo -j {chain}", _removal(chain))
 
 
 def network_cut(
@@ -46,28 +46,39 @@ def network_cut(
     Connections across the cut stay open, and new ones are not refused. Their sockets are read at the call. Raises
     CutError.
     """
-    rules = list(_rules(sides, others))
+    groups = [list(side) for side in (*sides, others)]
+    rules = _rules(groups)
     if not rules:
         raise CutError("The server listens on no TCP port.")
-    return _dropped(rules)
+    return _dropped(rules, groups)
 
 
 @contextlib.contextmanager
-def _dropped(rules: Iterable[str]) -> Iterator[None]:
+def _dropped(rules: list[str], groups: Sequence[Sequence[psutil.Process]]) -> Iterator[None]:
     chain = _chain_name()
+    # The watcher installs the rules too: one that removes alone could be done before a killed conductor's last command.
+    script = f'printf %s "$1" | {_command()} || exit 1; echo; cat; printf %s "$2" | {_command()}'
+    installation = _table(f":{chain} -", *_appended(chain, rules), f"-I OUTPUT -o lo -j {chain}")
     # A session of its own: a signal to the conductor's group does not reach it.
     with subprocess.Popen(
-        ["/bin/sh", "-c", f"cat; printf '%s' \"$1\" | {_command()}", chain, _table(_removal(chain))],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        ["/bin/sh", "-c", script, chain, installation, _table(_removal(chain))],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as watcher:  # fmt: skip
-        _restore(f":{chain} -", *(f"-A {chain} -p tcp {rule}" for rule in rules), _jump(chain))
+        assert watcher.stdin and watcher.stdout and watcher.stderr
+        if not watcher.stdout.readline():
+            raise _refused(watcher.stderr.read())
         try:
+            if opened_since := [rule for rule in _rules(groups) if rule not in rules]:
+                _restore(*_appended(chain, opened_since))
             yield
         finally:
-            assert watcher.stdin is not None
             watcher.stdin.close()
             if watcher.wait(COMMAND_TIMEOUT_S) != 0:
                 _restore(_removal(chain))
+
+
+def _appended(chain: str, rules: Iterable[str]) -> Iterator[str]:
+    return (f"-A {chain} -p tcp {rule}" for rule in rules)
 
 
 def remove_unused_cuts() -> None:
@@ -92,31 +103,33 @@ def _chain_name() -> str:
     return f"{CHAIN_PREFIX}{secrets.token_hex(6)}"
 
 
-def _rules(sides: Sequence[Iterable[psutil.Process]], others: Iterable[psutil.Process]) -> Iterator[str]:
-    """What becomes of packets: those within a side pass, those of its ports and of connections that it opened do not.
+def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
+    """What becomes of packets of all groups but the last: those within a side pass, those of its ports and of
+    connections that it opened do not.
 
     Nodes of the same user cannot be told apart when they open a connection, so none opens one across a cut to a port of
     another, nor to a port beside it.
     """
     connections = psutil.net_connections("tcp")
-    groups = [list(side) for side in (*sides, others)]
     sockets = [_sockets({process.pid for process in group}, connections) for group in groups]
+    rules = []
     for number, (listening, connected) in enumerate(sockets[:-1]):
         within = {(local, remote) for local, remote in connected if (remote, local) in connected}
         for local, remote in sorted(within):
-            yield f"{_from(local)} {_to(remote)} -j RETURN"
+            rules.append(f"{_from(local)} {_to(remote)} -j RETURN")
         for address in sorted(listening):
-            yield f"{_to(address)} -j DROP"
-            yield f"{_from(address)} -j DROP"
+            rules.append(f"{_to(address)} -j DROP")
+            rules.append(f"{_from(address)} -j DROP")
         ports = {port for _, port in listening}
         for local, remote in sorted(connected - within):
             if local[1] not in ports:
-                yield f"{_from(local)} {_to(remote)} -j DROP"
-                yield f"{_from(remote)} {_to(local)} -j DROP"
+                rules.append(f"{_from(local)} {_to(remote)} -j DROP")
+                rules.append(f"{_from(remote)} {_to(local)} -j DROP")
         outside = {address for other, (addresses, _) in enumerate(sockets) if other != number for address in addresses}
         for user in sorted(_users(groups[number])):
             for address in sorted(outside - listening):
-                yield f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP"
+                rules.append(f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP")
+    return rules
 
 
 def _sockets(
@@ -155,10 +168,6 @@ def _to(address: Address) -> str:
     return f"{f'-d {address[0]} ' if address[0] else ''}--dport {address[1]}"
 
 
-def _jump(chain: str) -> str:
-    return f"-I OUTPUT -o lo -j {chain}"
-
-
 def _removal(chain: str) -> str:
     return f"-D OUTPUT -o lo -j {chain}\n-F {chain}\n-X {chain}"
 
@@ -181,6 +190,8 @@ def _restore(*lines: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CutError(f"iptables cannot be run: {error}") from error
     if answer.returncode != 0:
-        raise CutError(
-            f"iptables refused the rules ({answer.stderr.strip()[:200]}): allow the conductor CAP_NET_ADMIN."
-        )
+        raise _refused(answer.stderr)
+
+
+def _refused(stderr: str) -> CutError:
+    return CutError(f"iptables refused the rules ({stderr.strip()[:200]}): allow the conductor CAP_NET_ADMIN.")

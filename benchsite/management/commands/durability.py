@@ -19,7 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 from benchsite.core.formatting import counted
 from benchsite.core.paths import make_folders
 from runs.catalog import Mode, System, load_catalog, start_problem
-from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
+from runs.catalog.measured_losses import NETWORK_CUTS, Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
 from workers.durability.staleness import COLUMNS as STALENESS_COLUMNS
@@ -42,7 +42,7 @@ from workers.guarded_process import StartError
 from workers.manifests import Manifest, ManifestError, verify
 from workers.process_registry import end_earlier_lives
 from workers.provision import ProvisionError, Site
-from workers.provision.network_cut import CutError, check_cut
+from workers.provision.network_cut import CutError, check_cut, remove_unused_cuts
 
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             raise CommandError(f"--nodes must be 1 to {MAX_NODES}, and 1 with --guest.")
         if options["nodes"] > 1 and options["crashes"]:
             raise CommandError("Servers of several nodes have no process crashes: leave out --crashes.")
-        if options["staleness"] and (options["guest"] or any(options[name] for name in DISK_OPTIONS)):
+        if options["staleness"] and (options["fault"] or options["guest"] or any(options[n] for n in DISK_OPTIONS)):
             raise CommandError("--staleness has no faults, and the disk of this machine.")
         disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
         crashes = max(options["cuts"] // 4, 1) if options["crashes"] is None else options["crashes"]
@@ -102,7 +102,7 @@ class Command(BaseCommand):
                 raise CommandError(problem)
             if not options["guest"] and not options["staleness"]:
                 require_volatile_storage()
-                if nodes > 1:
+                if nodes > 1 and any(fault in faults for fault in (Fault.CUT_OFF_LOSS, *NETWORK_CUTS)):
                     check_cut()
             with bench_site() as site:
                 modes = self._modes(options["modes"], nodes, servers_only=options["guest"] or options["staleness"])
@@ -188,7 +188,8 @@ class Command(BaseCommand):
         manifest = verify(settings.YCSB_DIR / system.binding.name)
         with prepare(system, mode, manifest, site) as bench:
             if not any(numbers.get(fault) for fault in bench.faults):
-                raise CommandError(f"On {counted(nodes, 'node')} {system.name} has only: {', '.join(bench.faults)}.")
+                names = ", ".join(name for name, fault in FAULT_NAMES.items() if fault in bench.faults)
+                raise CommandError(f"On {counted(nodes, 'node')} {system.name} has only: {names}.")
             for fault in bench.faults:
                 number, trials = numbers.get(fault, 0), []
                 for position, moment_s in enumerate(bench.moments_s(number), 1):
@@ -228,6 +229,7 @@ def bench_site() -> Iterator[Site]:
         except BlockingIOError:
             raise CommandError(f"Another process measures durability in {FOLDER}.") from None
         end_earlier_lives(site.registry)
+        remove_unused_cuts()
         shutil.rmtree(site.targets, ignore_errors=True)
         try:
             yield site

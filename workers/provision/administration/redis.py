@@ -80,11 +80,12 @@ class RedisAdministration:
 
     def replicas(self) -> int:
         with self.connect() as client:
-            # Until its first acknowledgement an online replica gets no commands.
-            return sum(
-                replica["state"] == "online" and replica["offset"] > 0
-                for replica in _replicas(client.info("replication"))
-            )
+            online = [r for r in _replicas(client.info("replication")) if r["state"] == "online"]
+            # Until its first acknowledgement a replica gets no commands, and a new primary has nothing to acknowledge.
+            if any(replica["offset"] == 0 for replica in online):
+                with contextlib.suppress(redis.RedisError):
+                    client.publish("benchsite", "")
+            return sum(replica["offset"] > 0 for replica in online)
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:

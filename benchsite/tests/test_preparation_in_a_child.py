@@ -1,0 +1,51 @@
+"""What prepares the site runs in a child of the supervisor, and ends with it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from django.core.management.base import CommandError
+
+from benchsite.local.supervisor import SiteError, in_child
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import os, time, django
+django.setup()
+from benchsite.local.supervisor import in_child
+
+def work():
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+
+in_child(work)
+"""
+
+
+def refuse():
+    raise CommandError("There is no such table.")
+
+
+def test_answer_and_errors_reach_the_supervisor():
+    assert in_child(os.getpid) != os.getpid()
+    with pytest.raises(CommandError, match="no such table"):
+        in_child(refuse)
+
+
+def test_killed_child_is_an_error_that_says_so():
+    with pytest.raises(SiteError, match="was killed"):
+        in_child(lambda: os.kill(os.getpid(), 9))
+
+
+@pytest.mark.slow
+def test_child_ends_with_a_killed_supervisor():
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    ) as supervisor:
+        child = psutil.Process(int(supervisor.stdout.readline()))
+        supervisor.kill()
+        assert psutil.wait_procs([child], timeout=10)[1] == []
