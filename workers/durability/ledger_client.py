@@ -16,6 +16,7 @@ from workers.guarded_process import start_guarded
 from workers.manifests import Manifest, java_executable
 
 ANSWER_TIMEOUT_S: Final = 60.0
+MAX_READ_S: Final = 0.05  # a key, at consistency ALL on a busy machine
 JVM_OPTIONS: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -91,7 +92,8 @@ class LedgerClient:
         """Key -> version, or `ledger.ABSENT`, DAMAGED or UNREADABLE."""
         names, versions = self.folder / "keys", self.folder / "versions"
         names.write_text("\n".join(keys), encoding="latin-1")
-        self._call(f"READ {names} {versions}", "READ")
+        self._send(f"READ {names} {versions}")
+        self._expect("READ", timeout_s=ANSWER_TIMEOUT_S + MAX_READ_S * len(keys))
         pairs = (line.split() for line in versions.read_text(encoding="latin-1").splitlines())
         return {key: int(version) for key, version in pairs}
 
@@ -114,11 +116,11 @@ class LedgerClient:
         except OSError as error:
             raise LedgerClientError(f"The ledger client has ended; see {self.folder / 'client.log'}.") from error
 
-    def _expect(self, answer: str) -> None:
+    def _expect(self, answer: str, *, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
         try:
-            line = self._answers.get(timeout=ANSWER_TIMEOUT_S)
+            line = self._answers.get(timeout=timeout_s)
         except Empty:
-            line = f"no answer within {grouped(ANSWER_TIMEOUT_S)} s"
+            line = f"no answer within {grouped(timeout_s)} s"
         if line != answer:
             raise LedgerClientError(
                 f"The ledger client answered {line!r} instead of {answer}; see {self.folder / 'client.log'}."

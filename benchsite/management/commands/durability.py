@@ -192,8 +192,20 @@ class Command(BaseCommand):
                 raise CommandError(f"On {counted(nodes, 'node')} {system.name} has only: {names}.")
             for fault in bench.faults:
                 number, trials = numbers.get(fault, 0), []
+                failure: BaseException | None = None
                 for position, moment_s in enumerate(bench.moments_s(number), 1):
-                    trials.append(bench.run_trial(fault, moment_s))
+                    try:
+                        trials.append(bench.run_trial(fault, moment_s))
+                    except (
+                        ProvisionError,
+                        StorageError,
+                        LedgerClientError,
+                        CutError,
+                        StartError,
+                        KeyboardInterrupt,
+                    ) as error:
+                        failure = error  # The trials before it are kept.
+                        break
                     if sys.stdout.isatty():
                         self.stdout.write(f"\r{system.name} {mode.slug}, {fault} {position} of {number}", ending="")
                         self.stdout.flush()
@@ -202,6 +214,8 @@ class Command(BaseCommand):
                     self.stdout.write(f"\r{' | '.join(cells(loss))}")
                     self.stdout.flush()
                     yield loss, trials
+                if failure is not None:
+                    raise failure
 
 
 def _write(path: Path, content: dict[str, object]) -> None:
