@@ -49,6 +49,9 @@ DEFAULT_CUTS: Final = 20
 DEFAULT_SECONDS: Final = 60.0
 MAX_NODES: Final = MAX_COPIES
 DISK_OPTIONS: Final = ("strict", "fsync_ms", "lying", "writeback")
+FAILURES: Final = (
+    StorageError, CutError, ProvisionError, LedgerClientError, StalenessError, ManifestError, StartError
+)  # fmt: skip
 FAULT_NAMES: Final = {fault.name.lower().replace("_", "-"): fault for fault in Fault}
 FOLDER: Final = settings.VAR_DIR / "durability"
 # Servers under test and their disks; the servers' account reaches it.
@@ -119,9 +122,7 @@ class Command(BaseCommand):
                         trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in of_fault]
                         _write(path, {**facts, "losses": [asdict(loss) for loss in losses]})
                         _write(path.with_name(f"{path.stem}-trials.json"), {**facts, "trials": trials})
-        except (
-            StorageError, CutError, ProvisionError, LedgerClientError, StalenessError, ManifestError, StartError
-        ) as error:  # fmt: skip
+        except FAILURES as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped.") from None
@@ -196,14 +197,7 @@ class Command(BaseCommand):
                 for position, moment_s in enumerate(bench.moments_s(number), 1):
                     try:
                         trials.append(bench.run_trial(fault, moment_s))
-                    except (
-                        ProvisionError,
-                        StorageError,
-                        LedgerClientError,
-                        CutError,
-                        StartError,
-                        KeyboardInterrupt,
-                    ) as error:
+                    except (*FAILURES, KeyboardInterrupt) as error:
                         failure = error  # The trials before it are kept.
                         break
                     if sys.stdout.isatty():
