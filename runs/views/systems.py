@@ -49,7 +49,7 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
     """In how many faults writes were lost, how much, and what of it contradicts the record in the catalog."""
     faults = f"lost in {grouped(loss.with_loss)} of {grouped(loss.faults)}"
     if loss.max_loss_share is not None:
-        detail = [f"lost in at most {percent(loss.max_loss_share)} of faults (95 %)"]
+        detail = [f"lost in at most {percent(loss.max_loss_share)} of faults (95\N{NO-BREAK SPACE}%)"]
     elif loss.oldest_lost_median_s is not None and loss.oldest_lost_max_s is not None:
         ages = f"{significant(loss.oldest_lost_median_s)} s, at most {significant(loss.oldest_lost_max_s)} s"
         detail = [f"oldest lost write: median {ages}"]
