@@ -58,7 +58,7 @@ class Side:
             return f"stated: loses {loss or f'at most {formatting.significant(self.worst_s)} s'}"
         cuts = formatting.counted(self.measured.faults, "power cut")
         if self.measured.max_loss_share is not None:
-            return f"lost none in {cuts}: at most {formatting.percent(self.measured.max_loss_share)} lose any (95\N{NO-BREAK SPACE}%)"
+            return f"lost none in {cuts}: at most {formatting.percent(self.measured.max_loss_share)} lose any (95 %)"
         return f"lost {loss or f'at most {formatting.significant(self.worst_s)} s'} in {cuts}"
 
 
