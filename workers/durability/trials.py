@@ -39,7 +39,9 @@ RATE_OPS_S: Final = 1000.0
 PRIMARY_AND_REPLICA: Final = 2  # nodes: of several replicas nobody knows which acknowledged a write
 MAX_COPIES: Final = 3  # of each record in a cluster of equal nodes, where it has as many
 CUT_S: Final = 1.0  # a network is cut
-REPLAY_WAIT_S: Final = 1.0  # for a replica to apply what it has received; it has, once two readings agree
+# For a replica to apply what it has received; it has, once two readings agree. Longer than PostgreSQL's
+# wal_retrieve_retry_interval, 5 s, after which a standby applies the rest of what a lost primary sent.
+REPLAY_WAIT_S: Final = 6.0
 MAX_READINGS: Final = 30
 TABLE: Final = "usertable"
 FIELD: Final = "field0"
