@@ -19,7 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 from benchsite.core.formatting import counted
 from benchsite.core.paths import make_folders
 from runs.catalog import Mode, System, load_catalog, start_problem
-from runs.catalog.measured_losses import NETWORK_CUTS, Disk, Fault, MeasuredLoss
+from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
 from workers.durability.staleness import COLUMNS as STALENESS_COLUMNS
@@ -105,7 +105,7 @@ class Command(BaseCommand):
                 raise CommandError(problem)
             if not options["guest"] and not options["staleness"]:
                 require_volatile_storage()
-                if nodes > 1 and any(fault in faults for fault in (Fault.CUT_OFF_LOSS, *NETWORK_CUTS)):
+                if nodes > 1 and any(fault in faults for fault in (*NODE_LOSSES, *NETWORK_CUTS)):
                     check_cut()
             with bench_site() as site:
                 modes = self._modes(options["modes"], nodes, servers_only=options["guest"] or options["staleness"])
