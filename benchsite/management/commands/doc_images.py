@@ -30,6 +30,7 @@ FIGURES: Final = {
 STUDY_FIGURES: Final = {
     "study-ceilings": ("/compare/", "ceilings/"),
     "study-latency": ("/compare/", "latency/"),
+    "study-loss": ("/compare/pictures/", "loss/"),
 }
 STUDY_REPORTS: Final = ("workload-a", "mixes")
 
