@@ -11,9 +11,10 @@ import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -171,7 +172,7 @@ class ServerBench(Bench):
             fault_us = self.write_for(self.client, after_s)
             if fault in NODE_LOSSES:
                 return self._lose_primary(fault, after_s)
-            if fault is not Fault.PROCESS_CRASH:
+            if fault is Fault.POWER_CUT:
                 os.kill(storage.pid, signal.SIGKILL)
             self.provisioner.stop_nodes(None, planned=False)
             if fault is Fault.POWER_CUT:
@@ -250,7 +251,8 @@ class ClusterBench(ServerBench):
             with self.cut_off([1] if fault is Fault.MINORITY_CUT else others) as fault_us:
                 pass
             writes = self.client.stop_writing()
-            return self.read_after(fault, after_s, fault_us, writes, self._connected_again())
+            reopened = self._complete(self.provisioner.wait_for_nodes, is_retried=True)
+            return self.read_after(fault, after_s, fault_us, writes, reopened)
         only = 1 if fault is Fault.NODE_POWER_CUT else None
         cut = self.storages[:only]
         for storage in cut:
@@ -260,7 +262,8 @@ class ClusterBench(ServerBench):
             storage.kill()
         writes = self.client.stop_writing()
         self._mount(self.folders[:only], is_new=False)
-        return self.read_after(fault, after_s, fault_us, writes, self._started_again(only))
+        reopened = self._complete(partial(self.provisioner.start_nodes, self.server, only), is_retried=only is not None)
+        return self.read_after(fault, after_s, fault_us, writes, reopened)
 
     def stop(self) -> None:
         self.provisioner.stop(planned=False)
@@ -268,26 +271,17 @@ class ClusterBench(ServerBench):
             storage.kill()
 
     @contextlib.contextmanager
-    def _connected_again(self) -> Iterator[LedgerClient]:
-        """The client, once the nodes know each other as up. Raises ServerDidNotStart, as below."""
-        try:
-            self.provisioner.wait_for_nodes()
-        except (ServerDidNotStart, AdministrationError) as error:
-            self.provisioner.stop(planned=False)
-            raise ServerDidNotStart(str(error)) from error
-        yield self.client
-
-    @contextlib.contextmanager
-    def _started_again(self, only: int | None) -> Iterator[LedgerClient]:
-        """The client, once all nodes are up. A node that the others do not accept is started again with them.
+    def _complete(self, join: Callable[[], object], *, is_retried: bool) -> Iterator[LedgerClient]:
+        """The client, once `join` has all nodes up. If a retry is allowed, nodes that do not accept each other are
+        started again together.
 
         Raises ServerDidNotStart, and the next trial starts anew then.
         """
         try:
-            self.provisioner.start_nodes(self.server, only)
+            join()
         except (ServerDidNotStart, AdministrationError) as error:
             self.provisioner.stop(planned=False)
-            if only is None:
+            if not is_retried:
                 raise ServerDidNotStart(str(error)) from error
             self.provisioner.start_nodes(self.server, None)
         yield self.client
