@@ -17,7 +17,7 @@ import psutil
 from docker.errors import APIError, NotFound
 
 from benchsite.core.formatting import grouped
-from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties
+from runs.catalog import BadTag, ImageRecipe, RenderedServer
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
@@ -36,19 +36,13 @@ from workers.provision.engine import ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
 from workers.provision.ports import free_port
 from workers.provision.server_base import (
-    HIDDEN,
     HOST,
     INIT_DEADLINE_S,
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
-    count_nodes,
-    had_to_be_killed,
+    StartingProvisioner,
     host_of,
-    recipe_of,
-    refuse_mode,
-    render,
-    schema_settings,
 )
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
@@ -62,7 +56,7 @@ INIT = "-init"  # the container that makes a data folder
 KILLED_S = 15.0
 
 
-class DockerProvisioner:
+class DockerProvisioner(StartingProvisioner):
     """The server of one deployment: one node, or several where the catalog starts them.
 
     On the host's network (the usual way) a server listens on 127.0.0.1 alone, on a free port: a published port would
@@ -74,27 +68,25 @@ class DockerProvisioner:
     def __init__(self, wanted: Wanted, site: ContainerSite) -> None:
         if wanted.system.image is None:
             raise ValueError(f"{wanted.system.name} cannot be run in a container.")
-        self.wanted, self.site = wanted, site
-        self.recipe: ImageRecipe = wanted.system.image
+        super().__init__(wanted, wanted.system.image.process)
+        self.site = site
+        self.image: ImageRecipe = wanted.system.image
         self.name = site.name(wanted.deployment)
         self._id = ""
         self._others: list[str] = []  # the containers of further nodes
-        self._nodes = 1
         self._started_s = 0.0
-        self._administration: Administration | None = None
 
     # --- the protocol
 
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        self._nodes = count_nodes(self.wanted)
+        self._count_nodes()
         if self._nodes > 1 and not self.site.on_host_network:
             raise ServerDidNotStart(
                 f"{self._nodes} nodes of {self.wanted.system.name} need the host's network, and containers here are on "
                 f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
             )
-        refuse_mode(self.wanted, self._nodes)
         self._render(0, "")  # Wrong settings are told before anything is made.
         with connected(self.site.engine) as engine:
             image = find_image(engine, self._reference(), pull=self.site.pull)
@@ -188,21 +180,13 @@ class DockerProvisioner:
 
     def _reference(self) -> str:
         try:
-            return self.recipe.reference(self.wanted.version)
+            return self.image.reference(self.wanted.version)
         except BadTag as error:
             raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
-        return render(
-            self.wanted,
-            host=host_of(node) if self.site.on_host_network else EVERY_ADDRESS,
-            port=port,
-            folder=FOLDER,
-            password=password,
-            recipe=recipe_of(self.recipe.process, node, self._nodes),
-            primary=HOST,
-            node=node + 1,
-        )
+        host = host_of(node) if self.site.on_host_network else EVERY_ADDRESS
+        return self._configure(port, password, node, host=host, folder=FOLDER)
 
     def _with_data(self, engine: Any, image: Image) -> tuple[Any, str]:
         """The container, not yet started, over a whole data folder; and the deployment's own password."""
@@ -216,7 +200,7 @@ class DockerProvisioner:
         remove_volume(engine, self.name)
         container = self._create(engine, image, argv)
         password = secrets.token_urlsafe(24)
-        owner = account_in(container, self.recipe.user, image.reference)
+        owner = account_in(container, self.image.user, image.reference)
         put_files(container, str(FOLDER), owner, {NEW_PASSWORD: password}, folders=("data",))
         init = self._render(0, "").init_command(Path(), FOLDER / NEW_PASSWORD)
         if init:
@@ -232,8 +216,8 @@ class DockerProvisioner:
             image=image,
             argv=argv,
             folder=str(FOLDER),
-            user=self.recipe.user,
-            stop_signal=self.recipe.process.stop_signal,
+            user=self.image.user,
+            stop_signal=self.recipe.stop_signal,
             node=f"-node-{node + 1}" if node else "",
             suffix=suffix,
             cpus=self.wanted.cpus,
@@ -262,7 +246,7 @@ class DockerProvisioner:
 
     def _start(self, engine: Any, container: Any, image: Image, password: str) -> Server:
         self._id = container.id
-        owner = account_in(container, self.recipe.user, image.reference)
+        owner = account_in(container, self.image.user, image.reference)
         attempts = PORT_ATTEMPTS if self.site.on_host_network else 1
         for attempt in range(1, attempts + 1):
             rendered = self._render(self._port(), password)
@@ -288,42 +272,22 @@ class DockerProvisioner:
 
     def _answering(self, engine: Any, container: Any, image: Image, rendered: RenderedServer, password: str) -> Server:
         """The server once it answers, is the one that was started, and has what clients need."""
-        wanted = self.wanted
         container.reload()
         host = HOST if self.site.on_host_network else address_on(container, self.site.network)
-        nodes = tuple((host_of(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
-        properties = client_properties(
-            wanted.system,
-            wanted.mode,
-            wanted.binding_properties,
-            host=host,
-            port=rendered.port,
-            password=password,
-            nodes=nodes,
-        )
-        administration = self._administration = administration_for(wanted.system, properties)
+        server = self._describe(rendered, password, host=host, folder=folder_here(engine, self.name))
+        administration = administration_for(self.wanted.system, server.client_properties())
+        self._administration = administration
         self._wait_until_ready(administration, engine, container)
         try:
             if administration.data_folder() != str(FOLDER / "data"):
                 raise self._did_not_start(engine, f"another server answers on port {rendered.port}")
             others = self._start_others(engine, image, rendered.port, password, administration)
-            administration.prepare(schema_settings(wanted, rendered))
+            self._prepare_schema(administration, rendered)
             version = administration.server_version()
         except AdministrationError as error:
             raise self._did_not_start(engine, str(error)) from error
-        return Server(
-            wanted=wanted,
-            host=host,
-            port=rendered.port,
-            version=version,
-            folder=folder_here(engine, self.name),
-            settings=rendered.settings,
-            process=_processes([container, *others]),
-            files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
-            password=password,
-            nodes=nodes,
-            container=facts_of(engine, container, image),
-        )
+        facts = facts_of(engine, container, image)
+        return replace(server, version=version, process=_processes([container, *others]), container=facts)
 
     def _start_others(
         self, engine: Any, image: Image, port: int, password: str, administration: Administration
@@ -333,7 +297,7 @@ class DockerProvisioner:
         for node in range(1, self._nodes):
             rendered = self._render(port, password, node)
             container = self._create(engine, image, rendered.command(Path()), node=node)
-            owner = account_in(container, self.recipe.user, image.reference)
+            owner = account_in(container, self.image.user, image.reference)
             put_files(container, str(FOLDER), owner, rendered.files, folders=("data",))
             if init := rendered.init_command(Path(), FOLDER / NEW_PASSWORD):
                 self._initialise(engine, image, init, node)
@@ -393,12 +357,12 @@ class DockerProvisioner:
         except ServerDidNotStop as error:
             log_tail = self._log(engine, self._id, 30)
             self._kill(engine)
-            raise had_to_be_killed(self.wanted, str(error).rstrip("."), log_tail) from error
+            raise self._was_killed(str(error).rstrip("."), log_tail) from error
 
     def _end(self, engine: Any, chosen: Sequence[str], *, planned: bool) -> None:
         """Ends containers, in order or by SIGKILL, and waits for them. Raises ServerDidNotStop."""
         containers = [engine.containers.get(container_id) for container_id in chosen]
-        stop_signal = self.recipe.process.stop_signal if planned else "KILL"
+        stop_signal = self.recipe.stop_signal if planned else "KILL"
         patience_s = PLANNED_STOP_S if planned else KILLED_S
         is_ending = False
         if planned and self._id in chosen and self._administration is not None:

@@ -18,7 +18,7 @@ import psutil
 
 from benchsite.core.formatting import grouped
 from benchsite.core.paths import Account
-from runs.catalog import RenderedServer, System, client_properties
+from runs.catalog import RenderedServer, System
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
 from workers.executables import (
     ExecutableNotFound,
@@ -41,19 +41,13 @@ from workers.provision.folders import (
 from workers.provision.ports import free_port
 from workers.provision.process_tree import processes_below, stopped
 from workers.provision.server_base import (
-    HIDDEN,
     HOST,
     INIT_DEADLINE_S,
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
-    count_nodes,
-    had_to_be_killed,
+    StartingProvisioner,
     host_of,
-    recipe_of,
-    refuse_mode,
-    render,
-    schema_settings,
 )
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
@@ -97,15 +91,14 @@ def server_program(system: System, site: Site, version: str = "") -> tuple[Path,
     return choose_program(recipe.program, site.account, recipe.install), None
 
 
-class ProcessProvisioner:
+class ProcessProvisioner(StartingProvisioner):
     """One server of one deployment. The object that started it is the one that can stop it: it owns the guardian."""
 
     def __init__(self, wanted: Wanted, site: Site, *, port: int | None = None) -> None:
         if wanted.system.process is None:
             raise ValueError(f"{wanted.system.name} cannot be run as a plain process.")
-        self.wanted = wanted
+        super().__init__(wanted, wanted.system.process)
         self.site = site
-        self.recipe = wanted.system.process
         self.folder = deployment_folder(site.targets, wanted.deployment)
         # By node from 0: a process whose mount namespace its next start enters (Linux, as root).
         self.mounts_of: dict[int, int] = {}
@@ -115,8 +108,6 @@ class ProcessProvisioner:
         self._lib: Path | None = None  # jars of the server, where it is a Java program
         self._guarded: Guarded | None = None
         self._others: list[Guarded] = []  # the further nodes
-        self._nodes = 1
-        self._administration: Administration | None = None
         self._log = self.folder / LOG
         self._log_start = 0
 
@@ -126,8 +117,7 @@ class ProcessProvisioner:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
         self._kill()  # what is left of a cluster that lost a node
-        self._nodes = count_nodes(self.wanted)
-        refuse_mode(self.wanted, self._nodes)
+        self._count_nodes()
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()
@@ -284,20 +274,14 @@ class ProcessProvisioner:
         return password
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
-        cluster_port = self._cluster_port() if "{cluster_port}" in "".join(self.recipe.fixed.values()) else 0
-        return render(
-            self.wanted,
+        has_cluster_port = "{cluster_port}" in "".join(self.recipe.fixed.values())
+        return self._configure(
+            port,
+            password,
+            node,
             host=host_of(node),
-            port=port,
             folder=self.node_folder(node),
-            password=password,
-            recipe=recipe_of(self.recipe, node, self._nodes),
-            primary=HOST,
-            node=node + 1,
-            cluster_port=cluster_port,
-            seeds=f"{HOST}:{cluster_port}",
-            # In the middle of its share of all tokens, which are 64 bits with a sign.
-            token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
+            cluster_port=self._cluster_port() if has_cluster_port else 0,
         )
 
     def node_folder(self, node: int) -> Path:
@@ -377,39 +361,19 @@ class ProcessProvisioner:
 
     def _answering(self, program: Path, rendered: RenderedServer, password: str, guarded: Guarded) -> Server:
         """The server once it answers, is the one that was started, and has what clients need."""
-        wanted = self.wanted
-        nodes = tuple((host_of(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
-        properties = client_properties(
-            wanted.system,
-            wanted.mode,
-            wanted.binding_properties,
-            host=rendered.host,
-            port=rendered.port,
-            password=password,
-            nodes=nodes,
-        )
-        administration = self._administration = administration_for(wanted.system, properties)
+        server = self._describe(rendered, password, host=rendered.host, folder=str(self.folder))
+        administration = administration_for(self.wanted.system, server.client_properties())
+        self._administration = administration
         self._wait_until_ready(administration, guarded)
         try:
             if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")
             self._start_others(program, rendered.port, password)
-            administration.prepare(schema_settings(wanted, rendered))
+            self._prepare_schema(administration, rendered)
             version = administration.server_version()
         except AdministrationError as error:
             raise self._did_not_start(str(error)) from error
-        return Server(
-            wanted=wanted,
-            host=rendered.host,
-            port=rendered.port,
-            version=version,
-            folder=str(self.folder),
-            settings=rendered.settings,
-            process=self._process(),
-            files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
-            password=password,
-            nodes=nodes,
-        )
+        return replace(server, version=version, process=self._process())
 
     def _process(self) -> dict[str, object]:
         guarded = self._guarded
@@ -492,7 +456,7 @@ class ProcessProvisioner:
             problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self.log_tail()
         self._kill()
-        raise had_to_be_killed(self.wanted, problem, log_tail)
+        raise self._was_killed(problem, log_tail)
 
     def _kill(self) -> None:
         """Kills the server's whole group and waits until it is gone. Raises ServerDidNotStop."""

@@ -1,12 +1,14 @@
 """What is alike for every server that Benchsite starts itself, as a process or in a container. No Django."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
 from runs.property_schema import PropertyError
-from workers.provision.administration import address_of
-from workers.provision.servers import ServerDidNotStart, ServerDidNotStop, Wanted
+from workers.provision.administration import Administration, address_of
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 HOST: Final = "127.0.0.1"
 HIDDEN: Final = "(hidden)"  # stands for the password in what is kept of the configuration
@@ -23,73 +25,82 @@ def host_of(node: int) -> str:
     return f"127.0.0.{node + 1}"
 
 
-def count_nodes(wanted: Wanted) -> int:
-    """The nodes of the deployment. Raises ServerDidNotStart for settings that are wrong."""
+@contextmanager
+def _wrong_settings() -> Iterator[None]:
+    """Turns PropertyError into ServerDidNotStart."""
     try:
-        return node_count(wanted.system, wanted.mode, wanted.settings)
+        yield
     except PropertyError as error:
         raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
 
 
-def recipe_of(single: ProcessRecipe, node: int, nodes: int) -> ProcessRecipe:
-    """A node's own recipe. The first has another than a single server only where others replicate it."""
-    own = single.replica if node else single.primary
-    return own if own is not None and nodes > 1 else single
+class StartingProvisioner:
+    """The server of one deployment: one node, or several where the catalog starts them."""
 
+    def __init__(self, wanted: Wanted, recipe: ProcessRecipe) -> None:
+        self.wanted, self.recipe = wanted, recipe
+        self._nodes = 1
+        self._administration: Administration | None = None
 
-def refuse_mode(wanted: Wanted, nodes: int = 1) -> None:
-    """Raises ServerDidNotStart for a mode that a cluster of so many nodes cannot have."""
-    if problem := start_problem(wanted.system, wanted.mode, nodes):
-        raise ServerDidNotStart(
-            f"Mode {wanted.mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."
-        )
+    def _count_nodes(self) -> None:
+        """Raises ServerDidNotStart for settings that are wrong, and for a mode that so many nodes cannot have."""
+        system, mode = self.wanted.system, self.wanted.mode
+        with _wrong_settings():
+            self._nodes = node_count(system, mode, self.wanted.settings)
+        if problem := start_problem(system, mode, self._nodes):
+            raise ServerDidNotStart(
+                f"Mode {mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."
+            )
 
+    def _configure(
+        self, port: int, password: str, node: int, *, host: str, folder: Path, cluster_port: int = 0
+    ) -> RenderedServer:
+        """A node's configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
+        wanted = self.wanted
+        properties = {name: str(value) for name, value in wanted.binding_properties.items()}
+        # The first node has another recipe than a single server only where others replicate it.
+        own = self.recipe.replica if node else self.recipe.primary
+        with _wrong_settings():
+            return render_server(
+                wanted.system,
+                wanted.mode,
+                wanted.settings,
+                host=host,
+                port=port,
+                folder=folder,
+                user=address_of(wanted.system, properties).user,
+                password=password,
+                cluster_port=cluster_port,
+                seeds=f"{HOST}:{cluster_port}",
+                # In the middle of its share of all tokens, which are 64 bits with a sign.
+                token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
+                primary=HOST,
+                node=node + 1,
+                recipe=own if own is not None and self._nodes > 1 else self.recipe,
+            )
 
-def schema_settings(wanted: Wanted, rendered: RenderedServer) -> dict[str, str]:
-    """What a fresh server's schema is made of."""
-    return {**rendered.settings, "replication_factor": str(wanted.replication_factor)}
-
-
-def render(
-    wanted: Wanted,
-    *,
-    host: str,
-    port: int,
-    folder: Path,
-    password: str,
-    cluster_port: int = 0,
-    seeds: str = "",
-    token: int = 0,
-    primary: str = "",
-    node: int = 1,
-    recipe: ProcessRecipe | None = None,
-) -> RenderedServer:
-    """Its configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
-    properties = {name: str(value) for name, value in wanted.binding_properties.items()}
-    try:
-        return render_server(
-            wanted.system,
-            wanted.mode,
-            wanted.settings,
+    def _describe(self, rendered: RenderedServer, password: str, *, host: str, folder: str) -> Server:
+        """The server before it answers: without its version and its processes."""
+        return Server(
+            wanted=self.wanted,
             host=host,
-            port=port,
+            port=rendered.port,
+            version="",
             folder=folder,
-            user=address_of(wanted.system, properties).user,
+            settings=rendered.settings,
+            process={},
+            files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
-            cluster_port=cluster_port,
-            seeds=seeds,
-            token=token,
-            primary=primary,
-            node=node,
-            recipe=recipe,
+            nodes=tuple((host_of(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else (),
         )
-    except PropertyError as error:
-        raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
 
+    def _prepare_schema(self, administration: Administration, rendered: RenderedServer) -> None:
+        """What a fresh server's schema is made of."""
+        administration.prepare({**rendered.settings, "replication_factor": str(self.wanted.replication_factor)})
 
-def had_to_be_killed(wanted: Wanted, problem: str, log_tail: str) -> ServerDidNotStop:
-    """What is raised for a server that did not end as planned and was killed then."""
-    return ServerDidNotStop(
-        f"{wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
-        f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
-    )
+    def _was_killed(self, problem: str, log_tail: str) -> ServerDidNotStop:
+        """What is raised for a server that did not end as planned and was killed then."""
+        return ServerDidNotStop(
+            f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
+            f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
+        )
