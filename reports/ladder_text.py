@@ -78,14 +78,12 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
         if ceiling.status is not Status.BRACKETED and not is_highest_measured:
             says, name = ladder_says(ceiling), (labels or {}).get(curve.sweep_id, curve.label)
             groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
-    return [f"{says} ({_all_or_named(names, len(ceilings))})" for says, names in groups.items()]
-
-
-def _all_or_named(names: Sequence[str], every: int) -> str:
-    if len(names) == every > 1:
-        return "both ceilings" if every == 2 else f"all {every} ceilings"
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{', '.join(names[:MAX_NAMES])}{more}"
+    every = len(ceilings)
+    whole = "both ceilings" if every == 2 else f"all {every} ceilings"
+    return [
+        f"{says} ({whole if len(names) == every > 1 else formatting.listed(names, MAX_NAMES)})"
+        for says, names in groups.items()
+    ]
 
 
 def ceiling_sentence(ceiling: Ceiling | None) -> str:

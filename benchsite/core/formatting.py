@@ -6,6 +6,7 @@ narrow no-break space stands before the unit. `benchsite/tests/test_one_number_f
 """
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TypeVar, cast
 
@@ -60,6 +61,12 @@ def grouped(value: Number, decimals: int = 0) -> str:
 def counted(number: int, noun: str) -> str:
     """A number of things: "1 client", "1,204 clients"."""
     return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(texts: Sequence[str], most: int) -> str:
+    """Texts in a sentence; of more than `most` the rest as a number: "a, b and 3 more"."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{more}"
 
 
 def exact(value: Number) -> str:

@@ -31,9 +31,7 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
         several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
         subject = "Several nodes on one machine" if several else "Everything ran on one machine"
         return f"{subject}{cores}: compare the shapes, not the numbers"
-    every = sorted(clusters[key].name for key in shared)
-    more = f" and {len(every) - MAX_MACHINES} more" if len(every) > MAX_MACHINES else ""
-    names = ", ".join(every[:MAX_MACHINES]) + more
+    names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
     return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
 
 
@@ -53,8 +51,7 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
         notes.append(sentence)
     stated = [curve.label for curve in curves if curve.points and curve.mode_stated]
     if stated:
-        more = f" and {len(stated) - MAX_STATED} more" if len(stated) > MAX_STATED else ""
-        notes.append(f"Durability mode stated, not read back: {', '.join(stated[:MAX_STATED])}{more}")
+        notes.append(f"Durability mode stated, not read back: {formatting.listed(stated, MAX_STATED)}")
     for curve in curves:
         if curve.points and (text := contradiction_of(curve.system, curve.mode, curve.durability)):
             notes.append(f"Loss of {curve.label}: {text}")
@@ -86,7 +83,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _modes(points),
         _left_out(points),
         stand_in_sentence(curves).rstrip("."),
-        f"no throughput at {_points(none)}" if none else "",
+        f"no throughput at {formatting.counted(none, 'point')}" if none else "",
         _worst(points),
     ]
     return " · ".join(part for part in parts if part) + "."
@@ -162,7 +159,8 @@ def _clients(points: Sequence[Point]) -> str:
     partial = [point for point in points if point.clients_merged < point.clients_expected]
     if partial:
         worst = min(partial, key=lambda point: point.clients_merged - point.clients_expected)
-        return f"only {worst.clients_merged} of {worst.clients_expected} clients merged at {_points(len(partial))}"
+        where = formatting.counted(len(partial), "point")
+        return f"only {worst.clients_merged} of {worst.clients_expected} clients merged at {where}"
     numbers = sorted({point.clients_merged for point in points})
     which = (
         f"{numbers[0]} of {numbers[0]} clients" if len(numbers) == 1 else f"all {numbers[0]} to {numbers[-1]} clients"
@@ -176,27 +174,24 @@ def _generators(points: Sequence[Point]) -> str:
     if not known:
         return "CPU of the load generators not measured"
     unknown = len(points) - len(known)
-    missing = f", not measured at {_points(unknown)}" if unknown else ""
+    missing = f", not measured at {formatting.counted(unknown, 'point')}" if unknown else ""
     return f"load generators' CPU at most {formatting.percent(max(known))}{missing}"
 
 
 def _modes(points: Sequence[Point]) -> str:
     missing = sum(not point.mode_verified for point in points)
     if missing:
-        return f"durability mode not read back at {_points(missing)}"
+        return f"durability mode not read back at {formatting.counted(missing, 'point')}"
     return "durability mode read back before and after every run"
 
 
 def _left_out(points: Sequence[Point]) -> str:
-    rejected = sum(point.rejected for point in points)
-    excluded = sum(len(point.excluded) for point in points)
-    parts = []
-    if rejected:
-        parts.append(f"{_runs(rejected)} rejected")
-    if excluded:
-        parts.append(f"{_runs(excluded)} left out by a person")
-    if overridden := sum(len(point.overridden) for point in points):
-        parts.append(f"{_runs(overridden)} rejected but counted with a written reason")
+    numbers = {
+        "rejected": sum(point.rejected for point in points),
+        "left out by a person": sum(len(point.excluded) for point in points),
+        "rejected but counted with a written reason": sum(len(point.overridden) for point in points),
+    }
+    parts = [f"{formatting.counted(number, 'run')} {outcome}" for outcome, number in numbers.items() if number]
     return " and ".join(parts) if parts else NOTHING_LEFT_OUT
 
 
@@ -206,7 +201,8 @@ def stand_in_sentence(curves: Sequence[Curve]) -> str:
     if not stand_ins:
         return ""
     kinds = " or ".join(f"a {kind}" for kind in sorted(set(stand_ins)))
-    return f"{_runs(len(stand_ins))} against {kinds} not drawn: such a server is not the product."
+    runs = formatting.counted(len(stand_ins), "run")
+    return f"{runs} against {kinds} not drawn: such a server is not the product."
 
 
 def _worst(points: Sequence[Point]) -> str:
@@ -215,13 +211,5 @@ def _worst(points: Sequence[Point]) -> str:
         return "no check complained"
     worst = sorted(findings, key=lambda text: " reject:" not in text)[0]
     return f"worst finding {worst.rstrip('.')}" + (
-        f"; checks complain at {_points(len(findings))}" if len(findings) > 1 else ""
+        f"; checks complain at {formatting.counted(len(findings), 'point')}" if len(findings) > 1 else ""
     )
-
-
-def _points(number: int) -> str:
-    return f"{number} point{'s' if number != 1 else ''}"
-
-
-def _runs(number: int) -> str:
-    return f"{number} run{'s' if number != 1 else ''}"

@@ -275,7 +275,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
         detail=f"{detail_of(curve, look)}{', load' if is_load else ''}",
         look=look,
         value=ceiling.throughput_ops_s if ceiling else None,
-        value_label=_value_label(curve),
+        value_label=bounded(ceiling, formatting.short(ceiling.throughput_ops_s)) if ceiling else why_none(curve),
         hover=_hover(curve, bool(of_class)),
         low=lies[0] if lies else None,
         high=lies[1] if lies else None,
@@ -287,13 +287,6 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
 def detail_of(curve: Curve, look: Look) -> str:
     """The mode, and what else tells a side from others of its database and mode."""
     return look.label.removeprefix(f"{curve.database_name} · ")
-
-
-def _value_label(curve: Curve) -> str:
-    ceiling = curve.ceiling
-    if ceiling is None:
-        return why_none(curve)
-    return bounded(ceiling, formatting.short(ceiling.throughput_ops_s))
 
 
 def ratio_label(share_of_best: float | None) -> str:

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from benchsite.core import formatting
 from reports.analysis.ratios import bound_sign
@@ -153,16 +153,12 @@ class DurabilityFigure(CurvesFigure):
         highest = max((step.throughput_ops_s for trade in promises.trades for step in trade.steps), default=1.0)
         title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.15])
-        ranked = list(enumerate(promises.trades))
-        ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
-        traces = [
-            (trade, _look(trade, appearance), _lines(trade, _look(trade, appearance), number))
-            for number, trade in ranked
-        ]
+        looked = [(trade, appearance[trade.steps[0].curve.sweep_id]) for trade in promises.trades]
+        traces = [(trade, look, _lines(trade, look, number)) for number, (trade, look) in enumerate(looked)]
+        traces.sort(key=lambda drawn: not drawn[1].faded)
         clear = [(trade, look) for trade, look, _ in traces if not look.faded]
         if len(clear) < len(traces) or len(traces) > marks.MAX_WITH_RINGS:
-            lines = [(some[0], look.group, look.faded) for trade, look, some in traces]
-            marks.fold_legend(lines)
+            marks.fold_legend([(some[0], look.group, look.faded) for _, look, some in traces])
         if len(clear) <= MAX_LABELS:
             _annotate(layout, clear, frame)
         layout["showlegend"] = frame.narrow or len(clear) < len(traces) or len(clear) > MAX_LABELS
@@ -201,10 +197,6 @@ def cost_said(change: float) -> str:
     whole = round(change * 100)
     sign = formatting.MINUS if whole < 0 else "+" if whole > 0 else "\N{PLUS-MINUS SIGN}"
     return f"{sign}{abs(whole)}{formatting.THIN}%"
-
-
-def _look(trade: Trade, appearance: Mapping[Any, Look]) -> Look:
-    return appearance[trade.steps[0].curve.sweep_id]
 
 
 def _tick(name: str, places: int, frame: Frame) -> str:

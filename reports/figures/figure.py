@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final
 
+from benchsite.core.formatting import listed
 from reports.curves import Curve
 from reports.figures.captions import notes_of, stand_in_sentence
 from reports.figures.export_size import Medium, scaled
@@ -142,8 +143,5 @@ def sentences(*parts: str) -> str:
 
 def named(reason: str, curves: Sequence[Curve]) -> str:
     """Who is missing from a picture, and why: by name, as far as they are few."""
-    if not curves:
-        return ""
-    names = [curve.label for curve in curves[:MAX_NAMED]]
-    more = len(curves) - len(names)
-    return f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}" + (f" and {more} more" if more else "")
+    names = listed([curve.label for curve in curves], MAX_NAMED)
+    return f"{reason[0].upper()}{reason[1:]}: {names}" if names else ""

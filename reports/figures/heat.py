@@ -11,7 +11,7 @@ from benchsite.core.formatting import duration, exact, latency_between
 from reports.analysis.heat import Heat
 from reports.figures.captions import KIND_SAYS
 from reports.figures.figure import Figure, sentences
-from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded
+from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, axis_name, base_layout, escaped, rounded
 from reports.figures.run_series import Window, mark_window
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import CIVIDIS
@@ -44,7 +44,7 @@ class HeatFigure(Figure):
             frame,
             "time since the clients' common start (s)",
             showgrid=False,
-            anchor=_axis_name("y", len(self.heats)),
+            anchor=axis_name("y", len(self.heats)),
             range=[
                 min((float(h.begins_s[0]) for h in self.heats), default=0.0),
                 max(map(_end_s, self.heats), default=1.0),
@@ -56,7 +56,7 @@ class HeatFigure(Figure):
             title = f"{heat.operation}{', response' if heat.kind == 'response' else ''} (ms)"
             of = len(self.heats)
             each = 1 / max(of, 1)
-            layout[_axis_name("yaxis", number)] = axis(
+            layout[axis_name("yaxis", number)] = axis(
                 frame,
                 escaped(title),
                 type="log",
@@ -64,7 +64,7 @@ class HeatFigure(Figure):
                 dtick=1 if heat.edges_us[-1] > 500 * heat.edges_us[0] else "D2",
                 domain=[round(1 - number * each + (0.06 if number < of else 0), 4), round(1 - (number - 1) * each, 4)],
             )
-            data.append(_map(heat, _axis_name("y", number), low, frame, bar=number == 1))
+            data.append(_map(heat, axis_name("y", number), low, frame, bar=number == 1))
         if self.heats:
             mark_window(layout, float(self.heats[0].begins_s[0]), _end_s(self.heats[0]), self.window, frame)
             # Over the map, not below it, where its cells would hide it; its name stands above.
@@ -112,10 +112,6 @@ class HeatFigure(Figure):
 
 def _end_s(heat: Heat) -> float:
     return float(heat.begins_s[-1]) + heat.width_s
-
-
-def _axis_name(stem: str, number: int) -> str:
-    return stem if number <= 1 else f"{stem}{number}"
 
 
 def _map(heat: Heat, yaxis: str, low: float, frame: Frame, *, bar: bool) -> Trace:

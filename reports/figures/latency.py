@@ -23,7 +23,6 @@ from reports.ladder_text import ceiling_label
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
 WIDE_APART = 5.0
 ZOOM_ROOM = 1.3  # of the highest knee's latency
-Values = Sequence[float]
 
 
 class LatencyFigure(CurvesFigure):
@@ -52,11 +51,15 @@ class LatencyFigure(CurvesFigure):
             marks.fold_legend(
                 [(t, side.look.group, side.look.faded) for side, some in traces for t in some if t["showlegend"]]
             )
-        ringed = [
-            drawn_curve for drawn_curve in solid if len(solid) <= marks.MAX_WITH_RINGS and not drawn_curve.look.faded
-        ]
+        ringed = [side for side in solid if len(solid) <= marks.MAX_WITH_RINGS and not side.look.faded]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
-        data += [ring for drawn_curve in ringed for ring in _rings(drawn_curve)] + crossings
+        data += [
+            marks.ring(side.look, symbol, meaning, x=point.x, y=point.y)
+            for side in ringed
+            for point in side.counted
+            for meaning, symbol in _marks_of(side, point.point).items()
+        ]
+        data += crossings
         thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
@@ -152,7 +155,11 @@ def _axes(
         [limit] if limit and (not top or limit < top) else []
     )
     ends = [max(d.x for d in side.counted) for side in drawn if side.counted]
-    log_x, log_y = _logarithmic([*ends, *(result.throughput_ops_s or 0.0 for result in published)], choice.scale)
+    ends += [result.throughput_ops_s or 0.0 for result in published]
+    log_x, log_y = SCALES.get(choice.scale, SCALES["auto"])
+    if choice.scale == "auto" and ends:
+        # On a linear axis a curve that ends at a fifth of the widest one is a vertical line at the edge.
+        log_x = max(ends) > WIDE_APART * min(ends)
     layout["xaxis"] = axis(
         frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(xs, log_x, beyond=1.22)
     )
@@ -173,15 +180,7 @@ def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
     return f"{quantity}, {captions.KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
 
 
-def _logarithmic(ends: Values, scale: str) -> tuple[bool, bool]:
-    """On a linear axis a curve that ends at a fifth of the widest one is a vertical line at the edge."""
-    log_x, log_y = SCALES.get(scale, SCALES["auto"])
-    if scale == "auto" and ends:
-        log_x = max(ends) > WIDE_APART * min(ends)
-    return log_x, log_y
-
-
-def _range(values: Values, log: bool, *, beyond: float) -> dict[str, Any]:
+def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, Any]:
     """The axis' type and range with room around the points; linear axes start at 0."""
     values = [value for value in values if value > 0]
     if not values:
@@ -215,14 +214,6 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
         xs, ys = [d.x for d in counted], [d.y for d in counted]
         traces.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
     return traces
-
-
-def _rings(side: DrawnCurve) -> list[Trace]:
-    return [
-        marks.ring(side.look, symbol, meaning, x=drawn.x, y=drawn.y)
-        for drawn in side.counted
-        for meaning, symbol in _marks_of(side, drawn.point).items()
-    ]
 
 
 def _marks_of(side: DrawnCurve, point: Point) -> dict[str, str]:

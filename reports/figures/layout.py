@@ -1,7 +1,8 @@
 """What all figures share: fonts, axes, margins, escaping, and the lines that say what a figure is not."""
 
+import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -142,6 +143,27 @@ def straight(
     }
 
 
+def axis_name(stem: str, number: int) -> str:
+    """As plotly numbers the axes of panels: "y", "y2", "y3"."""
+    return stem if number <= 1 else f"{stem}{number}"
+
+
+def upright_band(begin: float, end: float, colour: str) -> dict[str, Any]:
+    """A coloured band behind the whole picture, between two values of the axis across."""
+    return {
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": begin,
+        "x1": end,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": colour,
+        "line": {"width": 0},
+        "layer": "below",
+    }
+
+
 def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:
     if not lines:
         return []
@@ -164,3 +186,8 @@ def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:
 def rounded(value: float) -> float:
     """A coordinate without digits that nobody can see, which keeps the JSON small."""
     return float(f"{value:.6g}")
+
+
+def coordinates(values: Iterable[float]) -> list[float | None]:
+    """JSON knows no NaN: a gap is null."""
+    return [rounded(value) if math.isfinite(value) else None for value in values]

@@ -66,7 +66,8 @@ def side_of(curve: Curve) -> Side | None:
     """None where the sweep has no ceiling, or its loss is neither measured nor stated."""
     if curve.ceiling_ops_s <= 0 or not curve.durability:
         return None
-    typical, worst = (_seconds(curve.durability.get(name)) for name in ("loss_window_s", "worst_loss_window_s"))
+    windows = [curve.durability.get(name) for name in ("loss_window_s", "worst_loss_window_s")]
+    typical, worst = (float(loss_s) if isinstance(loss_s, int | float) else math.inf for loss_s in windows)
     measured = power_cut_loss(curve.system, curve.mode, curve.setup.server_nodes or 1)
     if measured is None:
         return Side(curve, typical if math.isinf(worst) else worst, typical, None)
@@ -76,10 +77,6 @@ def side_of(curve: Curve) -> Side | None:
     if math.isinf(typical):
         return Side(curve, math.inf, math.inf, measured)
     return Side(curve, measured.oldest_lost_max_s or 0.0, measured.oldest_lost_median_s or 0.0, measured)
-
-
-def _seconds(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +159,8 @@ class LossFigure(CurvesFigure):
             ticktext=across.names,
             range=[-0.5, end],
         )
-        highest = max((_high_ops_s(side) for side in self.sides), default=1.0)
+        ends = ((side.curve.ceiling and side.curve.ceiling.high_ops_s) or side.ceiling_ops_s for side in self.sides)
+        highest = max(ends, default=1.0)
         title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, rounded(highest * 1.15)])
         sides = [appearance[side.curve.sweep_id] for side in self.sides]
@@ -216,11 +214,6 @@ class LossFigure(CurvesFigure):
         if self.sides:
             return ""
         return "No sweep has both a ceiling and a durability mode with a known loss."
-
-
-def _high_ops_s(side: Side) -> float:
-    ceiling = side.curve.ceiling
-    return (ceiling.high_ops_s if ceiling else None) or side.ceiling_ops_s
 
 
 def _hover(side: Side, look: Look) -> str:

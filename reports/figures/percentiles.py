@@ -234,7 +234,15 @@ def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | No
     """Each sweep at its ceiling, at the highest rung that all of them have, or at the highest one up to a load."""
     ordered = [curve for curve in in_order(curves) if curve.counted]
     if load_ops_s is not None:
-        point_of = {curve.sweep_id: _up_to(curve, load_ops_s) for curve in ordered}
+        most_ops_s = load_ops_s * AS_LOAD
+        point_of = {
+            curve.sweep_id: max(
+                (point for point in curve.counted if 0 < point.throughput_ops_s.median <= most_ops_s),
+                key=lambda point: point.throughput_ops_s.median,
+                default=None,
+            )
+            for curve in ordered
+        }
         sentence = f"Each sweep at its highest rung up to {formatting.throughput(load_ops_s)}"
     elif at == RUNG:
         # Threads and target of the highest rung that counts in every curve; None where there is none.
@@ -254,11 +262,6 @@ def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | No
     chosen = tuple(Chosen(curve, point) for curve in ordered if (point := point_of[curve.sweep_id]))
     have = {rung.curve.sweep_id for rung in chosen}
     return Choosing(chosen, sentence, tuple(curve for curve in curves if curve.sweep_id not in have))
-
-
-def _up_to(curve: Curve, load_ops_s: float) -> Point | None:
-    below = [p for p in curve.counted if 0 < p.throughput_ops_s.median <= load_ops_s * AS_LOAD]
-    return max(below, key=lambda point: point.throughput_ops_s.median, default=None)
 
 
 class SweepsPercentilesFigure(CurvesFigure):
@@ -281,7 +284,13 @@ class SweepsPercentilesFigure(CurvesFigure):
         self.drawn = [(rung, held) for rung in self.choosing.chosen if (held := rung.point.operation(operation, kind))]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        drawn = self._with_looks(frame)
+        appearance = looks(self.among, frame.theme, highlight=self.highlight)
+        drawn = []
+        for rung, held in self.drawn:
+            look = appearance[rung.curve.sweep_id]
+            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung.at}"
+            drawn.append((distribution_of(held), replace(look, label=label)))
+        drawn.sort(key=lambda pair: not pair[1].faded)  # Grey ones first, below the rest.
         quantity = "service time" if self.kind == "service" else "response time"
         title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {quantity} (ms)"
         figure = drawn_percentiles(drawn, frame, title)
@@ -291,33 +300,21 @@ class SweepsPercentilesFigure(CurvesFigure):
             marks.fold_legend([(line, look.group, look.faded) for line, (_, look) in lines])
         return figure
 
-    def _with_looks(self, frame: Frame) -> list[tuple[Distribution, Look]]:
-        """Grey ones first, below the rest."""
-        appearance = looks(self.among, frame.theme, highlight=self.highlight)
-        drawn = []
-        for rung, held in self.drawn:
-            look = appearance[rung.curve.sweep_id]
-            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung.at}"
-            drawn.append((distribution_of(held), replace(look, label=label)))
-        return sorted(drawn, key=lambda pair: not pair[1].faded)
-
     @property
     def caption(self) -> str:
         # It speaks of nothing but the points that are drawn.
         only = [replace(rung.curve, points=(rung.point,)) for rung, _ in self.drawn]
+        # Where the percentiles come from.
+        repeated = any(spread.n > 1 for _, held in self.drawn for spread in held.latencies_us.values())
+        origin = "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""
+        if any(held.bounds_us for _, held in self.drawn):
+            origin = FROM_SUMMARIES
         return sentences(
             self.choosing.sentence,
             named("without such a rung", self.choosing.without),
-            self._repeats_said(),
+            origin,
             captions.caption(only, kind=self.kind),
         )
-
-    def _repeats_said(self) -> str:
-        """Where the percentiles come from."""
-        if any(held.bounds_us for _, held in self.drawn):
-            return FROM_SUMMARIES
-        repeated = any(spread.n > 1 for _, held in self.drawn for spread in held.latencies_us.values())
-        return "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""
 
     @property
     def table(self) -> Table:

@@ -19,10 +19,12 @@ from reports.figures.layout import (
     annotation,
     axis,
     base_layout,
+    coordinates,
     escaped,
     scatter,
     shortened,
     straight,
+    upright_band,
 )
 from reports.figures.table import Cell, Table
 
@@ -195,8 +197,8 @@ def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
     kept = thinned(rate)
     return [
         scatter(
-            _plain(seconds[kept]),
-            _plain(rate[kept]),
+            coordinates(seconds[kept]),
+            coordinates(rate[kept]),
             "all operations",
             hover=[formatting.throughput(value) for value in rate[kept]],
             hovertemplate="%{text}<extra>all operations</extra>",
@@ -210,12 +212,12 @@ def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
 
 def _band(band: Band, middle: float, frame: Frame) -> list[Trace]:
     """Between the least and the greatest second of each interval."""
-    x = _plain(band.seconds + middle)
+    x = coordinates(band.seconds + middle)
     edge: dict[str, Any] = {"mode": "lines", "line": {"color": frame.theme.muted, "width": 0}, "connectgaps": False}
     filled: dict[str, Any] = {"fill": "tonexty", "fillcolor": frame.theme.muted, "opacity": 0.35}
     return [
-        scatter(x, _plain(band.low_ops_s), "least second", showlegend=False, **edge),
-        scatter(x, _plain(band.high_ops_s), "least to greatest second", **edge, **filled),
+        scatter(x, coordinates(band.low_ops_s), "least second", showlegend=False, **edge),
+        scatter(x, coordinates(band.high_ops_s), "least to greatest second", **edge, **filled),
     ]
 
 
@@ -229,8 +231,8 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
         label = stored.operation if stored.kind == "service" else f"{stored.operation}, response time"
         traces.append(
             scatter(
-                _plain(stored.seconds[kept] + (stored.interval_s - 1) / 2),
-                _plain(stored.p99_us[kept] / 1e3),
+                coordinates(stored.seconds[kept] + (stored.interval_s - 1) / 2),
+                coordinates(stored.p99_us[kept] / 1e3),
                 escaped(f"{label} p99"),
                 hover=[formatting.latency(value) for value in stored.p99_us[kept]],
                 hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
@@ -278,66 +280,18 @@ def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, f
     if window.end_s <= window.begin_s:
         return
     shaded = [(min(0.0, first_s), window.begin_s), (window.end_s, last_s)]
-    layout["shapes"] = [
-        {
-            "type": "rect",
-            "xref": "x",
-            "yref": "paper",
-            "x0": begin,
-            "x1": end,
-            "y0": 0,
-            "y1": 1,
-            "fillcolor": frame.theme.shade,
-            "line": {"width": 0},
-            "layer": "below",
-        }
-        for begin, end in shaded
-        if end > begin
-    ]
+    layout["shapes"] = [upright_band(begin, end, frame.theme.shade) for begin, end in shaded if end > begin]
     if window.begin_s > 0:
-        layout["annotations"].append(
-            annotation(
-                "warm-up",
-                frame.theme.muted,
-                x=window.begin_s / 2,
-                y=0.51,
-                yref="paper",
-                xanchor="center",
-                yanchor="middle",
-            )
-        )
+        layout["annotations"].append(_between_panels("warm-up", window.begin_s / 2, frame))
 
 
 def mark_faults(layout: Layout, faults: Sequence[FaultBand], frame: Frame) -> None:
     """A band through both panels for each planned fault, with its number."""
     for fault in faults:
-        layout.setdefault("shapes", []).append(
-            {
-                "type": "rect",
-                "xref": "x",
-                "yref": "paper",
-                "x0": fault.begin_s,
-                "x1": fault.end_s,
-                "y0": 0,
-                "y1": 1,
-                "fillcolor": frame.theme.fault,
-                "line": {"width": 0},
-                "layer": "below",
-            }
-        )
-        layout["annotations"].append(
-            annotation(
-                str(fault.number),
-                frame.theme.muted,
-                x=(fault.begin_s + fault.end_s) / 2,
-                y=0.51,
-                yref="paper",
-                xanchor="center",
-                yanchor="middle",
-            )
-        )
+        layout.setdefault("shapes", []).append(upright_band(fault.begin_s, fault.end_s, frame.theme.fault))
+        middle = (fault.begin_s + fault.end_s) / 2
+        layout["annotations"].append(_between_panels(str(fault.number), middle, frame))
 
 
-def _plain(values: Array) -> list[Any]:
-    """JSON knows no NaN: a gap is null."""
-    return [None if not np.isfinite(value) else float(f"{value:.6g}") for value in values]
+def _between_panels(text: str, x: float, frame: Frame) -> dict[str, Any]:
+    return annotation(text, frame.theme.muted, x=x, y=0.51, yref="paper", xanchor="center", yanchor="middle")

@@ -13,21 +13,10 @@ from reports.curves import Curve, in_order
 from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.figure import CurvesFigure, named, sentences
-from reports.figures.layout import (
-    HOVER,
-    Frame,
-    PlotlyFigure,
-    Trace,
-    axis,
-    base_layout,
-    escaped,
-    rounded,
-    scatter,
-    shortened,
-)
-from reports.figures.points import MARKER_PX, MAX_LABELS, End, label_ends
+from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.figures.points import MAX_LABELS, End, label_ends
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
-from reports.figures.theme import DASHES, SYMBOLS, Look, looks
+from reports.figures.theme import Look, looks
 from reports.ladder_text import ceiling_text, ladder_says, status_sentences
 
 SUPER_LINEAR = "more than the nodes account for"
@@ -53,117 +42,6 @@ COLUMNS: Final[Columns] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedLine:
-    """One system's printed values by number of nodes; those in `disputed` are drawn hollow."""
-
-    label: str
-    colour: int  # which of the theme's series
-    values: tuple[tuple[int, float], ...]
-    disputed: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedBucket:
-    """One bucket of a printed histogram; bounds in microseconds, the last one without an upper one."""
-
-    low_us: float
-    high_us: float | None
-    count: int
-    disputed: bool = False
-
-    @property
-    def label(self) -> str:
-        if self.high_us is None:
-            return f"> {formatting.latency(self.low_us)}"
-        return f"≤ {formatting.latency(self.high_us)}"
-
-
-def printed_lines_figure(
-    lines: Sequence[PrintedLine], frame: Frame, title: str, *, ideal: bool = False
-) -> PlotlyFigure:
-    """Values over nodes; with `ideal` the dotted lines say what as many nodes would bring at best."""
-    layout = base_layout(frame)
-    layout["showlegend"] = True
-    nodes = sorted({size for line in lines for size, _ in line.values})
-    highest = max((value for line in lines for _, value in line.values), default=1.0)
-    layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes)
-    layout["yaxis"] = axis(frame, title, range=[0, highest * 1.12], tickformat="~s" if ideal else "~g")
-    traces = [trace for line in lines for trace in _printed_line(line, frame, title, ideal)]
-    return {"data": traces, "layout": layout}
-
-
-def _printed_line(line: PrintedLine, frame: Frame, title: str, ideal: bool) -> list[Trace]:
-    colour = frame.theme.series[line.colour % len(frame.theme.series)]
-    symbol = SYMBOLS[line.colour % len(SYMBOLS)]
-    unit = title.rsplit("(", 1)[-1].rstrip(")")
-    trace = scatter(
-        [size for size, _ in line.values],
-        [rounded(value) for _, value in line.values],
-        shortened(line.label),
-        hover=[
-            f"<b>{escaped(line.label)}</b><br>{size} nodes: {formatting.significant(value, 4)} {escaped(unit)}"
-            + ("<br><b>disputed</b>" if size in line.disputed else "")
-            for size, value in line.values
-        ],
-        mode="lines+markers",
-        line={"color": colour, "width": 2.25, "dash": DASHES[line.colour % len(DASHES)]},
-        marker={
-            "color": colour,
-            "size": MARKER_PX,
-            "symbol": [f"{symbol}-open" if size in line.disputed else symbol for size, _ in line.values],
-            "line": {"width": 2, "color": colour},
-        },
-    )
-    if not ideal or not line.values:
-        return [trace]
-    first, base = line.values[0]
-    dotted = scatter(
-        [size for size, _ in line.values],
-        [rounded(base * size / first) for size, _ in line.values],
-        escaped(f"{line.label}, ideal"),
-        mode="lines",
-        line={"color": colour, "width": 1, "dash": "dot"},
-        opacity=0.7,
-        showlegend=False,
-    )
-    return [dotted, trace]
-
-
-def printed_histogram_figure(buckets: Sequence[PrintedBucket], frame: Frame) -> PlotlyFigure:
-    """Operations per bucket, logarithmic, so that a bucket of twelve is seen beside one of a million."""
-    layout = base_layout(frame)
-    labels = [bucket.label for bucket in buckets]
-    layout["xaxis"] = axis(
-        frame, "latency", tickvals=list(range(len(buckets))), ticktext=labels, showgrid=False, tickangle=-60
-    )
-    layout["yaxis"] = axis(frame, "operations", type="log", dtick=1, tickformat="~s")
-    layout["bargap"] = 0.12
-    layout["margin"]["b"] = 78
-    colour = frame.theme.series[0]
-    return {
-        "data": [
-            {
-                "type": "bar",
-                "x": list(range(len(buckets))),
-                "y": [bucket.count or None for bucket in buckets],
-                "marker": {
-                    "color": ["rgba(0,0,0,0)" if bucket.disputed else colour for bucket in buckets],
-                    "line": {"color": colour, "width": 1.5},
-                },
-                "text": [
-                    f"{bucket.label}: {formatting.grouped(bucket.count)} operations"
-                    + ("<br><b>disputed</b>" if bucket.disputed else "")
-                    for bucket in buckets
-                ],
-                "textposition": "none",
-                "hovertemplate": HOVER,
-            }
-        ],
-        "layout": layout,
-    }
-
-
-@dataclass(frozen=True, slots=True)
 class Size:
     """The highest ceiling of one cluster size; throughput in operations per second."""
 
@@ -185,12 +63,6 @@ class Scaling:
         """ "≥ 85 %"; empty where there is none, or it may be anything."""
         sign = self.score.sign if self.score else None
         return "" if sign is None or self.score is None else f"{sign}{formatting.percent(self.score.score)}"
-
-    @property
-    def score_label(self) -> str:
-        if self.score_text:
-            return f"{self.score_text} of the ideal gain"
-        return "gain not known" if self.score else "one size"
 
     def ideal_ops_s(self, nodes: int) -> float:
         return self.sizes[0].ceiling.throughput_ops_s * nodes / self.sizes[0].nodes
@@ -316,7 +188,9 @@ def _line(scaling: Scaling, look: Look) -> Trace:
         y=[rounded(size.ceiling.throughput_ops_s) for size in scaling.sizes],
         hover=[_hover(scaling, size) for size in scaling.sizes],
     )
-    return {**trace, "name": escaped(f"{scaling.label}, {scaling.score_label}"), "legendgroup": escaped(scaling.label)}
+    open_gain = "gain not known" if scaling.score else "one size"
+    score = f"{scaling.score_text} of the ideal gain" if scaling.score_text else open_gain
+    return {**trace, "name": escaped(f"{scaling.label}, {score}"), "legendgroup": escaped(scaling.label)}
 
 
 def _hover(scaling: Scaling, size: Size) -> str:

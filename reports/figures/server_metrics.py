@@ -10,7 +10,18 @@ import numpy.typing as npt
 from benchsite.core import formatting
 from reports.analysis.downsample import thinned
 from reports.figures.figure import Figure, sentences
-from reports.figures.layout import Frame, PlotlyFigure, Trace, annotation, axis, base_layout, escaped, rounded, scatter
+from reports.figures.layout import (
+    Frame,
+    PlotlyFigure,
+    Trace,
+    annotation,
+    axis,
+    axis_name,
+    base_layout,
+    coordinates,
+    escaped,
+    scatter,
+)
 from reports.figures.run_series import Window, mark_window
 from reports.figures.table import Cell, Table
 from runs.measures.host import HostSamples, Samples
@@ -68,7 +79,7 @@ class ServerMetricsFigure(Figure):
         layout["showlegend"] = any(len(lines) > 1 for lines in self.panels.values())
         layout["margin"]["b"] += 34
         layout["xaxis"] = axis(
-            frame, "time since the clients' common start (s)", anchor=_axis_name("y", number), showgrid=False
+            frame, "time since the clients' common start (s)", anchor=axis_name("y", number), showgrid=False
         )
         data: list[Trace] = []
         keyed: set[str] = set()
@@ -76,7 +87,7 @@ class ServerMetricsFigure(Figure):
             each = 1 / max(number, 1)
             domain = [round(1 - place * each, 4), round(1 - (place - 1 + GAP) * each, 4)]
             highest = max(float(np.nanmax(np.abs(line.values))) for line in lines)
-            layout[_axis_name("yaxis", place)] = axis(
+            layout[axis_name("yaxis", place)] = axis(
                 frame, "", domain=domain, rangemode="tozero", tickformat="~s" if highest >= 1000 else "~g", nticks=4
             )
             layout["annotations"].append(
@@ -87,7 +98,7 @@ class ServerMetricsFigure(Figure):
             )  # fmt: skip
             for position, line in enumerate(lines):
                 is_keyed = len(lines) > 1 and line.name not in keyed
-                data.append(_trace(line, _axis_name("y", place), position, frame, is_keyed=is_keyed))
+                data.append(_trace(line, axis_name("y", place), position, frame, is_keyed=is_keyed))
                 keyed.add(line.name)
         if data:
             first = min(float(line.seconds[0]) for lines in self.panels.values() for line in lines)
@@ -204,8 +215,8 @@ def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: boo
     kept = thinned(line.values)
     colour = frame.theme.series[position % len(frame.theme.series)] if position else frame.theme.ink
     return scatter(
-        [rounded(float(second)) for second in line.seconds[kept]],
-        [rounded(float(value)) if np.isfinite(value) else None for value in line.values[kept]],
+        coordinates(line.seconds[kept]),
+        coordinates(line.values[kept]),
         escaped(line.name),
         hover=[formatting.cell(value) for value in line.values[kept].tolist()],
         hovertemplate=f"%{{text}}<extra>{escaped(line.name)}</extra>",
@@ -217,7 +228,3 @@ def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: boo
         legendgroup=escaped(line.name),
         connectgaps=False,
     )
-
-
-def _axis_name(stem: str, number: int) -> str:
-    return stem if number <= 1 else f"{stem}{number}"

@@ -26,7 +26,7 @@ from reports.figures.layout import (
 )
 from reports.figures.run_series import Array
 from reports.figures.table import Columns, Table, tabulated
-from reports.figures.theme import Look, looks
+from reports.figures.theme import looks
 from runs.measures.stability import SLOW, Stability, stability
 
 # Of all ridges together; a single one may have as many points as any trace.
@@ -108,13 +108,16 @@ class StabilityFigure(CurvesFigure):
             (float(ridge.seconds[-1]) + ridge.interval_s for ridge in self.ridges if ridge.seconds.size), default=1.0
         )
         layout["xaxis"] = axis(frame, "seconds of the measured window", range=[0, last])
+        # The line itself is grey, so that colour within the rows means one thing only: slow.
+        names = [
+            f'<span style="color:{appearance[ridge.curve.sweep_id].colour}">{shortened(ridge.label, 30)}</span>'
+            for ridge in self.ridges
+        ]
         layout["yaxis"] = axis(
             frame,
             "",
             tickvals=[-row + RIDGE for row in range(len(self.ridges))],
-            ticktext=[
-                "" if frame.narrow else _coloured(ridge, appearance[ridge.curve.sweep_id]) for ridge in self.ridges
-            ],
+            ticktext=[""] * len(names) if frame.narrow else names,
             range=[-len(self.ridges) + 0.9, 1.05],
             showgrid=False,
             ticks="",
@@ -164,11 +167,6 @@ class StabilityFigure(CurvesFigure):
     @property
     def height_px(self) -> int:
         return max(MIN_PX, 90 + 56 * len(self.ridges))
-
-
-def _coloured(ridge: Ridge, look: Look) -> str:
-    """The line itself is grey, so that colour within the rows means one thing only: slow."""
-    return f'<span style="color:{look.colour}">{shortened(ridge.label, 30)}</span>'
 
 
 def _said(row: int, ridge: Ridge, stability: Stability | None, frame: Frame) -> dict[str, Any]:

@@ -156,13 +156,15 @@ def _colours(curves: Sequence[Curve], theme: Theme, highlight: str) -> tuple[dic
     if len(databases) <= MAX_DATABASES:
         return themselves, dict(zip(databases, theme.series, strict=False))
     if highlight in databases or len({curve.system_name for curve in curves}) < 2:
-        chosen = highlight if highlight in databases else _fastest(curves)
+        measured = [(curve.ceiling_ops_s, curve.database_name) for curve in curves if curve.ceiling]
+        fastest = max(measured)[1] if measured else curves[0].database_name if curves else ""
+        chosen = highlight if highlight in databases else fastest
         return themselves, {name: theme.series[0] if name == chosen else theme.grey for name in databases}
     ceilings: dict[str, float] = {}
     for curve in curves:
         ceilings[curve.system_name] = max(curve.ceiling_ops_s, ceilings.get(curve.system_name, 0.0))
-    fastest = sorted(ceilings, key=lambda name: -ceilings[name])[: len(theme.series)]
-    coloured = dict(zip(sorted(fastest, key=str.casefold), theme.series, strict=False))
+    leaders = sorted(ceilings, key=lambda name: -ceilings[name])[: len(theme.series)]
+    coloured = dict(zip(sorted(leaders, key=str.casefold), theme.series, strict=False))
     systems = {curve.database_name: curve.system_name for curve in curves}
     return systems, {name: coloured.get(name, theme.grey) for name in ceilings}
 
@@ -173,11 +175,6 @@ def _pattern(durability: Mapping[str, object]) -> str:
         return ""
     window = durability.get("loss_window_s")
     return "." if window is None else "/" if window else ""
-
-
-def _fastest(curves: Sequence[Curve]) -> str:
-    ceilings = [(ceiling.throughput_ops_s, curve.database_name) for curve in curves if (ceiling := curve.ceiling)]
-    return max(ceilings)[1] if ceilings else (curves[0].database_name if curves else "")
 
 
 def labels_of(curves: Sequence[Curve]) -> dict[UUID, str]:

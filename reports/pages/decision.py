@@ -79,7 +79,7 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
         for curve, _ in eligible
         if need.max_loss_s is not None and (worst_s := _slow_disk_loss_s(curve)) > need.max_loss_s
     ]:
-        answer += f". On a slow disk more may be lost: {_listed(slow)}"
+        answer += f". On a slow disk more may be lost: {formatting.listed(slow, MAX_NAMED)}"
     changes = [*_limit_changes(curves, need, labels), *_loss_changes(curves, need, eligible, labels)]
     return Decision(f"{need.text}: {answer}.", tuple(changes), tuple(excluded.items()))
 
@@ -143,13 +143,17 @@ def _answer(eligible: Sequence[tuple[Curve, Within]], need: Need, labels: Mappin
     best = best_set(repeats) if need.limit_us is not None else list(best_of([curve for curve, _ in eligible]).values())
     leaders = [text for text, among in zip(texts, best, strict=True) if among]
     if any(within.at_least and not among for (_, within), among in zip(eligible, best, strict=True)):
-        return f"{_listed(texts)}. Ladders that ended too early do not confirm this order"
+        return f"{formatting.listed(texts, MAX_NAMED)}. Ladders that ended too early do not confirm this order"
     if None in best or not leaders:
         open_sides = "Repeats" if min(map(len, repeats)) < 2 else "Repeats and open ladders"
-        return f"{_listed(texts)}. {open_sides} do not confirm this order"
+        return f"{formatting.listed(texts, MAX_NAMED)}. {open_sides} do not confirm this order"
     rest = [text for text, among in zip(texts, best, strict=True) if not among]
-    lead = f"{leaders[0]} is the highest" if len(leaders) == 1 else f"{_listed(leaders)} are not distinguishable"
-    return f"{lead}; {_listed(rest)}" if rest else lead
+    lead = (
+        f"{leaders[0]} is the highest"
+        if len(leaders) == 1
+        else f"{formatting.listed(leaders, MAX_NAMED)} are not distinguishable"
+    )
+    return f"{lead}; {formatting.listed(rest, MAX_NAMED)}" if rest else lead
 
 
 def _repeats_ops_s(curve: Curve, value_ops_s: float, need: Need) -> tuple[float, ...]:
@@ -232,8 +236,3 @@ def _loss_changes(
     loss_s, _, label, text = min(more)
     loss = "any number of writes" if math.isinf(loss_s) else f"up to {formatting.significant(loss_s)} s of writes"
     return [f"{label} sustains {text} and may lose {loss}."]
-
-
-def _listed(texts: Sequence[str]) -> str:
-    more = len(texts) - MAX_NAMED
-    return ", ".join(texts[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from benchsite.core.formatting import latency, throughput
+from benchsite.core.formatting import latency, listed, throughput
 from reports.curves import STATISTICS, Curve, durability_key, operations_of, promise_of
 from reports.figures.durability import promises_of
 from reports.ladder_text import ceiling_text, status_sentences
@@ -62,12 +62,9 @@ def _sides(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:
     """ "Redis · always at least 23.9k ops/s, PostgreSQL · on 13.6k ops/s", the highest first."""
     ordered = sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True)
     texts = [
-        f"{labels.get(curve.sweep_id, curve.label)} {ceiling_text(curve.ceiling)}"
-        for curve in ordered[:MAX_SIDES]
-        if curve.ceiling
+        f"{labels.get(curve.sweep_id, curve.label)} {ceiling_text(curve.ceiling)}" for curve in ordered if curve.ceiling
     ]
-    more = len(ordered) - MAX_SIDES
-    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+    return listed(texts, MAX_SIDES)
 
 
 def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:

@@ -1,22 +1,28 @@
 """The studies' figures drawn again, as far as their numbers were printed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchsite.core import formatting
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.bars import height_px as bars_height
 from reports.figures.figure import Figure
-from reports.figures.layout import Frame, PlotlyFigure, escaped
-from reports.figures.scalability import (
-    PrintedBucket,
-    PrintedLine,
-    printed_histogram_figure,
-    printed_lines_figure,
+from reports.figures.layout import (
+    HOVER,
+    Frame,
+    PlotlyFigure,
+    Trace,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    scatter,
+    shortened,
 )
+from reports.figures.points import MARKER_PX
 from reports.figures.table import Table
-from reports.figures.theme import PATTERNS, Look, Theme
-from reports.studied.checks import buckets_of
+from reports.figures.theme import DASHES, PATTERNS, SYMBOLS, Look, Theme
+from reports.studied.checks import Bucket, buckets_of
 from reports.studied.tables import tables_of
 from runs.studies import SYSTEMS, Fact, Study
 
@@ -82,20 +88,63 @@ def _by_nodes(study: Study) -> tuple[PrintedFigure, ...]:
             ("latency_before_rapid_rise", "latency", "latency before the rise (ms)", False),
         ):
             facts = [fact for fact in study.facts if (fact.workload, fact.metric) == (workload, metric)]
-            lines = [
-                PrintedLine(
-                    label=name,
-                    colour=_colour_of(name),
-                    values=tuple(sorted((int(fact.nodes), fact.value) for fact in facts if fact.database == name)),
-                    disputed=frozenset(int(fact.nodes) for fact in facts if fact.database == name and fact.disputed),
-                )
-                for name in dict.fromkeys(fact.database for fact in facts)
-            ]
             says = f"Dotted: in proportion to the nodes. {HOLLOW}" if ideal else "Unit and statistic are inferred."
-            draw = partial(printed_lines_figure, lines, title=title, ideal=ideal)
+            draw = partial(_lines_figure, facts, title=title, ideal=ideal)
             heading = f"{workload}: {title.split(' (', 1)[0]}"
             figures.append(PrintedFigure(study, f"{table}-{slug}", heading, table, draw, says))
     return tuple(figures)
+
+
+def _lines_figure(facts: Sequence[Fact], frame: Frame, *, title: str, ideal: bool) -> PlotlyFigure:
+    """A line of each system over nodes; with `ideal` the dotted lines say what as many nodes would bring at best."""
+    layout = base_layout(frame)
+    layout["showlegend"] = True
+    layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=sorted({int(fact.nodes) for fact in facts}))
+    highest = max(fact.value for fact in facts)
+    layout["yaxis"] = axis(frame, title, range=[0, highest * 1.12], tickformat="~s" if ideal else "~g")
+    traces: list[Trace] = []
+    for name in dict.fromkeys(fact.database for fact in facts):
+        line = sorted((fact for fact in facts if fact.database == name), key=lambda fact: int(fact.nodes))
+        traces += _lines(line, frame, title, ideal)
+    return {"data": traces, "layout": layout}
+
+
+def _lines(facts: Sequence[Fact], frame: Frame, title: str, ideal: bool) -> list[Trace]:
+    """One system's printed values, the disputed ones hollow, and before them the ideal."""
+    label, number = facts[0].database, _colour_of(facts[0].database)
+    colour, symbol = frame.theme.series[number % len(frame.theme.series)], SYMBOLS[number % len(SYMBOLS)]
+    unit = title.rsplit("(", 1)[-1].rstrip(")")
+    nodes = [int(fact.nodes) for fact in facts]
+    trace = scatter(
+        nodes,
+        [rounded(fact.value) for fact in facts],
+        shortened(label),
+        hover=[
+            f"<b>{escaped(label)}</b><br>{size} nodes: {formatting.significant(fact.value, 4)} {escaped(unit)}"
+            + ("<br><b>disputed</b>" if fact.disputed else "")
+            for size, fact in zip(nodes, facts, strict=True)
+        ],
+        mode="lines+markers",
+        line={"color": colour, "width": 2.25, "dash": DASHES[number % len(DASHES)]},
+        marker={
+            "color": colour,
+            "size": MARKER_PX,
+            "symbol": [f"{symbol}-open" if fact.disputed else symbol for fact in facts],
+            "line": {"width": 2, "color": colour},
+        },
+    )
+    if not ideal:
+        return [trace]
+    dotted = scatter(
+        nodes,
+        [rounded(facts[0].value * size / nodes[0]) for size in nodes],
+        escaped(f"{label}, ideal"),
+        mode="lines",
+        line={"color": colour, "width": 1, "dash": "dot"},
+        opacity=0.7,
+        showlegend=False,
+    )
+    return [dotted, trace]
 
 
 def _colour_of(database: str) -> int:
@@ -159,10 +208,41 @@ def _test_bars(study: Study, name: str, title: str, names: tuple[str, str], offs
 
 
 def _histogram(study: Study) -> tuple[PrintedFigure, ...]:
-    buckets = [
-        PrintedBucket(bucket.low_us, bucket.high_us, bucket.count, bool(bucket.fact.disputed))
-        for bucket in buckets_of(study)
-    ]
     says = f"2,000,000 reads in buckets by powers of two; empty buckets have no bar. {HOLLOW}"
-    draw = partial(printed_histogram_figure, buckets)
+    draw = partial(_histogram_figure, buckets_of(study))
     return (PrintedFigure(study, "buckets", "The histogram, drawn", "buckets", draw, says),)
+
+
+def _histogram_figure(buckets: Sequence[Bucket], frame: Frame) -> PlotlyFigure:
+    """Operations per bucket, logarithmic, so that a bucket of twelve is seen beside one of a million."""
+    layout = base_layout(frame)
+    labels = [
+        f"> {formatting.latency(bucket.low_us)}"
+        if bucket.high_us is None
+        else f"≤ {formatting.latency(bucket.high_us)}"
+        for bucket in buckets
+    ]
+    layout["xaxis"] = axis(
+        frame, "latency", tickvals=list(range(len(buckets))), ticktext=labels, showgrid=False, tickangle=-60
+    )
+    layout["yaxis"] = axis(frame, "operations", type="log", dtick=1, tickformat="~s")
+    layout["bargap"] = 0.12
+    layout["margin"]["b"] = 78
+    colour = frame.theme.series[0]
+    trace = {
+        "type": "bar",
+        "x": list(range(len(buckets))),
+        "y": [bucket.count or None for bucket in buckets],
+        "marker": {
+            "color": ["rgba(0,0,0,0)" if bucket.fact.disputed else colour for bucket in buckets],
+            "line": {"color": colour, "width": 1.5},
+        },
+        "text": [
+            f"{label}: {formatting.grouped(bucket.count)} operations"
+            + ("<br><b>disputed</b>" if bucket.fact.disputed else "")
+            for label, bucket in zip(labels, buckets, strict=True)
+        ],
+        "textposition": "none",
+        "hovertemplate": HOVER,
+    }
+    return {"data": [trace], "layout": layout}
