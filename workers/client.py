@@ -37,7 +37,7 @@ from workers.host_sampler import FILE_NAME, HostSampler
 from workers.manifests import GO_YCSB, ManifestError, find_binding, java_executable
 from workers.outbox import store_output
 from workers.presence import generator_name
-from workers.process import ProcessResult, Running, StartError, StopReason, run_process
+from workers.process import Guarded, ProcessResult, StartError, StopReason, run_process
 from workers.site_client import SiteClient, SiteUnreachable, site_client
 from workers.work_folder import ClientResult, WorkFolder, created_work_folder
 
@@ -87,7 +87,7 @@ class Client:
         self.offset_s = 0.0
         self.begun = False
         self.started_epoch_s: float | None = None
-        self.running: Running | None = None
+        self.running: Guarded | None = None
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
         self.sampler: HostSampler | None = None
         self.guard: ProgressGuard | None = None
@@ -219,7 +219,7 @@ class Client:
             time.sleep(TICK_S / 10)
         return False
 
-    def _started(self, running: Running) -> None:
+    def _started(self, running: Guarded) -> None:
         self.running = running
         if self.order.get("samples_host"):
             # The parent is the Celery worker, which all clients of the generator share.

@@ -8,7 +8,6 @@ import threading
 import uuid
 from collections import deque
 from http import HTTPStatus
-from types import TracebackType
 from typing import Any, Final
 
 from workers.outbox import RunEnded
@@ -37,9 +36,7 @@ class ClientReporter:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._wake.set()
         self._thread.join(timeout=REPORT_INTERVAL_S)

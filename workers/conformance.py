@@ -21,7 +21,7 @@ from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import CORE_WORKLOADS, render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from workers.manifests import Manifest, java_executable
-from workers.process import Running, StartError, run_process
+from workers.process import Guarded, StartError, run_process
 from workers.provision import AdministrationError, Provisioner, ProvisionError, Server, read_back
 from workers.provision.ownership import DataNotOwned, DataTarget
 
@@ -353,7 +353,7 @@ class Conformance:
         arguments = ["--ready", phase, "-s", "-P", str(path), "-threads", str(THREADS)]
         arguments += ["-db", self.manifest.java_class]
         arguments += ["-target", str(target_ops_s)] if target_ops_s else []
-        running: list[Running] = []
+        running: list[Guarded] = []
 
         def start(line: str) -> None:
             if line.startswith(READY):

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,11 +168,7 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
     if not every:
         raise ExecutableNotFound(f"No redis-server 6.2 or newer on this machine. {INSTALL_REDIS}")
     home = shelf / f"redis-{every[0].version}"
-    if not home.exists():
-        draft = shelf / f"{home.name}.{os.getpid()}"
-        make_folders(draft)
-        shutil.copy2(every[0].path, draft / "redis-server")
-        _move(draft, home)
+    _fill(home, lambda draft: shutil.copy2(every[0].path, draft / "redis-server"))
     return RedisServer(home / "redis-server", every[0].version, every[0].origin)
 
 
@@ -216,11 +212,7 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
     if account is None or reachable(lib, account):
         return Path(java), lib
     home = shelf / f"{name}-{manifest.digest[:12]}"
-    if not home.exists():
-        draft = shelf / f"{home.name}.{os.getpid()}"
-        make_folders(draft)
-        shutil.copytree(lib, draft / lib.name)
-        _move(draft, home)
+    _fill(home, lambda draft: shutil.copytree(lib, draft / lib.name))
     return Path(java), home / lib.name
 
 
@@ -230,11 +222,7 @@ def choose_built_server(program: Path, account: Account | None, *, shelf: Path) 
         return program
     # A newer build has another folder, as a server of the older one may run.
     home = shelf / f"{program.name}-{program.stat().st_mtime_ns}"
-    if not home.exists():
-        draft = shelf / f"{home.name}.{os.getpid()}"
-        make_folders(draft)
-        shutil.copy2(program, draft)
-        _move(draft, home)
+    _fill(home, lambda draft: shutil.copy2(program, draft))
     return home / program.name
 
 
@@ -244,18 +232,24 @@ def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
     # A wheel keeps the libraries that it brings along beside its package, and the binaries look for them there.
     libraries = package.with_name(f"{package.name}.libs")
     home = shelf / f"postgresql-{one.version}"
-    if not home.exists():
-        draft = shelf / f"postgresql-{one.version}.{os.getpid()}"
+
+    def copy(draft: Path) -> None:
         make_folders(draft / package.name)
-        copy = functools.partial(shutil.copytree, symlinks=True, ignore=shutil.ignore_patterns("include"))
-        copy(install, draft / package.name / install.name)
-        if libraries.is_dir():
-            copy(libraries, draft / libraries.name)
-        _move(draft, home)
+        for source, target in ((install, draft / package.name / install.name), (libraries, draft / libraries.name)):
+            if source.is_dir():
+                shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("include"))
+
+    _fill(home, copy)
     return PostgreSQLBinaries(home / package.name / install.name / "bin", one.version, one.origin)
 
 
-def _move(draft: Path, home: Path) -> None:
+def _fill(home: Path, copy: Callable[[Path], object]) -> None:
+    """Has `copy` fill a draft of the folder and moves it there, unless the folder is there already."""
+    if home.exists():
+        return
+    draft = home.with_name(f"{home.name}.{os.getpid()}")
+    make_folders(draft)
+    copy(draft)
     try:
         draft.rename(home)
     except OSError:

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from benchsite.core.formatting import grouped
@@ -83,6 +82,15 @@ class Guarded:
         """Whether the child itself has exited within `timeout` seconds; the rest of its group may still be ending."""
         return self._exited.wait(timeout)
 
+    def write_line(self, text: str) -> bool:
+        """One line to the child's standard input, a pipe; False when it no longer reads."""
+        assert self.stdin is not None
+        try:
+            self.stdin.write(text.encode() + b"\n")
+        except (OSError, ValueError):
+            return False
+        return True
+
     def request_stop(self) -> None:
         """Begins what `stop` does, and returns at once."""
         self._say(b"stop\n")
@@ -106,9 +114,7 @@ class Guarded:
     def __enter__(self) -> "Guarded":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         for stream in (self.stdin, self.stdout, self.stderr):
             if stream is not None:

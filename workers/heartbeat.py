@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 import uuid
-from types import TracebackType
 
 from django.db import Error, connection
 
@@ -42,9 +41,7 @@ class Heartbeat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join(timeout=BEAT_S)
 

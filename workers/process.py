@@ -15,7 +15,7 @@ from typing import IO, Literal
 from benchsite.core.paths import Account
 from workers.guarded_process import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
 
-__all__ = ["Guarded", "ProcessResult", "Running", "StartError", "run_process", "start_guarded"]
+__all__ = ["Guarded", "ProcessResult", "StartError", "run_process", "start_guarded"]
 
 MAX_LINE_LENGTH = 16 * 1024  # bytes handed to a callback; the file gets every byte
 LINES_WAITING = 2_000
@@ -34,33 +34,6 @@ class ProcessResult:
     stopped_because: StopReason | None  # None: it ended by itself
     duration_s: float
     lines_dropped: int = 0  # lines that the callbacks were too slow for; the files have them
-
-
-class Running:
-    """The process while it runs, as `on_started` gets it."""
-
-    def __init__(self, guarded: Guarded):
-        self.guarded = guarded
-
-    @property
-    def pid(self) -> int:
-        return self.guarded.pid
-
-    def write_line(self, text: str) -> bool:
-        """One line to the child's standard input; False when it no longer reads."""
-        if self.guarded.stdin is None:
-            raise ValueError("The process was started without stdin=True.")
-        try:
-            self.guarded.stdin.write(text.encode() + b"\n")
-        except (OSError, ValueError):
-            return False
-        return True
-
-    def close_stdin(self) -> None:
-        """End of file on the child's standard input."""
-        if self.guarded.stdin is not None:
-            with contextlib.suppress(OSError):
-                self.guarded.stdin.close()
 
 
 LineCallback = Callable[[str], None]
@@ -152,7 +125,7 @@ def run_process(
     stdin: bool = False,
     stdout_path: Path | None = None,
     stderr_path: Path | None = None,
-    on_started: Callable[[Running], None] | None = None,
+    on_started: Callable[[Guarded], None] | None = None,
     on_stdout_line: LineCallback | None = None,
     on_stderr_line: LineCallback | None = None,
     on_tick: Callable[[], None] | None = None,
@@ -188,66 +161,49 @@ def run_process(
         _Reader(guarded.stdout, stdout_path, on_stdout_line, lines, give_up),
         _Reader(guarded.stderr, stderr_path, on_stderr_line, lines, give_up),
     ]
+    reason: StopReason | None = None
+    next_tick = patience_ends = 0.0
     try:
         if on_started is not None:
-            on_started(Running(guarded))
-        watch = _Watch(guarded, on_tick, should_stop, tick_s, None if deadline_s is None else began + deadline_s)
+            on_started(guarded)
         while not guarded.ended or any(reader.thread.is_alive() for reader in readers) or not lines.empty():
-            _deliver(lines, until=watch.next_tick)
-            watch.tick()
+            _deliver(lines, until=next_tick)
+            now = time.monotonic()
+            if now >= next_tick:
+                next_tick = now + tick_s
+                if on_tick is not None:
+                    on_tick()
+                if guarded.alive() and reason is None:
+                    is_late = deadline_s is not None and now >= began + deadline_s
+                    reason = "deadline" if is_late else _stop_reason(should_stop)
+                    if reason is not None:
+                        patience_ends = now + guarded.patience_s
+                        guarded.request_stop()
+                elif guarded.alive() and now > patience_ends:
+                    guarded.stop()  # The guardian itself does not answer.
             if guarded.ended:
                 give_up.set()
     finally:
         guarded.stop()
         give_up.set()
-        Running(guarded).close_stdin()
+        if guarded.stdin is not None:
+            with contextlib.suppress(OSError):
+                guarded.stdin.close()
         for reader in readers:
             reader.thread.join(timeout=END_PATIENCE_S)
     for reader in readers:
         if reader.problem is not None:
             raise reader.problem
     code = LOST if guarded.exit_code is None else guarded.exit_code
-    reason = watch.reason or ("lost" if guarded.lost else None)
+    reason = reason or ("lost" if guarded.lost else None)
     return ProcessResult(code, reason, time.monotonic() - began, sum(reader.dropped for reader in readers))
 
 
-@dataclass
-class _Watch:
-    """Calls the ticks in time, and stops the process when it is told to or when its time is up."""
-
-    guarded: Guarded
-    on_tick: Callable[[], None] | None
-    should_stop: Callable[[], StopReason | bool] | None
-    tick_s: float
-    deadline: float | None
-    reason: StopReason | None = None
-    next_tick: float = 0.0
-    patience_ends: float = 0.0
-
-    def tick(self) -> None:
-        now = time.monotonic()
-        if now < self.next_tick:
-            return
-        self.next_tick = now + self.tick_s
-        if self.on_tick is not None:
-            self.on_tick()
-        if not self.guarded.alive():
-            return
-        if self.reason is None:
-            self.reason = self.why_stop(now)
-            if self.reason is not None:
-                self.patience_ends = now + self.guarded.patience_s
-                self.guarded.request_stop()
-        elif now > self.patience_ends:
-            self.guarded.stop()  # The guardian itself does not answer.
-
-    def why_stop(self, now: float) -> StopReason | None:
-        if self.deadline is not None and now >= self.deadline:
-            return "deadline"
-        answer = self.should_stop() if self.should_stop is not None else False
-        if answer is True:
-            return "cancelled"
-        return answer or None
+def _stop_reason(should_stop: Callable[[], StopReason | bool] | None) -> StopReason | None:
+    answer = should_stop() if should_stop is not None else False
+    if answer is True:
+        return "cancelled"
+    return answer or None
 
 
 def _deliver(lines: "Queue[tuple[LineCallback, str]]", *, until: float) -> None:

@@ -17,6 +17,7 @@ import psutil
 from workers import guardian
 
 GONE_CHECK_S = 0.05
+GRACE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,6 @@ class Record:
     owner_started: str | None
 
     @property
-    def owner_lives(self) -> bool:
-        return _is_same(self.owner_pid, self.owner_started)
-
-    @property
     def guardian_lives(self) -> bool:
         return _is_same(self.guardian_pid, self.guardian_started)
 
@@ -53,34 +50,30 @@ def read_records(folder: Path) -> list[Record]:
     return records
 
 
-def end_earlier_lives(folder: Path, *, grace_s: float = 5.0) -> list[Record]:
+def end_earlier_lives(folder: Path) -> list[Record]:
     """Ends the groups of records whose owner is gone; returns those that still ran.
 
     A process is touched only where its pid, its start time and the token in its environment all match the record, or,
     where the child itself has ended, where it is in the record's group or session and carries the token. Anything else
     with that number is somebody else's by now.
     """
-    leftovers = [record for record in read_records(folder) if not record.owner_lives]
-    _wait_for_guardians(leftovers, grace_s)
+    leftovers = [record for record in read_records(folder) if not _is_same(record.owner_pid, record.owner_started)]
+    # Guardians that live are ending their groups themselves, within the grace and a little more.
+    end = time.monotonic() + GRACE_S + 2
+    while any(record.guardian_lives for record in leftovers) and time.monotonic() < end:
+        time.sleep(GONE_CHECK_S)
     ended = []
     for record in leftovers:
         processes = _processes_of(record)
         if processes:
             ended.append(record)
-            _end(processes, grace_s)
+            _end(processes)
         record.path.unlink(missing_ok=True)
     return ended
 
 
 def _is_same(pid: int, started: str | None) -> bool:
     return started is not None and guardian.start_time(pid) == started
-
-
-def _wait_for_guardians(records: list[Record], grace_s: float) -> None:
-    """Guardians that live are ending their groups themselves, within the grace and a little more."""
-    end = time.monotonic() + grace_s + 2
-    while any(record.guardian_lives for record in records) and time.monotonic() < end:
-        time.sleep(GONE_CHECK_S)
 
 
 def _processes_of(record: Record) -> list[psutil.Process]:
@@ -95,12 +88,12 @@ def _processes_of(record: Record) -> list[psutil.Process]:
     return list(found.values())
 
 
-def _end(processes: list[psutil.Process], grace_s: float) -> None:
+def _end(processes: list[psutil.Process]) -> None:
     """TERM, grace, KILL. psutil signals a process only while it is the one that was found."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGTERM)
-    _, alive = psutil.wait_procs(processes, timeout=grace_s)
+    _, alive = psutil.wait_procs(processes, timeout=GRACE_S)
     for process in alive:
         with contextlib.suppress(psutil.Error):
             process.kill()

@@ -13,7 +13,6 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 import psutil
 import psycopg
@@ -140,12 +139,8 @@ class EmbeddedServers:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
-
-    # --- folders
 
     # --- Redis
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TypeVar, cast
 
 from django.conf import settings
@@ -124,9 +124,7 @@ class Site:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         death = self._death_behind(error)
         self.stop()
         if death is not None:

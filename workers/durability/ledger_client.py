@@ -5,7 +5,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from queue import Empty, Queue
-from types import TracebackType
 from typing import Final
 
 from benchsite.core.formatting import grouped
@@ -135,9 +134,7 @@ class LedgerClient:
     def __enter__(self) -> "LedgerClient":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._reader.join()
         for stream in (self._process.stdin, self._process.stdout):

@@ -38,7 +38,7 @@ def test_killed_process_is_retried(conclude):
 
 def test_killed_guardian_is_retried(conclude):
     def strike(running):
-        os.kill(running.guarded.guardian_pid, signal.SIGKILL)
+        os.kill(running.guardian_pid, signal.SIGKILL)
 
     result = conclude("import time; time.sleep(300)", strike)
     assert result.reason == Reason.WORKER_LOST and "guardian" in result.reason_detail

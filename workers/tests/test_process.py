@@ -115,8 +115,8 @@ def test_it_takes_what_a_child_says_while_it_stops(run, tmp_path):
 
 
 def test_it_tells_when_the_guardian_was_killed(run):
-    def kill(running: process.Running) -> None:
-        os.kill(running.guarded.guardian_pid, signal.SIGKILL)
+    def kill(running: process.Guarded) -> None:
+        os.kill(running.guardian_pid, signal.SIGKILL)
 
     result = run("import time; time.sleep(300)", on_started=kill)
     assert (result.exit_code, result.stopped_because) == (-signal.SIGKILL, "lost")
