@@ -1,13 +1,12 @@
 """What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from runs.catalog import GO_FLAVOUR, load_catalog, site_files
-from runs.models import LoadGenerator
+from runs.models import ClientRun, LoadGenerator
 from runs.models.run import Reason
 from runs.planning.plan import TAIL_S
-from runs.spec import ClientOrder, RunSpec
+from runs.spec import RunSpec
 from runs.ycsb.command import client_properties_for_run, go_ycsb_properties, split
 from runs.ycsb.properties import warm_up_s
 from workers.errors import RunFailed
@@ -31,16 +30,6 @@ def check_slots(generators: Iterable[LoadGenerator], processes: int) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One client run to be made."""
-
-    generator_id: str
-    number: int
-    process_number: int
-    order: ClientOrder
-
-
 def ready_deadline_s(spec: RunSpec) -> int:
     """How long clients may take until they are connected and warm, in seconds."""
     return READY_DEADLINE_S + (warm_up_s(spec["workload"]["properties"]) if spec["phase"] == "measure" else 0)
@@ -52,8 +41,8 @@ def client_orders(
     *,
     nodes_are_sampled: bool = False,
     node_cpus: Sequence[int] = (),
-) -> list[Order]:
-    """One order per load generator and process; shares differ by at most one thread, op/s or record.
+) -> list[ClientRun]:
+    """One unsaved row per load generator and process; shares differ by at most one thread, op/s or record.
 
     Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
     node use `node_cpus` of it; empty: all.
@@ -89,11 +78,11 @@ def client_orders(
         if spec["client"]["flavour"] == GO_FLAVOUR:
             properties = go_ycsb_properties(properties, warmup_s=spec["window"]["warmup_s"])
         orders.append(
-            Order(
-                generator_id,
-                number,
-                process,
-                {
+            ClientRun(
+                load_generator_id=generator_id,
+                number=number,
+                process_number=process,
+                order={
                     "binding": spec["client"]["binding"],
                     "digest": spec["client"]["digest"],
                     "java_class": system.binding.java_class,

@@ -205,9 +205,10 @@ class Conductor:
         self._note(Stage.PROVISIONING)
         check_slots(self.run.load_generators.all(), self.spec["load"]["processes"])
         self._standing = stand(self.run, self.heartbeat.check)
-        self._evidence(server_version=self.standing.server_version)
-        if self.standing.container:
-            self._evidence(container=self.standing.container)
+        server = self.standing.server
+        self._evidence(server_version=server.version)
+        if server.container:
+            self._evidence(container=server.container)
         if self.standing.cpus:
             self._evidence(cpus=self.standing.cpus)
 
@@ -235,11 +236,14 @@ class Conductor:
         remains = self.standing.prepare_data_set(self.run)
         if remains:
             lifecycle.note(self.run.pk, self.claim, text=remains)
-        self._evidence(disk=self.standing.disk)
+        self._evidence(disk=self.standing.deployment.disk)
         self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
 
     def _count_rows(self) -> None:
-        self._finish_faults()
+        if self._faults is not None:  # Wait until the last one is undone, and store what became of them.
+            while not self._faults.join(MEASURE_POLL_S):
+                self.heartbeat.check()
+            self._evidence(faults=self._faults.records)
         self._stop_counters()
         self.standing.check_alive()
         self._rows = self.standing.rows_after(self.run)
@@ -287,24 +291,15 @@ class Conductor:
         """One row per client process; the message to its load generator is sent while it is not claimed."""
         if self._clients().exists():
             return  # An earlier attempt was committed although its answer was lost.
-        generators = {str(g.pk): g for g in self.run.load_generators.all()}
-        properties = self.standing.client_properties(self.run)
         orders = client_orders(
             self.spec,
-            properties,
+            self.standing.server.client_properties(self.spec["workload"]["properties"]),
             nodes_are_sampled=bool(self.standing.process_ids),
             node_cpus=self.standing.cpus.get("clients", ()),
         )
-        ClientRun.objects.bulk_create(
-            ClientRun(
-                run=self.run,
-                load_generator=generators[order.generator_id],
-                number=order.number,
-                process_number=order.process_number,
-                order=order.order,
-            )
-            for order in orders
-        )
+        for order in orders:
+            order.run = self.run
+        ClientRun.objects.bulk_create(orders)
 
     def _clients(self) -> QuerySet[ClientRun]:
         return ClientRun.objects.filter(run=self.run).select_related("load_generator")
@@ -367,13 +362,6 @@ class Conductor:
             log.exception("Run %s: %s", self.run.pk, text)
         finally:
             connection.close()  # that of the injector's thread
-
-    def _finish_faults(self) -> None:
-        """Waits until the last fault is undone, and stores what became of them."""
-        if self._faults is not None:
-            while not self._faults.join(MEASURE_POLL_S):
-                self.heartbeat.check()
-            self._evidence(faults=self._faults.records)
 
     def _cancel_faults(self) -> None:
         if self._faults is not None:
@@ -457,19 +445,16 @@ class Conductor:
         if self._standing is not None and self.run.stage not in (Stage.COLLECTING, Stage.JUDGING):
             is_started = self.run.starts_at is not None
             if reason in lifecycle.INFRASTRUCTURE and is_started and "after" not in self.run.evidence:
-                self._verify_for_late_output()
+                # Output that comes after the end is worth something only with what the server says now.
+                try:
+                    retry(self._count_rows)
+                    retry(lambda: self._verify("after"))
+                except (RunFailed, AdministrationError) as error:
+                    log.warning("Run %s cannot be completed by late output: %s", self.run.pk, error)
             self._keep_server_files()
         if reason in lifecycle.INFRASTRUCTURE and (missing := retry(lambda: recording.missing_output(self.run))):
             detail = f"{detail} Missing: {'; '.join(missing)}."
         retry(lambda: lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail))
-
-    def _verify_for_late_output(self) -> None:
-        """Output that comes after the end is worth something only with what the server says now."""
-        try:
-            retry(self._count_rows)
-            retry(lambda: self._verify("after"))
-        except (RunFailed, AdministrationError) as error:
-            log.warning("Run %s cannot be completed by late output: %s", self.run.pk, error)
 
     def _wait_until_stopped(self) -> None:
         end = time.monotonic() + STOP_DEADLINE_S

@@ -8,7 +8,7 @@ import contextlib
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -46,15 +46,9 @@ log = logging.getLogger(__name__)
 State = Deployment.State
 
 
-class _Servers:
-    """The servers of this process, by deployment. One lock: clusters may share a machine."""
-
-    def __init__(self) -> None:
-        self.known: dict[uuid.UUID, tuple[ServerProvisioner, Server]] = {}
-        self.lock = threading.RLock()
-
-
-_servers = _Servers()
+# The servers of this process, by deployment. One lock: clusters may share a machine.
+_servers: dict[uuid.UUID, tuple[ServerProvisioner, Server]] = {}
+_lock = threading.RLock()
 
 
 class Standing:
@@ -68,13 +62,12 @@ class Standing:
         self.is_ended = False  # whether a planned fault has ended its processes, and they do not run again yet
         self._was_ended = False
 
+    def _update(self, **values: object) -> None:
+        Deployment.objects.filter(pk=self.deployment.pk).update(**values)
+
     @property
     def administration(self) -> Administration:
         return self.server.administration
-
-    @property
-    def server_version(self) -> str:
-        return self.server.version
 
     @property
     def process_ids(self) -> list[int]:
@@ -88,19 +81,6 @@ class Standing:
         servers = list(self.server.wanted.cpus)
         return {"servers": servers, "clients": sorted(available_cpus() - set(servers))} if servers else {}
 
-    @property
-    def container(self) -> dict[str, object]:
-        """The image that ran, by its digest, and its limits; empty for a server in no container."""
-        return self.server.container
-
-    @property
-    def disk(self) -> dict[str, object]:
-        """The write + fdatasync probe of the data folder; empty where the mode never waits for a disk."""
-        return cast("dict[str, object]", self.deployment.disk)
-
-    def client_properties(self, run: Run) -> dict[str, str]:
-        return self.server.client_properties(run.spec["workload"]["properties"])
-
     def prepare_data_set(self, run: Run) -> str:
         """Before a load: nothing is left of an earlier one. Before a measurement: what was loaded is still there.
 
@@ -109,14 +89,14 @@ class Standing:
         spec, target = cast(RunSpec, run.spec), target_of(run, self.server)
         if run.phase == Phase.LOAD:
             deployments_of_target(self.deployment).update(fingerprint="", rows_loaded=None, dirtied=False)
-            with _told(Reason.LOAD_FAILED):
+            with _failing_as(Reason.LOAD_FAILED):
                 remains = target.prepare_load()
             self._probe_disk()
             return remains
         if spec["load_policy"] != Matrix.LoadPolicy.EXISTING:
             self._require_data_set(spec, target)
         if writes(spec["workload"]["properties"]):
-            with _told(Reason.SERVER_LOST):
+            with _failing_as(Reason.SERVER_LOST):
                 target.prepare_writes(inserts=inserts(spec["workload"]["properties"]))
         return ""
 
@@ -131,18 +111,18 @@ class Standing:
             try:
                 target.require_data_set()
             except (DataSetMissing, DataNotOwned, AdministrationError) as error:
-                Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+                self._update(fingerprint="", rows_loaded=None)
                 raise RunFailed(Reason.DATASET_MISSING, str(error)) from error
         if self.fresh:
             self._check_rows_survived(target)
 
     def _check_rows_survived(self, target: DataTarget | StatedTarget) -> None:
         """A server that was started again may have lost what it had not written down."""
-        with _told(Reason.DATASET_MISSING):
+        with _failing_as(Reason.DATASET_MISSING):
             rows = target.count()
         expected = self.deployment.rows_loaded or 0
         if rows is not None and rows < expected:
-            Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+            self._update(fingerprint="", rows_loaded=None)
             raise RunFailed(
                 Reason.DATASET_MISSING,
                 f"{rows:,} of {expected:,} records survived the restart.",
@@ -153,27 +133,27 @@ class Standing:
         if self.mode.durability.ack != "disk" or not self.server.folder or self.deployment.disk:
             return
         self.deployment.disk = probe_disk(Path(self.server.folder)).as_dict()
-        Deployment.objects.filter(pk=self.deployment.pk).update(disk=self.deployment.disk)
+        self._update(disk=self.deployment.disk)
 
     def read_mode(self) -> ReadBack | None:
         """The mode as the running server says it is; None of a system that Benchsite cannot ask."""
         if not self.system.administered:
             return None
-        with _told(Reason.SERVER_LOST):
+        with _failing_as(Reason.SERVER_LOST):
             found = read_back(self.system, self.mode, self.administration, self.server.wanted.replication_factor)
-        Deployment.objects.filter(pk=self.deployment.pk).update(verified=found.as_dict())
+        self._update(verified=found.as_dict())
         return found
 
     def servers_stop(self) -> None:
         """A planned fault ends processes of the server: what it holds afterwards is to be counted."""
         self.is_ended = self._was_ended = True
-        Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+        self._update(fingerprint="", rows_loaded=None)
 
     def servers_started(self, server: Server) -> None:
         """They run again."""
         self.server, self.is_ended = server, False
-        _servers.known[self.deployment.pk] = (self.provisioner, server)
-        Deployment.objects.filter(pk=self.deployment.pk).update(process=server.process)
+        _servers[self.deployment.pk] = (self.provisioner, server)
+        self._update(process=server.process)
 
     def _trust_data_set(self, run: Run) -> None:
         """After faults that ended the server: its data set is used again if every record is still there."""
@@ -182,15 +162,13 @@ class Standing:
             with contextlib.suppress(AdministrationError, DataNotOwned):
                 records = target_of(run, self.server).count()
         if records is not None and expected is not None and records >= expected:
-            Deployment.objects.filter(pk=self.deployment.pk).update(
-                fingerprint=self.deployment.fingerprint, rows_loaded=expected
-            )
+            self._update(fingerprint=self.deployment.fingerprint, rows_loaded=expected)
 
     def check_alive(self) -> None:
         """Raises RunFailed with the server's last words where it went away under the load."""
         if not self.is_ended and not self.provisioner.alive():
             # What it still held when it went is not to be trusted: the next run loads it anew.
-            Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+            self._update(fingerprint="", rows_loaded=None)
             text = f"The server ended, or did not answer, while it was measured.\n{self.provisioner.log_tail()}"
             raise RunFailed(Reason.SERVER_LOST, text.rstrip())
 
@@ -213,7 +191,7 @@ class Standing:
                 return None
         if run.phase != Phase.LOAD:
             return self.deployment.rows_loaded
-        with _told(Reason.LOAD_FAILED):
+        with _failing_as(Reason.LOAD_FAILED):
             rows = target_of(run, self.server).count() or 0
         expected = run.spec["dataset"]["records"]
         if rows != expected:
@@ -222,11 +200,10 @@ class Standing:
 
     def remember_data_set(self, run: Run, rows: int | None) -> None:
         """What the deployment holds from now on."""
-        kept = Deployment.objects.filter(pk=self.deployment.pk)
         if run.phase == Phase.LOAD:
-            kept.update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
+            self._update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
             return
-        kept.update(dirtied=True)
+        self._update(dirtied=True)
         if self._was_ended:
             self._trust_data_set(run)
 
@@ -235,7 +212,7 @@ class Standing:
         counted = [number for number in by_clients if number is not None]
         has_inserted = run.phase == Phase.MEASURE and inserts(run.spec["workload"]["properties"])
         if has_inserted and len(counted) == len(by_clients):
-            with _told(Reason.SERVER_LOST):
+            with _failing_as(Reason.SERVER_LOST):
                 target_of(run, self.server).note_inserts(max(counted, default=0))
 
     def keep_evidence(self, run: Run) -> None:
@@ -248,10 +225,11 @@ class Standing:
 def stand(run: Run, check: Callable[[], None]) -> Standing:
     """Bring up what the run needs: the right server in the right mode, and no other on its cluster."""
     assert run.cluster is not None  # Uploads are never conducted.
-    with _servers.lock:
+    with _lock:
         deployment = _deployment_of(run)
-        known = _servers.known.get(deployment.pk)
-        if known is not None and known[0].alive() and not _wants_restart(run):
+        known = _servers.get(deployment.pk)
+        is_restarted = run.spec["resets"].get("rung") == Matrix.Reset.RESTART
+        if known is not None and known[0].alive() and not is_restarted:
             if deployment.state == State.UP:
                 return Standing(deployment, *known, fresh=False)
             if deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
@@ -268,7 +246,7 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
 def tidy_deployment(deployment_id: uuid.UUID) -> None:
     """Stop the server and remove its data, once the matrix has nothing left to run."""
     deployment = Deployment.objects.select_related("cluster", "database").get(pk=deployment_id)
-    with _servers.lock:
+    with _lock:
         with transaction.atomic():
             deployment = Deployment.objects.select_for_update().get(pk=deployment_id)
             unfinished = Run.objects.filter(matrix=deployment.matrix_id).exclude(status__in=Status.terminal())
@@ -278,7 +256,7 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
             Deployment.objects.filter(pk=deployment.pk).update(
                 state=State.GONE, process={}, fingerprint="", conductor=None
             )
-        known = _servers.known.pop(deployment.pk, None)
+        known = _servers.pop(deployment.pk, None)
         provisioner = known[0] if known else provisioner_for(deployment.cluster.provisioner, _wanted(deployment))
         try:
             provisioner.remove()
@@ -294,7 +272,7 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
 
 def stop_all() -> None:
     """The conductor goes: its servers end with their data kept. What this misses, the guardians end."""
-    for deployment in Deployment.objects.filter(pk__in=list(_servers.known)):
+    for deployment in Deployment.objects.filter(pk__in=list(_servers)):
         try:
             _stop(deployment)
         except RunFailed as error:
@@ -349,10 +327,6 @@ def _deployment_of(run: Run) -> Deployment:
     return deployment
 
 
-def _wants_restart(run: Run) -> bool:
-    return bool(run.spec["resets"].get("rung") == Matrix.Reset.RESTART)
-
-
 def _start(run: Run, deployment: Deployment) -> Standing:
     """STARTING, the server itself, UP; a server that does not come up fails the run with its last log lines."""
     assert run.cluster is not None
@@ -370,7 +344,7 @@ def _start(run: Run, deployment: Deployment) -> Standing:
         provisioner.stop(planned=False)
         rows.update(state=State.DOWN, process={}, conductor=None)
         raise
-    _servers.known[deployment.pk] = (provisioner, server)
+    _servers[deployment.pk] = (provisioner, server)
     return _came_up(deployment, provisioner, server)
 
 
@@ -389,7 +363,7 @@ def _stop(deployment: Deployment) -> None:
     """
     rows = Deployment.objects.filter(pk=deployment.pk)
     rows.update(state=State.STOPPING)
-    known = _servers.known.get(deployment.pk)
+    known = _servers.get(deployment.pk)
     if known is not None:
         try:
             known[0].stop(planned=True)
@@ -402,7 +376,7 @@ def _stop(deployment: Deployment) -> None:
         recipe = known[1].wanted.system.process
         if recipe is not None and not recipe.keeps_data and known[1].folder:
             rows.update(fingerprint="", rows_loaded=None)
-        del _servers.known[deployment.pk]
+        del _servers[deployment.pk]
     rows.update(state=State.DOWN, process={}, conductor=None)
 
 
@@ -438,16 +412,12 @@ def _server_cpus(run: Run) -> tuple[int, ...]:
     return tuple(divide_cpus(available_cpus())[0]) if is_shared and cluster.get("separates_cpus") else ()
 
 
-class _told:
+@contextlib.contextmanager
+def _failing_as(reason: Reason) -> Iterator[None]:
     """Turns a server's refusal into the run's failure, with this reason."""
-
-    def __init__(self, reason: Reason) -> None:
-        self.reason = reason
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, DataNotOwned):
-            raise RunFailed(Reason.DATA_NOT_OWNED, str(error)) from error
-        if isinstance(error, AdministrationError):
-            raise RunFailed(self.reason, str(error)) from error
+    try:
+        yield
+    except DataNotOwned as error:
+        raise RunFailed(Reason.DATA_NOT_OWNED, str(error)) from error
+    except AdministrationError as error:
+        raise RunFailed(reason, str(error)) from error

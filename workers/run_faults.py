@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from itertools import chain
-from typing import Final, Protocol, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from runs.planning.faults import AVAILABLE, MIN_GAP_S, fault_sentence
 from runs.spec import FaultSpec
@@ -22,7 +22,10 @@ from workers.provision.docker import DockerProvisioner
 from workers.provision.network_cut import CutError, check_cut, network_cut
 from workers.provision.process import ProcessProvisioner
 from workers.provision.process_tree import processes_below
-from workers.provision.servers import ProvisionError, Server
+from workers.provision.servers import ProvisionError
+
+if TYPE_CHECKING:
+    from workers.deployment import Standing
 
 # Before its begin the processes and sockets of a fault are read: that takes time on a busy machine.
 PREPARATION_S: Final = MIN_GAP_S
@@ -37,18 +40,6 @@ class FaultRecord(TypedDict):
     began_at: float | None
     ended_at: float | None  # when it was undone; of a crash or restart when the server answered again
     error: str
-
-
-class FaultedServer(Protocol):
-    """The server of the run; `workers.deployment.Standing` is one."""
-
-    server: Server
-
-    def servers_stop(self) -> None:
-        """Called before processes of the server end."""
-
-    def servers_started(self, server: Server) -> None:
-        """Called once they run again."""
 
 
 def host_faults() -> dict[str, str]:
@@ -74,7 +65,7 @@ class FaultInjector:
     def __init__(
         self,
         faults: Sequence[FaultSpec],
-        target: FaultedServer,
+        target: "Standing",
         provisioner: ProcessProvisioner | DockerProvisioner,
         note: Callable[[str], None],
         *,
@@ -111,21 +102,18 @@ class FaultInjector:
                 applied = self._applied(record["fault"])
                 if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
                     return
-                self._apply(record, applied, f"Fault {number} began: {sentence}.")
+                due = time.monotonic() + record["fault"]["duration_s"]
+                record["began_at"] = time.time() + self._clock_offset_s
+                with applied:
+                    self._note(f"Fault {number} began: {sentence}.")
+                    self._cancelled.wait(max(0.0, due - time.monotonic()))
+                record["ended_at"] = time.time() + self._clock_offset_s
                 self._note(f"Fault {number} ended: {sentence}.")
             except Exception as error:
                 if not isinstance(error, ProvisionError | QuotaError | StorageError | CutError):
                     log.exception("Fault %d could not be applied.", number)
                 record["error"] = str(error)
                 self._note(f"Fault {number} failed ({sentence}): {error}")
-
-    def _apply(self, record: FaultRecord, applied: AbstractContextManager[None], message: str) -> None:
-        due = time.monotonic() + record["fault"]["duration_s"]
-        record["began_at"] = time.time() + self._clock_offset_s
-        with applied:
-            self._note(message)
-            self._cancelled.wait(max(0.0, due - time.monotonic()))
-        record["ended_at"] = time.time() + self._clock_offset_s
 
     def _applied(self, fault: FaultSpec) -> AbstractContextManager[None]:
         """Within it the fault lasts. To be called after the fault before: that may have started other processes."""

@@ -19,7 +19,7 @@ def test_orders_every_process_within_the_limit():
     generators = [make_load_generator(), make_load_generator()]
     spec = make_spec(make_sweep(team=team, matrix=matrix), threads=64, target_ops_s=205_000, generators=generators)
     orders = client_orders(spec, {})
-    assert [(order.generator_id, order.process_number) for order in orders] == [
+    assert [(order.load_generator_id, order.process_number) for order in orders] == [
         (str(generator.pk), process) for generator in generators for process in range(3)
     ]
     assert sum(order.order["threads"] for order in orders) == 64

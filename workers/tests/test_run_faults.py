@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 class Target:
-    """A server under faults, as `FaultedServer`."""
+    """A server under faults, as `workers.deployment.Standing`."""
 
     def __init__(self, provisioner):
         self.provisioner = provisioner
