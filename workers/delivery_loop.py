@@ -85,7 +85,11 @@ class Deliverer:
 
     def _serve(self) -> None:
         try:
-            while not self._told_to_stop_within(TICK_S):
+            while True:
+                self.ended.wait(TICK_S)  # no longer than until an attempt ends
+                self.ended.clear()
+                if self.stopping.is_set():
+                    return
                 try:
                     self.tick()
                 except (DatabaseError, InterfaceError) as error:
@@ -93,12 +97,6 @@ class Deliverer:
                     connection.close()
         finally:
             connection.close()
-
-    def _told_to_stop_within(self, patience_s: float) -> bool:
-        """Wait, but no longer than until an attempt ends."""
-        self.ended.wait(patience_s)
-        self.ended.clear()
-        return self.stopping.is_set()
 
     def _attempt(self, delivery: Delivery) -> None:
         try:

@@ -19,18 +19,18 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
-from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from benchsite.core.formatting import size as in_words
 from benchsite.rest.problems import CONTENT_TYPE
 from runs import artifacts, client_lifecycle, generators, live
 from runs.models import ClientRun, LoadGenerator, RunEvent
 from runs.retry import DATABASE_ERRORS
+from runs.schedules.schedule_changes import database_now
 from workers import enrolment, registration, scheduling
 from workers import generator_requests as requests
 from workers.site_client import MAX_TEXT_BYTES, RUN_DELETED
@@ -64,7 +64,7 @@ def endpoint(method: str, schema: type[BaseModel] | None = None) -> Callable[[Ha
             name = enrolment.generator_of(request.headers.get("Authorization", "").removeprefix("Bearer "))
             if name is None:
                 raise Refused(401, "This credential is unknown or was revoked. An operator makes another one.")
-            body = {"body": requests.read_body(request, schema)} if schema else {}
+            body = {"body": schema.model_validate_json(request.body)} if schema else {}
             return JsonResponse(handler(request, name, **body, **arguments))
 
         return csrf_exempt(require_http_methods([method])(wraps(handler)(_with_problems(respond))))
@@ -82,7 +82,9 @@ def _with_problems(view: Callable[..., JsonResponse]) -> Callable[..., JsonRespo
             return view(request, **arguments)
         except Refused as refusal:
             return _problem(refusal.status, refusal.detail, refusal.code)
-        except (requests.Malformed, SuspiciousOperation) as error:
+        except ValidationError as error:
+            return _problem(400, requests.first_fault(error))
+        except SuspiciousOperation as error:
             return _problem(400, str(error))
         except artifacts.UploadDamaged as error:
             return _problem(422, str(error))
@@ -107,7 +109,7 @@ def _problem(status: int, detail: str, code: str = "") -> JsonResponse:
 @_with_problems
 def enrol(request: HttpRequest) -> JsonResponse:
     """The credential for an enrolment code, and the address of Redis; every code is accepted once."""
-    credential = enrolment.enrol(requests.read_body(request, requests.Enrolment).code)
+    credential = enrolment.enrol(requests.Enrolment.model_validate_json(request.body).code)
     if credential is None:
         raise Refused(401, "This enrolment code is unknown, was used, or has expired. An operator makes another one.")
     response = JsonResponse({"credential": credential, "redis_url": settings.GENERATOR_REDIS_URL})
@@ -160,10 +162,7 @@ def calibration(request: HttpRequest, name: str, body: requests.Calibration) -> 
 @endpoint("GET")
 def clock(request: HttpRequest, name: str) -> dict[str, Any]:
     """PostgreSQL's clock, in seconds since 1970."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
-        row = cursor.fetchone()
-    return {"now": float(row[0])}
+    return {"now": database_now().timestamp()}
 
 
 @endpoint("POST", requests.Claim)
@@ -209,7 +208,7 @@ def stopped(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID
 def file(request: HttpRequest, name: str, pk: uuid.UUID, kind: str, file_name: str) -> dict[str, Any]:
     """One file; `sha256` and `size` in the query are those of its content."""
     client_run = _own(name, pk)
-    stated = requests.read_query(request, requests.StoredFile)
+    stated = requests.StoredFile.model_validate(request.GET.dict())
     if client_run.claim != stated.claim:
         raise Refused(409, "Another process has claimed this client run.")
     if kind not in KINDS or PurePath(file_name).name != file_name:

@@ -1,9 +1,8 @@
 """What load generators send to `workers.generator_api`: whatever is read here can be stored."""
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 from uuid import UUID
 
-from django.http import HttpRequest
 from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
 from typing_extensions import TypeAliasType
 
@@ -13,30 +12,10 @@ from runs.models.run import Reason
 Text = Annotated[str, AfterValidator(plain)]
 Json = TypeAliasType("Json", "dict[Text, Json] | list[Json] | Text | bool | int | FiniteFloat | None")
 Facts = dict[Text, Json]
-Schema = TypeVar("Schema", bound=BaseModel)
 
 
-class Malformed(Exception):
-    """The request cannot be read; the message is a sentence about its first fault."""
-
-
-def read_body(request: HttpRequest, schema: type[Schema]) -> Schema:
-    """The body of a request. Raises Malformed, and OSError for a body that did not arrive."""
-    try:
-        return schema.model_validate_json(request.body)
-    except ValidationError as error:
-        raise Malformed(_sentence(error)) from error
-
-
-def read_query(request: HttpRequest, schema: type[Schema]) -> Schema:
-    """The query of a request. Raises Malformed."""
-    try:
-        return schema.model_validate(request.GET.dict())
-    except ValidationError as error:
-        raise Malformed(_sentence(error)) from error
-
-
-def _sentence(error: ValidationError) -> str:
+def first_fault(error: ValidationError) -> str:
+    """A sentence about the first fault of a request that cannot be read."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, fault["loc"])) or "its body"
     return f"The request is malformed: {place}: {fault['msg']}."

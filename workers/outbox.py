@@ -130,11 +130,7 @@ def _lost_result(generator: str, exit_status: str) -> ClientResult:
 
 
 def deliver_forever(generator: str) -> None:
-    """Start the thread that looks for leftovers now, every half minute, and when a pool process is lost."""
-    threading.Thread(target=_deliver_forever, args=[generator], name=f"outbox {generator}", daemon=True).start()
-
-
-def _deliver_forever(generator: str) -> None:
+    """Look for leftovers now, every half minute, and when a pool process is lost."""
     while True:
         _process_lost.clear()
         try:

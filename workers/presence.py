@@ -97,16 +97,12 @@ def start_problem(bindings: Iterable[str]) -> str:
 
 
 def beat_forever(name: str, slots: int) -> None:
-    """Start the thread that says that this load generator's pool processes work, as often as the site wants it."""
-    threading.Thread(target=_beat, args=[name, slots], name=f"presence {name}", daemon=True).start()
-
-
-def _beat(name: str, slots: int) -> None:
-    stop = threading.Event()
+    """Say that this load generator's pool processes work, as often as the site wants it."""
     probe = PoolProbe(name, slots)
     bindings, quarantined, due_at = [*available_bindings()], False, 0.0
     calibration, stop_calibration = threading.Thread(), threading.Event()
-    while not stop.wait(BEAT_S):
+    while True:
+        time.sleep(BEAT_S)
         try:
             pool = probe.look()
             if pool == PoolState.HUNG:

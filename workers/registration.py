@@ -20,18 +20,6 @@ class NameTaken(Exception):
     """Another host has this load generator's name."""
 
 
-def register_machine(host_key: str, host_name: str, observed: dict[str, Any]) -> Machine:
-    """A host as a machine, with its facts as observed now; facts that people stated stay."""
-    with transaction.atomic():
-        machine, made = Machine.objects.select_for_update().get_or_create(
-            host_key=host_key, defaults={"name": _free_name(host_name), "facts": observed}
-        )
-        if not made:
-            machine.facts = {**machine.facts, **observed}
-            machine.save(update_fields=["facts"])
-    return machine
-
-
 def register_generator(
     name: str,
     *,
@@ -42,12 +30,16 @@ def register_generator(
     host_name: str,
     machine_facts: dict[str, Any],
 ) -> LoadGenerator:
-    """A worker as a load generator that runs up to `slots` clients at once, with the digests of its bindings.
-
-    Raises NameTaken.
+    """A worker as a load generator that runs up to `slots` clients at once, with the digests of its bindings, and its
+    host as a machine with its facts as observed now; facts that people stated stay. Raises NameTaken.
     """
     with transaction.atomic():
-        machine = register_machine(host_key, host_name, machine_facts)
+        machine, made = Machine.objects.select_for_update().get_or_create(
+            host_key=host_key, defaults={"name": _free_name(host_name), "facts": machine_facts}
+        )
+        if not made:
+            machine.facts = {**machine.facts, **machine_facts}
+            machine.save(update_fields=["facts"])
         holder = LoadGenerator.objects.select_for_update(of=("self",)).filter(name=name, may_move=False)
         other = holder.exclude(machine=machine).select_related("machine").first()
         if other is not None and other.machine.host_key:

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,8 +37,8 @@ def come_up(sender: Consumer, **_: Any) -> None:
         # Celery swallows what a signal's receiver raises, but for this.
         log.critical("%s", error)
         raise WorkerShutdown(1) from error
-    presence.beat_forever(name, slots)
-    outbox.deliver_forever(name)
+    for task, args in ((presence.beat_forever, [name, slots]), (outbox.deliver_forever, [name])):
+        threading.Thread(target=task, args=args, name=f"{task.__name__} {name}", daemon=True).start()
     log.info("Load generator %s is ready on %s.", name, machine)
 
 

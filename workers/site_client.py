@@ -64,8 +64,7 @@ class SiteClient:
 
     def enrol(self, code: str) -> dict[str, Any]:
         """The `credential` for an enrolment code, and the address of Redis (`redis_url`)."""
-        answer: dict[str, Any] = self._post("enrol", {"code": code})
-        return answer
+        return self._post("enrol", {"code": code})
 
     def register(self, name: str, **fields: Any) -> str:
         """The name of this host's machine; `name` must be that of the credential."""
@@ -75,8 +74,7 @@ class SiteClient:
         """Whether this ended a quarantine ("released"), whether there is one ("quarantined"), whether this load
         generator is to be calibrated now ("calibrate"), and after how many seconds to call this again ("beat_s").
         """
-        answer: dict[str, Any] = self._post("presence", {"probed": probed})
-        return answer
+        return self._post("presence", {"probed": probed})
 
     def end_calibration(self, capacities: Mapping[str, Mapping[str, Any]], error: str) -> None:
         self._post("calibration", {"capacities": capacities, "error": error})
@@ -139,10 +137,10 @@ class SiteClient:
         body = {"claim": str(claim), "reason": reason, "reason_detail": detail}
         self._post(f"clients/{client_run}/fail", body)
 
-    def _post(self, address: str, body: dict[str, Any]) -> Any:
+    def _post(self, address: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._request("POST", address, body=json.dumps(body).encode())
 
-    def _request(self, method: str, address: str, **arguments: Any) -> Any:
+    def _request(self, method: str, address: str, **arguments: Any) -> dict[str, Any]:
         arguments = {"headers": self._headers, **arguments}
         try:
             response = self._pool.request(method, self._path + address, **arguments)

@@ -19,9 +19,10 @@ from django.db import Error as DatabaseFailure
 from django.db import InterfaceError, connection
 
 from benchsite.accounts.membership import ensure_demo_team
+from benchsite.core.logs import log_tail
 from benchsite.core.paths import places
 from benchsite.local.demo.study import StudyEntry, plan_study
-from benchsite.local.embedded import EmbeddedServers, log_tail
+from benchsite.local.embedded import EmbeddedServers
 from benchsite.local.supervisor import GENERATORS, running_site, stop_running_site
 from runs.lifecycle import request_cancel_matrix
 from runs.models import Deployment, LoadGenerator, Matrix, Run

@@ -1,9 +1,11 @@
-"""Log records: as lines of JSON, without tokens, and without a traceback where nothing failed."""
+"""Log records: as lines of JSON, without tokens, and without a traceback where nothing failed. And the ends of logs."""
 
 import json
 import logging
+import os
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 # Of links that let in, confirm or show something, and of badges.
 TOKEN_IN_PATH = re.compile(
@@ -51,3 +53,18 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
+
+
+TAIL_BYTES = 64 * 1024
+
+
+def log_tail(path: Path, lines: int = 15, start: int = 0) -> str:
+    """The last lines of a log, reading nothing before the byte `start`; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(start, size - TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

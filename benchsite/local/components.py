@@ -13,8 +13,8 @@ from pathlib import Path
 from django.conf import settings
 
 from benchsite.core.env import env_int
+from benchsite.core.logs import log_tail
 from benchsite.core.request_metrics import FOLDER_VARIABLE
-from benchsite.local.embedded import log_tail
 from workers.guarded_process import Guarded, start_guarded
 from workers.presence import GENERATOR_VARIABLE, SLOTS_VARIABLE
 

@@ -19,6 +19,7 @@ import psycopg
 import redis
 
 from benchsite.core.formatting import grouped
+from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account, Places, make_folders, make_log_folder, reachable
 from workers.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
 from workers.guarded_process import Guarded, StartError, start_guarded
@@ -28,8 +29,6 @@ READY_PATIENCE_S = 60.0
 READY_CHECK_TIMEOUT_S = 5.0
 READY_CHECK_S = 0.05
 BACKENDS_PATIENCE_S = 10.0
-LOG_LINES = 15
-LOG_BYTES = 16 * 1024
 DATABASE = "benchsite"
 OUTSIDE = Path("/var/tmp")  # where `benchsite.core.paths` puts what root cannot hand over inside `var/`
 # What the servers of a test session do without: they hold nothing that a crash may not take.
@@ -38,16 +37,6 @@ POSTGRESQL_CARELESS = ("fsync=off", "synchronous_commit=off", "full_page_writes=
 
 class EmbeddedError(Exception):
     """A private server cannot be started; the message says why and what to do."""
-
-
-def log_tail(path: Path, lines: int = LOG_LINES) -> str:
-    """The last lines of a log, or "" where there is none."""
-    try:
-        with path.open("rb") as log:
-            log.seek(max(0, path.stat().st_size - LOG_BYTES))
-            return "\n".join(log.read().decode(errors="replace").splitlines()[-lines:])
-    except FileNotFoundError:
-        return ""
 
 
 class AlreadyRunning(EmbeddedError):

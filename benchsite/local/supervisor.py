@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
@@ -20,15 +19,17 @@ from typing import TypeVar, cast
 from django.conf import settings
 from django.core.management import call_command
 from django.db import Error as DatabaseFailure
-from django.db import connection, connections
+from django.db import connections
 
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.core import formatting
+from benchsite.core.logs import log_tail
 from benchsite.core.paths import make_folders, make_log_folder
 from benchsite.local import components
 from benchsite.local.components import HOST, Component
-from benchsite.local.embedded import EmbeddedError, EmbeddedServers, log_tail
+from benchsite.local.embedded import EmbeddedError, EmbeddedServers
 from runs.artifacts import mark_storage
+from runs.schedules.schedule_changes import database_now
 from workers.guarded_process import StartError
 from workers.guardian import PR_SET_PDEATHSIG, prctl, start_time
 from workers.process_registry import end_earlier_lives
@@ -211,10 +212,9 @@ class Site:
         while not component.ready(component):
             self.check()
             if time.monotonic() > end:
-                tail = log_tail(component.log)
                 raise SiteError(
                     f"{component.name} was not ready in {formatting.duration(READY_PATIENCE_S)}. "
-                    f"The end of {component.log}:\n{tail}"
+                    f"The end of {component.log}:\n{log_tail(component.log)}"
                 )
             time.sleep(READY_CHECK_S)
 
@@ -327,13 +327,6 @@ def prepare() -> None:
     ensure_demo_team()
     mark_storage()
     collect_static()
-
-
-def database_now() -> datetime:
-    """PostgreSQL's clock, the one by which load generators say that they are here."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT now()")
-        return cast(datetime, cursor.fetchall()[0][0])
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

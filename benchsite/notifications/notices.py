@@ -22,8 +22,6 @@ PREFERENCES: Final = "notifications"
 log = logging.getLogger(__name__)
 # What can be told, and how a page says it.
 KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
-# A test of one webhook or of one's own e-mail; nobody subscribes to it.
-TEST: Final = "test"
 MAX_SUBJECT: Final = 200
 MAX_TEXT_LENGTH: Final = 5000
 

@@ -13,17 +13,17 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from benchsite.accounts.models import Role
+from benchsite.core.logs import log_tail
 from benchsite.local import components
 from benchsite.local.components import Component
 from benchsite.local.demo.study import plan_study
-from benchsite.local.embedded import log_tail
-from benchsite.local.supervisor import database_now
 from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
 from runs.artifacts import mark_storage
 from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Stage, Status
 from runs.planning import submit
+from runs.schedules.schedule_changes import database_now
 from runs.tests.factories import make_team, make_user
 from workers.models import Lease
 from workers.systems.build import build

@@ -13,12 +13,12 @@ from statistics import median
 from typing import Final
 
 from benchsite.core.formatting import NOTHING, grouped, percent, significant
+from benchsite.core.logs import log_tail
 from runs.ycsb.command import WORKLOAD_CLASS, java_command
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger_client import JVM_OPTIONS
 from workers.manifests import Manifest, java_executable
 from workers.process import run_process
-from workers.provision.folders import tail
 from workers.provision.server_base import host_of
 from workers.provision.servers import Server
 
@@ -128,7 +128,7 @@ def measure_staleness(
         deadline_s=seconds + MAX_START_S,
     )
     if process.exit_code != 0:
-        raise StalenessError(f"The staleness client failed: {tail(log, 5)}")
+        raise StalenessError(f"The staleness client failed: {log_tail(log, 5)}")
     return parse_probes(results.read_text("latin-1").splitlines())
 
 

@@ -2,8 +2,9 @@
 
 import dataclasses
 
+from benchsite.core.logs import log_tail
 from workers.provision.administration import AdministrationError
-from workers.provision.folders import deployment_folder, make_folder, remove_folder, tail
+from workers.provision.folders import deployment_folder, make_folder, remove_folder
 from workers.provision.process import Site
 from workers.provision.server_base import HOST
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
@@ -46,4 +47,4 @@ class EmbeddedProvisioner:
         remove_folder(self.folder)
 
     def log_tail(self, lines: int = 30) -> str:
-        return tail(self.folder / "data" / "LOG", lines)
+        return log_tail(self.folder / "data" / "LOG", lines)

@@ -9,8 +9,6 @@ from pathlib import Path
 from benchsite.core.paths import Account, reachable
 from workers.provision.servers import ServerDidNotStart
 
-TAIL_BYTES = 64 * 1024
-
 
 def deployment_folder(targets: Path, deployment: str) -> Path:
     """The folder of one deployment below `targets`, whose name cannot lead anywhere else."""
@@ -70,15 +68,3 @@ def remove_folder(folder: Path) -> None:
         folder.unlink()
     elif folder.exists():
         shutil.rmtree(folder)
-
-
-def tail(path: Path, lines: int, start: int = 0) -> str:
-    """The last lines of a text file, reading nothing before the byte `start`."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(start, size - TAIL_BYTES))
-            text = file.read().decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from benchsite.core.formatting import grouped
+from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account
 from runs.catalog import RenderedServer, System
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
@@ -35,7 +36,6 @@ from workers.provision.folders import (
     make_folder,
     read_private,
     remove_folder,
-    tail,
     write_private,
 )
 from workers.provision.ports import free_port
@@ -159,8 +159,8 @@ class ProcessProvisioner(StartingProvisioner):
         """Of the first node, or of a further one that ended."""
         for node, guarded in enumerate(self._others, 1):
             if not guarded.alive():
-                return f"Node {node + 1} ended:\n{tail(self.node_folder(node) / LOG, lines)}"
-        return tail(self._log, lines, self._log_start)
+                return f"Node {node + 1} ended:\n{log_tail(self.node_folder(node) / LOG, lines)}"
+        return log_tail(self._log, lines, self._log_start)
 
     # --- faults of a run; nodes are numbered from 1, None is all of them
 
@@ -321,7 +321,7 @@ class ProcessProvisioner(StartingProvisioner):
                 raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
             if result.exit_code != 0:
                 why = "took too long" if result.stopped_because == "deadline" else f"ended with {result.exit_code}"
-                raise ServerDidNotStart(f"{self.wanted.system.name}'s data folder: {argv[0]} {why}.", tail(log, 30))
+                raise ServerDidNotStart(f"{self.wanted.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
         write_private(marker, "", self.site.account)
 
     # --- the start
@@ -402,7 +402,8 @@ class ProcessProvisioner(StartingProvisioner):
                 if not guarded.alive() or time.monotonic() > end:
                     why = f"ended with exit code {guarded.exit_code}" if not guarded.alive() else "did not join in time"
                     raise ServerDidNotStart(
-                        f"Node {node + 1} of {self.wanted.system.name} {why}.", tail(self.node_folder(node) / LOG, 30)
+                        f"Node {node + 1} of {self.wanted.system.name} {why}.",
+                        log_tail(self.node_folder(node) / LOG, 30),
                     )
             time.sleep(0.5)
 

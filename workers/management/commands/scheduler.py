@@ -33,31 +33,20 @@ LOOK_AFTER_S = 5.0
 EXPIRE_AFTER_S = 600.0
 
 
-class ScheduleSubmitter:
-    """What it was submitting when its process ended is rolled back: the time stays due."""
-
-    def __init__(self) -> None:
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="schedule submitter", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Begin nothing more. What is under way ends with the process."""
-        self._stopping.set()
-
-    def _serve(self) -> None:
-        while not self._stopping.wait(TICK_INTERVAL_S):
-            try:
-                for occasion in due_schedules.tick():
-                    log.info("%s. %s", occasion, occasion.reason)
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("No schedule is submitted (%s); trying again.", str(error).partition("\n")[0])
-            except Exception:
-                log.exception("Schedules could not be submitted; trying again.")
-            finally:
-                connection.close()
+def submit_schedules(stopping: threading.Event) -> None:
+    """Begins nothing more once `stopping` is set. What it was submitting when its process ended is rolled back: the
+    time stays due.
+    """
+    while not stopping.wait(TICK_INTERVAL_S):
+        try:
+            for occasion in due_schedules.tick():
+                log.info("%s. %s", occasion, occasion.reason)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("No schedule is submitted (%s); trying again.", str(error).partition("\n")[0])
+        except Exception:
+            log.exception("Schedules could not be submitted; trying again.")
+        finally:
+            connection.close()
 
 
 class Command(BaseCommand):
@@ -65,15 +54,14 @@ class Command(BaseCommand):
     help = "Starts queued runs whose machines are free, and reaps lost ones. A second scheduler waits for the first."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stopping = False
-        signal.signal(signal.SIGTERM, self._stop)
-        signal.signal(signal.SIGINT, self._stop)
+        self.stopping = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stopping.set())
         self.looked_after = self.expired = -EXPIRE_AFTER_S
-        self.deliverer = Deliverer()
-        self.deliverer.start()
-        self.submitter = ScheduleSubmitter()
-        self.submitter.start()
-        while not self.stopping:
+        deliverer = Deliverer()
+        deliverer.start()
+        threading.Thread(target=submit_schedules, args=[self.stopping], name="schedule submitter", daemon=True).start()
+        while not self.stopping.is_set():
             try:
                 self._serve()
             except DATABASE_ERRORS as error:
@@ -81,21 +69,17 @@ class Command(BaseCommand):
                 log.warning("The database does not answer (%s); trying again.", str(error).partition("\n")[0])
                 connection.close()
                 time.sleep(TICK_S)
-        self.submitter.stop()
-        self.deliverer.stop()
-
-    def _stop(self, *_: object) -> None:
-        self.stopping = True
+        deliverer.stop()
 
     def _serve(self) -> None:
         self.grace = OutageGrace()
-        while not self.stopping and not self._lock():
+        while not self.stopping.is_set() and not self._lock():
             liveness.touch()  # Standing by is work too.
             time.sleep(TICK_S)
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {QUEUE_CHANNEL}")
         log.info("Scheduling.")
-        while not self.stopping:
+        while not self.stopping.is_set():
             self._tick()
             liveness.touch()
             # Either a second has passed or somebody submitted, cancelled or finished something.
