@@ -34,19 +34,19 @@ class ManifestError(Exception):
     """A binding's folder is incomplete or was changed, or there is no Java; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """What one installed binding consists of. `digest` identifies it: one run uses one digest on all its clients."""
 
     folder: Path
     binding: str
-    java_class: str
-    driver: str  # name and version of the driver, such as "redis.clients:jedis:8.0.2"
-    ycsb_version: str
-    release: str  # the oldest Java it runs on
+    java_class: str = ""
+    driver: str = ""  # name and version of the driver, such as "redis.clients:jedis:8.0.2"
+    ycsb_version: str = ""
+    release: str = ""  # the oldest Java it runs on
     jar_digests: Mapping[str, str]  # file name -> SHA-256
     digest: str
-    source_digest: str  # of the sources it was built from; not part of `digest`
+    source_digest: str = ""  # of the sources it was built from; not part of `digest`
     class_path: tuple[Path, ...] = ()  # of a stock binding, which is spread over several folders; go-ycsb's binary
 
     @property
@@ -162,13 +162,9 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
         f"{binary.name}/{driver}": Manifest(
             folder=binary.parent,
             binding=f"{binary.name}/{driver}",
-            java_class="",
-            driver="",
             ycsb_version=version[1].decode().removeprefix("v") if version else "unknown",
-            release="",
             jar_digests={binary.name: digest},
             digest=digest,
-            source_digest="",
             class_path=(binary,),
         )
         for driver in drivers
@@ -199,12 +195,9 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
                 folder=folder,
                 binding=f"{home.name}/{name}",
                 java_class=classes.get(name, ""),
-                driver="",
                 ycsb_version=version,
-                release="",
                 jar_digests=digests,
                 digest=digest_of(digests),
-                source_digest="",
                 class_path=class_path,
             )
     return bindings

@@ -127,10 +127,12 @@ def refuse_address(
             )
         if reason and not local:
             raise AddressRefused(f"{shown} is {reason}: {NETWORKS_SETTING} cannot allow it.")
-        if local and not any(address in network and _names_hosts(network) for network in networks):
-            example = (
-                ("127.0.0.0/8" if address.version == 4 else "::1/128") if address.is_loopback else _single(address)
-            )
+        # Only a network for loopback or for one host: 10.0.0.0/8 says nothing about this machine.
+        own_networks = [network for network in networks if network.is_loopback or network.num_addresses == 1]
+        if local and not any(address in network for network in own_networks):
+            example = f"{address}/{address.max_prefixlen}"
+            if address.is_loopback:
+                example = "127.0.0.0/8" if address.version == 4 else "::1/128"
             raise AddressRefused(
                 f"{shown} is {reason}: the operator of this site can allow it by adding {example} to "
                 f"{NETWORKS_SETTING}."
@@ -210,15 +212,6 @@ def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
 def _is_local(address: IPAddress, here: frozenset[IPAddress]) -> bool:
     """Whether a connection to the address stays on this machine."""
     return address.is_loopback or (address in here and not address.is_link_local)
-
-
-def _names_hosts(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
-    """Whether the network was written for loopback or for one host: 10.0.0.0/8 says nothing about this machine."""
-    return network.is_loopback or network.num_addresses == 1
-
-
-def _single(address: IPAddress) -> str:
-    return f"{address}/{address.max_prefixlen}"
 
 
 def _resolve_quietly(host: str, port: int) -> list[IPAddress]:

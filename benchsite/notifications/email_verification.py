@@ -74,7 +74,7 @@ def token_of(user: User) -> str:
 def account_of(token: str) -> User | None:
     """Whose link this is, as long as it counts."""
     try:
-        key, address = _read(token)
+        key, address = map(str, _signer.unsign_object(token, max_age=LIFE))
     except (signing.BadSignature, ValueError):
         return None
     return User.objects.filter(pk=key, email=address, is_active=True).exclude(email="").first()
@@ -90,11 +90,6 @@ def confirm(token: str) -> User | None:
     if changed.update(confirmed_email=user.email):
         audit.note("address_confirmed", team=None, actor=user)
     return user
-
-
-def _read(token: str) -> tuple[str, str]:
-    key, address = _signer.unsign_object(token, max_age=LIFE)
-    return str(key), str(address)
 
 
 def _count(user: User) -> None:

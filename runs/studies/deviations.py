@@ -57,14 +57,12 @@ def deviations(template: StudyTemplate, study: Scenario, chosen: Chosen) -> tupl
     ]))  # fmt: skip
 
 
-def plays_none(study: Scenario, entry: ChosenEntry) -> bool:
-    """Whether a database stands in for the studied ones, as itself."""
-    return not any(entry.plays(part) for part in study.parts if part.runs)
-
-
 def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
+    standing_in = []
     for entry in chosen.entries:
         parts = [part for part in study.parts if part.runs and entry.plays(part)]
+        if not parts:
+            standing_in.append(f"{entry.database} ({entry.mode})")
         for part in parts:
             here = f"{entry.system_name} {entry.version or 'of no stated version'}"
             yield f"Server: {part.name}; here {here}."
@@ -75,7 +73,6 @@ def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
                     f"Copies: {part.replication_factor} of {part.name}; here {entry.replication_factor} "
                     f"of {entry.database}."
                 )
-    standing_in = [f"{pair.database} ({pair.mode})" for pair in chosen.entries if plays_none(study, pair)]
     if standing_in:
         named = ", ".join(standing_in[:MAX_NAMED])
         more = len(standing_in) - MAX_NAMED

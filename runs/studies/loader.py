@@ -94,13 +94,14 @@ def _fact(row: dict[str, str]) -> Fact:
         raise StudyError(f"{where}: the value {row['value']!r} is not finite")
     if row["unit"] not in UNITS:
         raise StudyError(f"{where}: the unit {row['unit']!r} is none of {', '.join(sorted(UNITS))}")
-    if row["qualifier"] not in set(Qualifier):
+    qualifier = {known.value: known for known in Qualifier}.get(row["qualifier"])
+    if qualifier is None:
         raise StudyError(f"{where}: the qualifier {row['qualifier']!r} is none of {', '.join(Qualifier)}")
     if not row["metric"] or not row["database"]:
         raise StudyError(f"{where}: a fact needs a database and a metric")
     texts = {name: row[name] for name in ("study", "database", "version", "mode", "dataset", "workload", "nodes")}
     more = {name: row[name] for name in ("metric", "unit", "note")}
-    return Fact(id=identity, value=value, printed=row["value"], qualifier=Qualifier(row["qualifier"]), **texts, **more)
+    return Fact(id=identity, value=value, printed=row["value"], qualifier=qualifier, **texts, **more)
 
 
 def read_study(text: str, file: str, facts: Sequence[Fact]) -> Study:
@@ -122,7 +123,9 @@ def _study(table: Table, facts: Sequence[Fact]) -> Study:
         raise table.error(f"its facts' ids begin with {key}-, and {strange[0]} does not")
     known = {fact.id: fact for fact in facts}
     disputes = tuple(_dispute(part, known) for part in _tables(table, "disputes"))
-    known = {fact.id: fact for fact in _flagged(facts, disputes)}
+    for fact in facts:  # with what speaks against them
+        against = " ".join(dispute.why for dispute in disputes if fact.id in dispute.facts)
+        known[fact.id] = replace(fact, disputed=against)
     return table.record(
         Study,
         slug=slug,
@@ -137,14 +140,6 @@ def _study(table: Table, facts: Sequence[Fact]) -> Study:
         overlays=tuple(overlay for part in _tables(table, "overlays") for overlay in _overlays(part, known)),
         facts=tuple(known.values()),
     )
-
-
-def _flagged(facts: Sequence[Fact], disputes: Sequence[Dispute]) -> list[Fact]:
-    """The facts with what speaks against them."""
-    return [
-        replace(fact, disputed=" ".join(dispute.why for dispute in disputes if fact.id in dispute.facts))
-        for fact in facts
-    ]
 
 
 def _tables(table: Table, key: str) -> list[Table]:

@@ -11,60 +11,35 @@ class StudyError(ValueError):
 
 
 class Qualifier(StrEnum):
-    """How firmly a number was printed."""
+    """How firmly a number was printed: what stands before it, empty where it is printed plainly, and that in words."""
 
-    AS_PRINTED = "as_printed"
-    ROUNDED = "as_printed_rounded"
-    ROUNDED_TO_K = "as_printed_rounded_to_k"
-    SUSPECT = "as_printed_suspect"
-    LABEL_CONFLICT = "as_printed_label_conflict"
-    INFERRED_LABEL = "as_printed_inferred_label"
-    NOT_REPRODUCIBLE = "as_printed_not_reproducible"
-    APPROX = "approx"
-    GREATER = "greater_than"
-    LESS = "less_than"
-    MAX_AT = "less_or_equal"
-    RANGE_MIN = "range_min"
-    RANGE_MAX = "range_max"
-    ORDER = "order_of_magnitude"
-    ORDER_MIN = "order_of_magnitude_range_min"
-    ORDER_MAX = "order_of_magnitude_range_max"
-    AS_HIGH_AS = "as_high_as"
-    MAX_OBSERVED = "max_observed"
-    CLAIM = "claim"
+    AS_PRINTED = "as_printed", "", "as printed"
+    ROUNDED = "as_printed_rounded", "", "as printed, rounded there"
+    ROUNDED_TO_K = "as_printed_rounded_to_k", "", "as printed, rounded to thousands there"
+    SUSPECT = "as_printed_suspect", "", "as printed, suspect"
+    LABEL_CONFLICT = "as_printed_label_conflict", "", "as printed; text and table call it by different names"
+    INFERRED_LABEL = "as_printed_inferred_label", "", "as printed; what it measures is inferred"
+    NOT_REPRODUCIBLE = "as_printed_not_reproducible", "", "as printed; does not follow from the study's own numbers"
+    APPROX = "approx", "≈", "about"
+    GREATER = "greater_than", ">", "more than"
+    LESS = "less_than", "<", "less than"
+    MAX_AT = "less_or_equal", "≤", "at most"
+    RANGE_MIN = "range_min", "from", "low end of a range"
+    RANGE_MAX = "range_max", "to", "high end of a range"
+    ORDER = "order_of_magnitude", "~", "order of magnitude"
+    ORDER_MIN = "order_of_magnitude_range_min", "~ from", "order of magnitude, low end of a range"
+    ORDER_MAX = "order_of_magnitude_range_max", "~ to", "order of magnitude, high end of a range"
+    AS_HIGH_AS = "as_high_as", "up to", "as high as"
+    MAX_OBSERVED = "max_observed", "≤", "the greatest that was observed"
+    CLAIM = "claim", "", "a claim, not a measurement"
 
-    @property
-    def mark(self) -> str:
-        """What stands before the number; empty where it is printed plainly."""
-        return _SAYS[self][0]
+    mark: str
+    words: str
 
-    @property
-    def words(self) -> str:
-        """What the qualifier means, in words."""
-        return _SAYS[self][1]
-
-
-_SAYS: Mapping[Qualifier, tuple[str, str]] = {
-    Qualifier.AS_PRINTED: ("", "as printed"),
-    Qualifier.ROUNDED: ("", "as printed, rounded there"),
-    Qualifier.ROUNDED_TO_K: ("", "as printed, rounded to thousands there"),
-    Qualifier.SUSPECT: ("", "as printed, suspect"),
-    Qualifier.LABEL_CONFLICT: ("", "as printed; text and table call it by different names"),
-    Qualifier.INFERRED_LABEL: ("", "as printed; what it measures is inferred"),
-    Qualifier.NOT_REPRODUCIBLE: ("", "as printed; does not follow from the study's own numbers"),
-    Qualifier.APPROX: ("≈", "about"),
-    Qualifier.GREATER: (">", "more than"),
-    Qualifier.LESS: ("<", "less than"),
-    Qualifier.MAX_AT: ("≤", "at most"),
-    Qualifier.RANGE_MIN: ("from", "low end of a range"),
-    Qualifier.RANGE_MAX: ("to", "high end of a range"),
-    Qualifier.ORDER: ("~", "order of magnitude"),
-    Qualifier.ORDER_MIN: ("~ from", "order of magnitude, low end of a range"),
-    Qualifier.ORDER_MAX: ("~ to", "order of magnitude, high end of a range"),
-    Qualifier.AS_HIGH_AS: ("up to", "as high as"),
-    Qualifier.MAX_OBSERVED: ("≤", "the greatest that was observed"),
-    Qualifier.CLAIM: ("", "a claim, not a measurement"),
-}
+    def __new__(cls, value: str, mark: str, words: str) -> "Qualifier":
+        member = str.__new__(cls, value)
+        member._value_, member.mark, member.words = value, mark, words
+        return member
 
 
 class Kind(StrEnum):

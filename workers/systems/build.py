@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from xml.etree import ElementTree
 
 SOURCES = Path(__file__).resolve().parent
@@ -136,13 +137,8 @@ def is_current(sources: Path, into: Path, binding: str) -> bool:
         return False
 
 
-def run_maven(sources: Path, bindings: Sequence[str], log: Path) -> None:
-    """Packages the bindings and what they need. Raises BuildError with the last of Maven's own error lines."""
-    goals = ["-Dmaven.test.skip=true", "-pl", ",".join(f"{name}/{JAVA}" for name in bindings), "-am", "package"]
-    _run_maven(sources, goals, log, again="make bindings")
-
-
-def _run_maven(folder: Path, goals: Sequence[str], log: Path, *, again: str) -> None:
+def run_maven(folder: Path, goals: Sequence[str], log: Path, *, again: str) -> None:
+    """Raises BuildError with the last of Maven's own error lines."""
     environment = {"MAVEN_OPTS": MAVEN_OPTIONS, **os.environ}
     if home := prerequisites.java_home():
         environment["JAVA_HOME"] = home
@@ -174,31 +170,30 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
     for jar in (*(target / "lib").glob("*.jar"), *target.glob("*.jar")):
         shutil.copyfile(jar, lib / jar.name)
     description = read_description(sources, binding)
-    jars = hash_jars(fresh)
     driver = description["driver"]
-    manifest = Manifest(
-        folder=fresh,
-        binding=binding,
+    return install(
+        into / binding,
+        fresh,
         java_class=description["java_class"],
         driver=f"{driver}:{project.versions[driver]}",
         ycsb_version=project.ycsb_version,
         release=project.release,
-        jar_digests=jars,
-        digest=digest_of(jars),
         source_digest=source,
     )
+
+
+def install(place: Path, fresh: Path, **facts: Any) -> Manifest:
+    """Writes the manifest of the jars in `fresh`, which takes the place of the earlier build by renaming."""
+    jars = hash_jars(fresh)
+    manifest = Manifest(folder=fresh, binding=place.name, jar_digests=jars, digest=digest_of(jars), **facts)
     manifest.write()
-    replace_folder(into / binding, fresh)
-    return manifest
-
-
-def replace_folder(place: Path, fresh: Path) -> None:
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         place.rename(old)
     fresh.rename(place)
     shutil.rmtree(old, ignore_errors=True)
+    return manifest
 
 
 @contextmanager
@@ -235,7 +230,9 @@ def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project
     shutil.rmtree(copy, ignore_errors=True)
     try:
         copy_sources(sources, copy, "test", "*.py")
-        run_maven(copy, stale, into / "build.log")
+        modules = ",".join(f"{name}/{JAVA}" for name in stale)
+        goals = ["-Dmaven.test.skip=true", "-pl", modules, "-am", "package"]
+        run_maven(copy, goals, into / "build.log", again="make bindings")
         for name in stale:
             manifest = lay_out(copy, into, name, project, source_digest(sources, name))
             print(f"  {name}: {manifest.driver}, YCSB {manifest.ycsb_version}, digest {manifest.digest[:12]}")
@@ -272,17 +269,11 @@ def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
     shutil.rmtree(fresh, ignore_errors=True)
     (fresh / LIB).mkdir(parents=True)
     goals = ["-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={fresh / LIB}"]
-    _run_maven(into, goals, into / "build.log", again=f"make servers {name}")
-    jars = hash_jars(fresh)
+    run_maven(into, goals, into / "build.log", again=f"make servers {name}")
     (artifact,) = ElementTree.parse(pom).getroot().iterfind(f"{POM}dependencies/{POM}dependency")
     driver = ":".join(artifact.findtext(f"{POM}{part}") or "" for part in ("groupId", "artifactId", "version"))
-    manifest = Manifest(
-        folder=fresh, binding=name, java_class="", driver=driver, ycsb_version="", release="", jar_digests=jars,
-        digest=digest_of(jars), source_digest=source,
-    )  # fmt: skip
-    manifest.write()
-    replace_folder(into / name, fresh)
-    print(f"  {name}: {driver}, {len(jars)} jars, digest {manifest.digest[:12]}")
+    manifest = install(into / name, fresh, driver=driver, source_digest=source)
+    print(f"  {name}: {driver}, {len(manifest.jar_digests)} jars, digest {manifest.digest[:12]}")
     return verify(into / name)
 
 

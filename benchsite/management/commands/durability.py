@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from workers.facts import machine_facts
 from workers.guarded_process import StartError
 from workers.manifests import Manifest, ManifestError, verify
 from workers.process_registry import end_earlier_lives
-from workers.provision import ProvisionError, Site
+from workers.provision import ProvisionError, Site, this_site
 from workers.provision.network_cut import CutError, check_cut, remove_unused_cuts
 
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
@@ -224,13 +224,7 @@ def bench_site() -> Iterator[Site]:
     """
     make_folders(FOLDER)
     make_folders(BENCH_FOLDER)
-    site = Site(
-        targets=BENCH_FOLDER / "targets",
-        registry=FOLDER / "guarded",
-        shelf=settings.PLACES.base / "programs",
-        servers=settings.SERVERS_DIR,
-        account=settings.PLACES.account,
-    )
+    site = replace(this_site(), targets=BENCH_FOLDER / "targets", registry=FOLDER / "guarded")
     with (FOLDER / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

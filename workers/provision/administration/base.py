@@ -52,8 +52,9 @@ class Administration(Protocol):
 
     def prepare(self, settings: Mapping[str, str]) -> None:
         """Makes what the address speaks of and a fresh server does not have, such as its database, with those of the
-        `settings` that belong to its schema; `replication_factor` is one of them.
+        `settings` that belong to its schema; `replication_factor` is one of them. By default: nothing.
         """
+        return
 
     def server_version(self) -> str:
         """The version number, as the server says it."""
@@ -99,6 +100,7 @@ class Administration(Protocol):
 
     def create_table(self, table: str, fields: Sequence[str], marker: str) -> bool:
         """Makes the table of a data set with its marker, in one step. False where it exists or none is needed."""
+        return False
 
     def drop_empty_table(self, table: str) -> bool:
         """Drops the table with its marker if no row is left in it; without tables, deletes the marker of an empty
@@ -113,6 +115,8 @@ class Administration(Protocol):
 
     def shut_down(self) -> bool:
         """Tells the server to end and to keep its data. False: the server does so at its stop signal anyway."""
+        return False
 
     def close(self) -> None:
-        """Ends what was started here to ask it. Another call starts it again."""
+        """Ends what was started here to ask it, if anything. Another call starts it again."""
+        return

@@ -19,6 +19,7 @@ from workers.manifests import ManifestError, java_executable, verify
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
     Address,
+    Administration,
     AdministrationError,
     Counters,
     MarkerNameTaken,
@@ -87,7 +88,7 @@ _programs: dict[Key, AdminProgram] = {}
 _lock = threading.Lock()
 
 
-class JavaAdministration:
+class JavaAdministration(Administration):
     """One cluster, asked by the program that the catalog names `admin_class`. `address.host` may be several hosts.
 
     `properties` are those of the clients, for what the address does not hold, such as certificates.
@@ -148,9 +149,6 @@ class JavaAdministration:
 
     def delete_keys(self, table: str, keys: Sequence[str]) -> int:
         return int(self._call("delete_keys", table=table, keys=list(keys)))
-
-    def shut_down(self) -> bool:
-        return False
 
     def close(self) -> None:
         with _lock:

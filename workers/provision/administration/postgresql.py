@@ -7,7 +7,13 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from workers.provision.administration.base import COUNTERS_TIMEOUT_S, Address, AdministrationError, Counters
+from workers.provision.administration.base import (
+    COUNTERS_TIMEOUT_S,
+    Address,
+    Administration,
+    AdministrationError,
+    Counters,
+)
 
 ANSWER_TIMEOUT_S = 10
 PING_TIMEOUT_S = 2  # libpq waits no shorter
@@ -29,7 +35,7 @@ class DatabaseMissing(AdministrationError):
     """The server answers and has no database of the clients' name."""
 
 
-class PostgresqlAdministration:
+class PostgresqlAdministration(Administration):
     """One PostgreSQL server, asked as the clients' role in the clients' database."""
 
     key_batch = 500_000  # some 20 MB, and few scans of the table
@@ -164,9 +170,6 @@ class PostgresqlAdministration:
                 copy.write("\n".join(keys))
             yield session
 
-    def shut_down(self) -> bool:
-        return False
-
     def topology(self) -> dict[str, str]:
         """A standby that is `sync` is waited for, one that is `potential` takes its place."""
         query = "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1"
@@ -177,9 +180,6 @@ class PostgresqlAdministration:
         # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
         facts = {"version": version.split(" ")[0], "nodes_up": str(1 + len(standbys))}
         return {**facts, "standbys": ", ".join(map(" ".join, standbys))} if standbys else facts
-
-    def close(self) -> None:
-        """Nothing: every call has its own connection."""
 
     def _lacks_database(self) -> bool:
         """By the server's own list: its messages may be in any language."""

@@ -12,6 +12,7 @@ from redis.retry import Retry
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
     Address,
+    Administration,
     AdministrationError,
     Counters,
     MarkerNameTaken,
@@ -45,7 +46,7 @@ VALUES = {
 INDEXES = ("{table}:index", "_indices")
 
 
-class RedisAdministration:
+class RedisAdministration(Administration):
     """One Redis server, in the logical database the clients use."""
 
     key_batch = 10_000  # one command of some 20 ms, during which Redis serves nobody else
@@ -60,9 +61,6 @@ class RedisAdministration:
             if client.info("persistence").get("loading"):
                 raise AdministrationError("Redis is still reading its data set.")
             client.ping()
-
-    def prepare(self, settings: Mapping[str, str]) -> None:
-        """Nothing: Redis makes its databases by itself."""
 
     def server_version(self) -> str:
         with self.connect() as client:
@@ -131,9 +129,6 @@ class RedisAdministration:
                     return True
         return False
 
-    def create_table(self, table: str, fields: Sequence[str], marker: str) -> bool:
-        return False
-
     def drop_empty_table(self, table: str) -> bool:
         with self.connect() as client, client.pipeline() as transaction, contextlib.suppress(redis.WatchError):
             transaction.watch(MARKER_KEY)  # type: ignore[no-untyped-call]
@@ -164,9 +159,6 @@ class RedisAdministration:
 
     def topology(self) -> dict[str, str]:
         return {"version": self.server_version(), "nodes_up": str(1 + self.replicas())}
-
-    def close(self) -> None:
-        """Nothing: every call has its own connection."""
 
     @contextlib.contextmanager
     def connect(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Iterator["redis.Redis"]:
