@@ -7,12 +7,12 @@ import datetime as dt
 import re
 import uuid
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from statistics import median
-from typing import Final, Protocol
+from typing import Final
 
 from benchsite.core import formatting
 from reports.analysis.changes import LATENCY, NEARBY, TAIL_LATENCY, THROUGHPUT, Change, Course, Rule, course_of
@@ -25,14 +25,6 @@ SHORT_COMMIT: Final = 10  # characters
 # States of `reports.models.ChangePoint`.
 FALSE: Final = "false"
 KEPT: Final = frozenset({"confirmed", "accepted"})
-
-
-class Analyse(Protocol):
-    """`course_of`, or what remembers its answers."""
-
-    def __call__(
-        self, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
-    ) -> Course: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +118,14 @@ def points_of(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
 
 def _point(group: Sequence[Measured]) -> HistoryPoint:
     first = group[0]
+    label = first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}"
     if len(group) == 1 and first.usable:  # Most of a long history, and five thousand of them are to be quick.
         value, only = first.value, first.run_id
-        label = first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}"
         return HistoryPoint(label, first.at, first.commit, first.branch, value, value, value, 1, only, only, (only,))
     counted = [run for run in group if run.usable]
     values = [run.value for run in counted if run.value is not None]
     return HistoryPoint(
-        label=first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}",
+        label=label,
         at=first.at,
         commit=first.commit,
         branch=first.branch,
@@ -235,14 +227,12 @@ class History:
 
     def _entry(self, change: Change) -> HistoryChange:
         index = self.followed[change.index]
-        return HistoryChange(change, self.points[index], index, self._triage_of(change))
-
-    def _triage_of(self, change: Change) -> Triage | None:
-        """What was decided at this very point; of a false alarm, near it."""
+        # What was decided at this very point; of a false alarm, near it.
+        at: int | None = change.index
         if change.dismissed:
             near = [at for at in self.triage if abs(at - change.index) <= NEARBY and self.triage[at].state == FALSE]
-            return self.triage[min(near, key=lambda at: abs(at - change.index))] if near else None
-        return self.triage.get(change.index)
+            at = min(near, key=lambda at: abs(at - change.index), default=None)
+        return HistoryChange(change, self.points[index], index, None if at is None else self.triage.get(at))
 
 
 def history_of(
@@ -251,9 +241,12 @@ def history_of(
     triage: Sequence[Triage] = (),
     environments: Sequence[Mapping[str, str] | None] = (),
     notes: Sequence[Note] = (),
-    analyse: Analyse = course_of,
+    analyse: Callable[..., Course] = course_of,
 ) -> History:
-    """Everything that is said of one metric of one test. `environments` are those of the points' first runs."""
+    """Everything that is said of one metric of one test. `environments` are those of the points' first runs.
+
+    `analyse` is `course_of`, or what remembers its answers.
+    """
     seen = followed(points)
     placed = _placed(points, seen, triage)
     values = [value for index in seen if (value := points[index].value) is not None]

@@ -25,7 +25,6 @@ LADDER_SAYS = {
     Ladder.RETROGRADE: "saturated, fell beyond",
     Ladder.FIRST: "the first rung is as high as any",
     Ladder.OPEN: "the repeats do not show where it ends",
-    Ladder.EMPTY: "",
 }
 MEASURED_ONCE = "highest measured"  # of single runs: nothing confirms it
 SINGLE = "in one run"
@@ -136,6 +135,7 @@ def _end_says(ceiling: Ceiling) -> str:
     gain, least = formatting.signed_percent(ceiling.last_gain), formatting.percent(MIN_GAIN_PER_DOUBLING)
     fewer = ceiling.saturation_threads < min(ceiling.plateau)
     near = f" {threads_text((ceiling.saturation_threads,))} already come within 5 % of it." if fewer else ""
+    top = "the clients' ceiling" if ceiling.is_lower_bound else "the ceiling"
     match ceiling.ladder:
         case Ladder.SHORT if ceiling.rungs == 1:
             return "One rung says nothing about where throughput ends."
@@ -147,10 +147,8 @@ def _end_says(ceiling: Ceiling) -> str:
         case Ladder.FIRST:
             return f"The first rung is as high as any, as far as the repeats tell{_lower_rungs(ceiling)}."
         case Ladder.RETROGRADE:
-            top = "the clients' ceiling" if ceiling.is_lower_bound else "the ceiling"
             return f"It is {top}: with more threads throughput falls clearly below it.{near}"
         case Ladder.SATURATED:
-            top = "the clients' ceiling" if ceiling.is_lower_bound else "the ceiling"
             return f"It is {top}: the last steps gain less than {least} per doubling, beyond noise.{near}"
     return f"Whether throughput ends there is open: the last step gained {gain} per doubling, within the noise."
 
@@ -313,12 +311,7 @@ def progress_sentence(curve: Curve) -> str:
     done = curve.progress
     if not done.runs:
         return "No run belongs to this sweep."
-    parts = [f"{done.succeeded} of {done.runs} runs succeeded"]
-    if done.failed:
-        parts.append(f"{done.failed} failed")
-    if done.cancelled:
-        parts.append(f"{done.cancelled} cancelled")
     waiting = done.runs - done.succeeded - done.failed - done.cancelled
-    if waiting:
-        parts.append(f"{waiting} to come")
+    others = ((done.failed, "failed"), (done.cancelled, "cancelled"), (waiting, "to come"))
+    parts = [f"{done.succeeded} of {done.runs} runs succeeded", *(f"{n} {state}" for n, state in others if n)]
     return ", ".join(parts) + "."

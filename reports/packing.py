@@ -28,7 +28,7 @@ def unpack(data: bytes, kind: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _decoder(kind: Any) -> "msgspec.msgpack.Decoder[Any]":
-    return msgspec.msgpack.Decoder(kind, dec_hook=_subclass)
+    return msgspec.msgpack.Decoder(kind, dec_hook=lambda base, value: value if base is object else base(value))
 
 
 def _plain(value: object) -> object:
@@ -38,7 +38,3 @@ def _plain(value: object) -> object:
     if isinstance(value, float):
         return float(value)
     raise NotImplementedError(type(value).__name__)
-
-
-def _subclass(kind: type[Any], value: object) -> object:
-    return value if kind is object else kind(value)

@@ -50,6 +50,8 @@ MAX_OPS_S = 1e12
 MAX_MS = 1e11
 MAX_LOSS_S = 1e8
 YEARS = range(1990, 2200)
+NO_MATRIX = "is no matrix; the newest one is shown."
+NO_BASELINE = "is no sweep that could be the baseline; the strongest promise is taken."
 
 
 class Parameters(Protocol):
@@ -173,31 +175,35 @@ def _number_text(value: float | None) -> str:
 def read(parameters: Parameters) -> Selection:
     """The selection that an address says. What cannot be read is left out, with a sentence in `problems`."""
     problems: list[str] = []
-    version = _last(parameters, "v")
+    version = last_value(parameters, "v")
     if version not in ("", VERSION):
         problems.append(f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}.")
     unknown = [name for name in parameters if name not in NAMES and name not in DRAWING_NAMES]
     if unknown:
         problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
-    since, until = _days(parameters, problems)
+    since, until = (_day(parameters, name, problems) for name in ("since", "until"))
+    if since and until and until < since:
+        problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
+        since = until = None
     limit_ms = _number(parameters, "within", "ms", MAX_MS, problems)
     facets = {column: _texts(parameters, name, problems) for name, column in FACETS.items()}
     facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
     texts = _texts(parameters, "side", problems)
+    matrix, baseline = last_value(parameters, "matrix"), last_value(parameters, "baseline")
     return Selection(
-        matrix=_matrix(_last(parameters, "matrix"), problems),
+        matrix=matrix if matrix in ("", ALL) else str(_id(matrix, NO_MATRIX, problems) or ""),
         sweeps=_ids(parameters, "sweep", problems),
         runs=_ids(parameters, "run", problems),
         **facets,
         phase=_one_of(parameters, "phase", (LOAD,), "", problems),
         since=since,
         until=until,
-        operation=_operation(_last(parameters, "op"), problems),
+        operation=_operation(last_value(parameters, "op"), problems),
         statistic=_one_of(parameters, "stat", tuple(STATISTICS), "p99", problems),
         kind=_one_of(parameters, "kind", KINDS, "", problems),
         scale=_one_of(parameters, "scale", tuple(SCALES), "auto", problems),
-        highlight=_clean(_last(parameters, "highlight")),
-        baseline=_baseline(_last(parameters, "baseline"), problems),
+        highlight=_clean(last_value(parameters, "highlight")),
+        baseline=_id(baseline, NO_BASELINE, problems) if baseline else None,
         vary=_known(_texts(parameters, "vary", problems), "vary", VARIES, problems),
         load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
         limit_us=None if limit_ms is None else limit_ms * 1e3,
@@ -209,7 +215,8 @@ def read(parameters: Parameters) -> Selection:
     )
 
 
-def _last(parameters: Parameters, name: str) -> str:
+def last_value(parameters: Parameters, name: str) -> str:
+    """Of several values the last one counts."""
     values = parameters.getlist(name)
     return _clean(values[-1]) if values else ""
 
@@ -223,25 +230,17 @@ def _quoted(text: str) -> str:
     return f"“{text[:40]}{'…' if len(text) > 40 else ''}”"
 
 
-def _matrix(text: str, problems: list[str]) -> str:
-    if text in ("", ALL):
-        return text
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        problems.append(f"{_quoted(text)} is no matrix; the newest one is shown.")
-        return ""
+def _id(text: str, problem: str, problems: list[str]) -> uuid.UUID | None:
+    key = uuid_of(text)
+    if key is None:
+        problems.append(f"{_quoted(text)} {problem}")
+    return key
 
 
 def _ids(parameters: Parameters, name: str, problems: list[str]) -> tuple[uuid.UUID, ...]:
-    keys: dict[uuid.UUID, None] = {}
-    bad = 0
-    for text in parameters.getlist(name):
-        try:
-            keys[uuid.UUID(text.strip())] = None
-        except ValueError:
-            bad += bool(text.strip())
-    if bad:
+    parsed = [uuid_of(text.strip()) for text in parameters.getlist(name) if text.strip()]
+    keys = dict.fromkeys(key for key in parsed if key)
+    if bad := parsed.count(None):
         problems.append(f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out.")
     if len(keys) > MAX_VALUES:
         problems.append(f"The address names {len(keys)} {name}s; the first {MAX_VALUES} are shown. Choose fewer.")
@@ -265,21 +264,11 @@ def _operation(text: str, problems: list[str]) -> str:
     return operation
 
 
-def _baseline(text: str, problems: list[str]) -> uuid.UUID | None:
-    if not text:
-        return None
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        problems.append(f"{_quoted(text)} is no sweep that could be the baseline; the strongest promise is taken.")
-        return None
-
-
 def _number(
     parameters: Parameters, name: str, unit: str, most: float, problems: list[str], least: float = 1e-9
 ) -> float | None:
     """A number with ten significant digits; positive unless `least` is 0."""
-    text = _last(parameters, name)
+    text = last_value(parameters, name)
     if not text:
         return None
     try:
@@ -293,16 +282,8 @@ def _number(
     return None
 
 
-def _days(parameters: Parameters, problems: list[str]) -> tuple[dt.date | None, dt.date | None]:
-    since, until = (_day(parameters, name, problems) for name in ("since", "until"))
-    if since and until and until < since:
-        problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
-        return None, None
-    return since, until
-
-
 def _day(parameters: Parameters, name: str, problems: list[str]) -> dt.date | None:
-    text = _last(parameters, name)
+    text = last_value(parameters, name)
     try:
         day = dt.date.fromisoformat(text) if text else None
     except ValueError:
@@ -321,7 +302,7 @@ def _known(values: Sequence[str], name: str, choices: Sequence[str], problems: l
 
 
 def _one_of(parameters: Parameters, name: str, choices: Sequence[str], default: str, problems: list[str]) -> str:
-    text = _last(parameters, name)
+    text = last_value(parameters, name)
     if not text or text in choices:
         return text or default
     instead = f"{default} is shown" if default else "it is left out"

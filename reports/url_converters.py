@@ -3,29 +3,12 @@
 from django.urls import register_converter
 from django.urls.converters import StringConverter
 
-
-class DataForm(StringConverter):
-    """The formats of a figure's data twin, as a file ending."""
-
-    regex = "csv|json|md|tex"
-
-
-class ConfigKey(StringConverter):
-    """Which test a history is of: `runs.denormalised_columns.config_key`."""
-
-    regex = "[0-9a-f]{32}"
-
-
-class ReportToken(StringConverter):
-    """What `secrets.token_urlsafe` gives."""
-
-    regex = "[A-Za-z0-9_-]{8,64}"
-
-
-class ReportForm(StringConverter):
-    """The whole report as one file."""
-
-    regex = "json|csv|md|html"
+FORMS = {
+    "dataform": "csv|json|md|tex",  # the formats of a figure's data twin, as a file ending
+    "configkey": "[0-9a-f]{32}",  # which test a history is of: `runs.denormalised_columns.config_key`
+    "reporttoken": "[A-Za-z0-9_-]{8,64}",  # what `secrets.token_urlsafe` gives
+    "reportform": "json|csv|md|html",  # the whole report as one file
+}
 
 
 class PartKind(StringConverter):
@@ -40,8 +23,6 @@ class PartKind(StringConverter):
         return f"{value}s"
 
 
-register_converter(DataForm, "dataform")
-register_converter(ConfigKey, "configkey")
-register_converter(ReportToken, "reporttoken")
-register_converter(ReportForm, "reportform")
+for name, regex in FORMS.items():
+    register_converter(type(name, (StringConverter,), {"regex": regex}), name)
 register_converter(PartKind, "partkind")

@@ -46,11 +46,7 @@ figure_urls: Patterns = [
     *with_twins("runs/<uuid:pk>/counters", figures.run_counters, "figure-run-counters"),
     *with_twins("runs/<uuid:pk>/heat", figures.run_heat, "figure-heat"),
     *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
-]
-
-figure_urls += [
-    path("published/<slug:slug>/<slug:name>/", published.figure, name="figure-published"),
-    path("published/<slug:slug>/<slug:name>.<dataform:form>", published.figure, name="figure-published-data"),
+    *with_twins("published/<slug:slug>/<slug:name>", published.figure, "figure-published"),
 ]
 
 sweep_urls: Patterns = [

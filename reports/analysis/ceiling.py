@@ -19,8 +19,6 @@ ALIKE = 0.5
 MIN_REPEATS = 2
 # Less than this gained per doubling of the threads means that more threads bring nothing.
 MIN_GAIN_PER_DOUBLING = 0.05
-# A target counts as sustained when this share of it was achieved (the rest goes into starting up).
-SUSTAINED_SHARE = SUSTAINED
 # All threads wait for the database: offering more needs more of them.
 BUSY = 0.95
 # As long as latency has not risen beyond this, it was not the database that gave out.
@@ -68,7 +66,6 @@ class Rung:
 class Ladder(StrEnum):
     """What the end of a ladder shows."""
 
-    EMPTY = "empty"  # No rung counts.
     SHORT = "short"  # Throughput still grew on the last rung: the ceiling lies higher.
     SATURATED = "saturated"  # The end gained less than the least gain per doubling, beyond the noise of the repeats.
     RETROGRADE = "retrograde"  # Saturated, and the last rung lies clearly below the ceiling.
@@ -305,7 +302,10 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
         marginal=tuple(
             _target(rung) for rung, result in zip(ladder, judged, strict=True) if result.outcome == "marginal"
         ),
-        threads_needed=threads_for(failed) if failed and limited else None,
+        # 1.5 · target · p99 (analysis 1.c), p99 in seconds.
+        threads_needed=math.ceil(THREADS_TO_SPARE * _target(failed) * failed.p99_s)
+        if failed and limited and failed.p99_s
+        else None,
         failed_runs=_failed_runs(_target(failed), ladder[held:], unthrottled_ops_s) if failed and not unknown else 0,
     )
 
@@ -313,7 +313,7 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
 def _failed_runs(target_ops_s: float, rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float]) -> int:
     """How many runs were offered at least the target, and did less."""
     failed = [rung for rung in rungs if rung.rejected != "unknown" and not _held(judged_rung(rung))]
-    below = sum(ops_s < SUSTAINED_SHARE * target_ops_s for ops_s in unthrottled_ops_s)
+    below = sum(ops_s < SUSTAINED * target_ops_s for ops_s in unthrottled_ops_s)
     return sum(max(len(rung.repeats_ops_s), 1) for rung in failed) + below
 
 
@@ -349,14 +349,9 @@ def thread_limited(rung: Rung, lowest: Rung) -> bool:
     if rung.latency_s is None or lowest.latency_s is None or rung.threads <= 0 or rung is lowest:
         return False
     busy = rung.throughput_ops_s * rung.latency_s / rung.threads
-    reached = rung.throughput_ops_s / _target(rung) >= SUSTAINED_SHARE
+    reached = rung.throughput_ops_s / _target(rung) >= SUSTAINED
     errors = (rung.error_ratio or 0.0) > MAX_ERRORS
     return not reached and not errors and busy >= BUSY and rung.latency_s <= LATENCY_RISEN * lowest.latency_s
-
-
-def threads_for(rung: Rung) -> int | None:
-    """Threads that the rung's target needs: 1.5 · target · p99 (analysis 1.c), p99 in seconds."""
-    return math.ceil(THREADS_TO_SPARE * _target(rung) * rung.p99_s) if rung.p99_s else None
 
 
 def _target(rung: Rung) -> float:

@@ -158,8 +158,8 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
             least=rule.least_after,
         )
         held = {split.index for split in splits.strong if _is_held(part, split, rule)}
-        strong += [_shifted(split, start) for split in splits.strong if split.index in held]
-        weak += [_shifted(split, start) for split in (*splits.strong, *splits.weak) if split.index not in held]
+        for split in (*splits.strong, *splits.weak):
+            (strong if split.index in held else weak).append(replace(split, index=split.index + start))
     return strong, weak
 
 
@@ -169,10 +169,6 @@ def _is_held(part: Floats, split: Split, rule: Rule) -> bool:
     if after.size > rule.least_after:
         return True
     return bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
-
-
-def _shifted(split: Split, by: int) -> Split:
-    return Split(split.index + by, split.before, split.after, split.p)
 
 
 def _change(scaled: Floats, ends: Sequence[int], index: int, rule: Rule, *, kept: bool) -> Change:

@@ -96,7 +96,8 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     if a.phase != b.phase:
         yield _Differs("phase", "One side loads its data, the other works on it.")
     if a.publishable != b.publishable:
-        yield _Differs("purpose", f"One side is a {_worse(a, b).purpose} run, the other was measured to be compared.")
+        purpose = (b if a.publishable else a).purpose
+        yield _Differs("purpose", f"One side is a {purpose} run, the other was measured to be compared.")
     yield from _workload(a, b)
     yield from _ladder(a, b)
     # A service time and a response time are different things, so that one kind has to be known of both.
@@ -123,10 +124,6 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     if a.setup.clients != b.setup.clients:
         sentence = f"The number of clients differs: {a.setup.clients} and {b.setup.clients}."
         yield _Differs("clients", sentence, ("generators",))
-
-
-def _worse(a: Curve, b: Curve) -> Curve:
-    return b if a.publishable else a
 
 
 def _workload(a: Curve, b: Curve) -> Iterator[_Differs]:
@@ -172,30 +169,25 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
     threads = [{point.threads for point in side.points} for side in (a, b)]
     if a.ladder == "target" and all(threads) and threads[0] != threads[1]:
-        sentence = f"The targets were offered by {_listed(threads[0])} and by {_listed(threads[1])} threads."
-        yield _Differs("threads", sentence)
+        offered = [", ".join(map(str, sorted(values))) for values in threads]
+        yield _Differs("threads", f"The targets were offered by {offered[0]} and by {offered[1]} threads.")
 
 
-def _listed(values: Collection[int]) -> str:
-    return ", ".join(str(value) for value in sorted(values))
+# Fields of a setup, how they differ, and the axis that implies it.
+SIZES: Final = (
+    ("nodes", "The number of nodes differs: {} and {}.", "nodes"),
+    ("replication_factor", "The number of copies of the data differs: {} and {}.", "mode"),
+    ("records", "The number of records differs: {:,} and {:,}.", "data"),
+    ("record_bytes", "The size of a record differs: {:,} B and {:,} B.", "data"),
+)
 
 
 def _sizes(a: Curve, b: Curve) -> Iterator[_Differs]:
-    nodes = (a.setup.nodes, b.setup.nodes)
-    if all(nodes) and nodes[0] != nodes[1]:
-        yield _Differs("nodes", f"The number of nodes differs: {nodes[0]} and {nodes[1]}.", ("nodes",))
-    copies = (a.setup.replication_factor, b.setup.replication_factor)
-    if all(copies) and copies[0] != copies[1]:
-        yield _Differs(
-            "replication_factor", f"The number of copies of the data differs: {copies[0]} and {copies[1]}.", ("mode",)
-        )
-    records = (a.setup.records, b.setup.records)
-    if all(records) and records[0] != records[1]:
-        axes = ("data", "nodes") if scaled_with_nodes(a, b) else ("data",)
-        yield _Differs("records", f"The number of records differs: {records[0]:,} and {records[1]:,}.", axes)
-    sizes = (a.setup.record_bytes, b.setup.record_bytes)
-    if all(sizes) and sizes[0] != sizes[1]:
-        yield _Differs("record_bytes", f"The size of a record differs: {sizes[0]:,} B and {sizes[1]:,} B.", ("data",))
+    for field, sentence, axis in SIZES:
+        values = [getattr(side.setup, field) for side in (a, b)]
+        if all(values) and values[0] != values[1]:
+            grown = field == "records" and scaled_with_nodes(a, b)
+            yield _Differs(field, sentence.format(*values), (axis, "nodes") if grown else (axis,))
 
 
 def scaled_with_nodes(a: Curve, b: Curve) -> bool:
@@ -232,16 +224,15 @@ def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
     for axis in VARIES[2:]:
         seen: dict[str, set[str]] = {}
         for where in places.values():
-            rest = repr({name: value for name, value in where.items() if name not in (axis, *_with(axis))})
+            rest = repr({name: value for name, value in where.items() if name not in (axis, *ALONG.get(axis, ()))})
             seen.setdefault(rest, set()).add(repr(where[axis]))
         if any(len(values) > 1 for values in seen.values()):
             axes.add(axis)
     return tuple(axis for axis in VARIES if axis in axes)
 
 
-def _with(axis: str) -> tuple[str, ...]:
-    """What may go along with an axis: versions have databases of their own, and larger clusters more records."""
-    return {"version": ("database",), "nodes": ("data",)}.get(axis, ())
+# What may go along with an axis: versions have databases of their own, and larger clusters more records.
+ALONG: Final[Mapping[str, tuple[str, ...]]] = {"version": ("database",), "nodes": ("data",)}
 
 
 def _where(curve: Curve) -> dict[str, object]:

@@ -135,23 +135,19 @@ def rising_branch(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
 
     Without orders, all but those that the highest rung beats in both throughput and latency, by throughput.
     """
-    usable = [point for point in points if _usable(point)]
+    usable = [point for point in points if 0 < point.throughput_ops_s < math.inf and 0 <= point.latency_us < math.inf]
     if not usable:
         return ()
     top = max(usable, key=lambda point: (point.throughput_ops_s, -point.latency_us))
     if any(point.order is None for point in usable):
-        kept = [point for point in usable if point is top or not _beaten(point, top)]
+        kept = [
+            point
+            for point in usable
+            if point is top or point.throughput_ops_s > top.throughput_ops_s or point.latency_us <= top.latency_us
+        ]
         return tuple(sorted(kept, key=lambda point: (point.throughput_ops_s, point.latency_us)))
     ladder = sorted(usable, key=lambda point: point.order or 0.0)
     return tuple(ladder[: ladder.index(top) + 1])
-
-
-def _usable(point: LoadPoint) -> bool:
-    return 0 < point.throughput_ops_s < math.inf and 0 <= point.latency_us < math.inf
-
-
-def _beaten(point: LoadPoint, top: LoadPoint) -> bool:
-    return point.throughput_ops_s <= top.throughput_ops_s and point.latency_us > top.latency_us
 
 
 def _between(low: LoadPoint, high: LoadPoint, load_ops_s: float) -> float:

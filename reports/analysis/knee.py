@@ -52,18 +52,15 @@ def latency(rung: Rung) -> float:
     return rung.threads / rung.throughput_ops_s if rung.throughput_ops_s > 0 else 0.0
 
 
-def of_one_kind(rungs: Sequence[Rung]) -> list[Rung]:
-    """The rungs with their response times only where all have one: one ladder never mixes kinds of latency."""
-    return list(rungs) if all(rung.response_s is not None for rung in rungs) else without_response(rungs)
-
-
 def without_response(rungs: Sequence[Rung]) -> list[Rung]:
     return [rung if rung.response_s is None else replace(rung, response_s=None) for rung in rungs]
 
 
 def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs that have throughput and latency, ascending by target, then by threads."""
-    usable = [rung for rung in of_one_kind(rungs) if rung.throughput_ops_s > 0 and latency(rung) > 0]
+    # Response times only where all rungs have one: one ladder never mixes kinds of latency.
+    of_one_kind = rungs if all(rung.response_s is not None for rung in rungs) else without_response(rungs)
+    usable = [rung for rung in of_one_kind if rung.throughput_ops_s > 0 and latency(rung) > 0]
     return sorted(usable, key=lambda rung: (rung.target_ops_s or 0.0, rung.threads))
 
 

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.core.formatting import TIMES, plain_percent, significant, times
+from benchsite.core.formatting import TIMES, counted, plain_percent, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (
@@ -89,7 +89,7 @@ class Comparison:
     spread: SessionSpread | None = None  # between sessions, where the sides were measured in different ones
     cliffs_delta: float | None = None  # P(a is better) - P(b is better), -1 to 1
     sds: tuple[float, float] | None = None  # of the logarithms of each side; None: one of them is a single run
-    cv: float | None = None  # of the repeats on both sides, pooled, on logarithms
+    cv: float | None = None  # of the repeats within both sides, pooled, on logarithms; None of single runs
     adjusted_p: float | None = None  # among the other comparisons of its table
     unit: str = "run"  # what n counts: runs, or sessions
     analysis: str = ""  # of the interval, as a sentence; empty: there is none
@@ -169,10 +169,11 @@ def compare_values(
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
     sds = _sd_of_logs(a), _sd_of_logs(b)
+    squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
     known = replace(
         base,
         ratio=ratio,
-        cv=_pooled_cv(a, b),
+        cv=math.sqrt(squares / df) if df else None,
         sds=(sds[0], sds[1]) if sds[0] is not None and sds[1] is not None else None,
         hedges_g=None if g is None else sign * g,
         cliffs_delta=None if delta is None or g is None else sign * delta,
@@ -423,7 +424,7 @@ def _without_interval(comparison: Comparison) -> Comparison:
     sides = (
         "1 run each"
         if comparison.n_a == comparison.n_b
-        else f"{counted(comparison.n_a)} against {counted(comparison.n_b)}"
+        else f"{counted(comparison.n_a, 'run')} against {counted(comparison.n_b, 'run')}"
     )
     return replace(comparison, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
 
@@ -480,16 +481,3 @@ def _geometric_mean(values: Sequence[float]) -> float:
 
 def _sd_of_logs(values: Sequence[float]) -> float | None:
     return float(np.log(values).std(ddof=1)) if len(values) > 1 else None
-
-
-def _pooled_cv(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """The standard deviation of ln(value) within the sides, near the CV while that is small. None of single runs."""
-    df = len(a) + len(b) - 2
-    if df < 1:
-        return None
-    squares = sum(float(np.log(side).var() * len(side)) for side in (a, b))
-    return math.sqrt(squares / df)
-
-
-def counted(count: int, unit: str = "run") -> str:
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"

@@ -86,10 +86,6 @@ class Line:
         begin = first - longest // 4 if a != b and first >= longest - 2 else 0
         return _cut(a, begin, longest), _cut(b, begin, longest)
 
-    @property
-    def both(self) -> tuple[str, str]:
-        return self.shown()
-
 
 def _cut(text: str, begin: int, longest: int) -> str:
     kept = f"…{text[begin:]}" if begin else text

@@ -19,14 +19,13 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from benchsite.core.formatting import plain_percent, significant
+from benchsite.core.formatting import counted, plain_percent, significant
 from reports.analysis import repeat_comparison
 from reports.analysis.multiple import adjusted
 from reports.analysis.repeat_comparison import (
     Comparison,
     Outcome,
     compare_sessions,
-    counted,
     interval_text,
     not_comparable,
 )
@@ -196,16 +195,17 @@ def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
         and comparison.low >= 1 - comparison.threshold - _ROUNDING
     ):
         state, comparison = State.HELD, replace(comparison, needs_more=None)
-    if state is State.INCONCLUSIVE and _is_flagged(comparison):
+    if (
+        state is State.INCONCLUSIVE
+        and comparison.n_a <= 1
+        and comparison.ratio is not None
+        and comparison.p is not None
+        and comparison.ratio <= 1 - comparison.threshold + _ROUNDING
+        and comparison.p < 2 * SCREENING_P
+    ):
+        # Its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one.
         state, comparison = State.FLAGGED, replace(comparison, needs_more=1)
     return MetricVerdict(metric, comparison, state, _reason(metric, comparison, state))
-
-
-def _is_flagged(comparison: Comparison) -> bool:
-    """Whether its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one."""
-    if comparison.n_a > 1 or comparison.ratio is None or comparison.p is None:
-        return False
-    return comparison.ratio <= 1 - comparison.threshold + _ROUNDING and comparison.p < 2 * SCREENING_P
 
 
 def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:

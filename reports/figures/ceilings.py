@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from benchsite.core import formatting
+from benchsite.core.formatting import TIMES
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import NOT_KNOWN
 from reports.analysis.looks import Look as PlanLook
@@ -33,7 +34,6 @@ from reports.ladder_text import (
     threads_text,
 )
 
-TIMES = "\N{MULTIPLICATION SIGN}"
 BEST = "best"  # every other side is lower, beyond noise
 AMONG_BEST = "among the best"
 AMONG_CLASS = "among the best of its class"

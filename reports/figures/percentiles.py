@@ -209,29 +209,13 @@ def _bars(distribution: Distribution, look: Look) -> Trace:
 CEILING, RUNG = "ceiling", "rung"
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """One sweep and the point of it that is drawn."""
+def choose(
+    curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | None = None
+) -> tuple[list[tuple[Curve, Point]], str]:
+    """Each sweep at its ceiling, at the highest rung that all of them have, or at the highest one up to a load.
 
-    curve: Curve
-    point: Point
-
-    @property
-    def at(self) -> str:
-        return f"{marks.rung_label(self.point)}{'' if self.point.target_ops_s else ' threads'}"
-
-
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """The points, what they have in common in words, and the sweeps that have none."""
-
-    chosen: tuple[Chosen, ...]
-    sentence: str
-    without: tuple[Curve, ...]
-
-
-def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | None = None) -> Choosing:
-    """Each sweep at its ceiling, at the highest rung that all of them have, or at the highest one up to a load."""
+    The sweeps that have such a point, each with it, and what the points have in common in words.
+    """
     ordered = [curve for curve in in_order(curves) if curve.counted]
     if load_ops_s is not None:
         most_ops_s = load_ops_s * AS_LOAD
@@ -259,9 +243,7 @@ def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | No
     else:
         point_of = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
         sentence = "Each sweep at its own ceiling: the loads differ"
-    chosen = tuple(Chosen(curve, point) for curve in ordered if (point := point_of[curve.sweep_id]))
-    have = {rung.curve.sweep_id for rung in chosen}
-    return Choosing(chosen, sentence, tuple(curve for curve in curves if curve.sweep_id not in have))
+    return [(curve, point) for curve in ordered if (point := point_of[curve.sweep_id])], sentence
 
 
 class SweepsPercentilesFigure(CurvesFigure):
@@ -280,15 +262,16 @@ class SweepsPercentilesFigure(CurvesFigure):
         super().__init__(curves, highlight=highlight)
         self.operation, self.kind, self.load_ops_s = operation, kind, load_ops_s
         self.name = f"percentiles-{operation.lower()}"
-        self.choosing = choose(curves, at=at, load_ops_s=load_ops_s)
-        self.drawn = [(rung, held) for rung in self.choosing.chosen if (held := rung.point.operation(operation, kind))]
+        self.chosen, self.sentence = choose(curves, at=at, load_ops_s=load_ops_s)
+        self.drawn = [(*rung, held) for rung in self.chosen if (held := rung[1].operation(operation, kind))]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         appearance = looks(self.among, frame.theme, highlight=self.highlight)
         drawn = []
-        for rung, held in self.drawn:
-            look = appearance[rung.curve.sweep_id]
-            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung.at}"
+        for curve, point, held in self.drawn:
+            look = appearance[curve.sweep_id]
+            rung = f"{marks.rung_label(point)}{'' if point.target_ops_s else ' threads'}"
+            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung}"
             drawn.append((distribution_of(held), replace(look, label=label)))
         drawn.sort(key=lambda pair: not pair[1].faded)  # Grey ones first, below the rest.
         quantity = "service time" if self.kind == "service" else "response time"
@@ -303,15 +286,16 @@ class SweepsPercentilesFigure(CurvesFigure):
     @property
     def caption(self) -> str:
         # It speaks of nothing but the points that are drawn.
-        only = [replace(rung.curve, points=(rung.point,)) for rung, _ in self.drawn]
+        only = [replace(curve, points=(point,)) for curve, point, _ in self.drawn]
+        have = {curve.sweep_id for curve, _ in self.chosen}
         # Where the percentiles come from.
-        repeated = any(spread.n > 1 for _, held in self.drawn for spread in held.latencies_us.values())
+        repeated = any(spread.n > 1 for _, _, held in self.drawn for spread in held.latencies_us.values())
         origin = "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""
-        if any(held.bounds_us for _, held in self.drawn):
+        if any(held.bounds_us for _, _, held in self.drawn):
             origin = FROM_SUMMARIES
         return sentences(
-            self.choosing.sentence,
-            named("without such a rung", self.choosing.without),
+            self.sentence,
+            named("without such a rung", [curve for curve in self.curves if curve.sweep_id not in have]),
             origin,
             captions.caption(only, kind=self.kind),
         )
@@ -320,15 +304,15 @@ class SweepsPercentilesFigure(CurvesFigure):
     def table(self) -> Table:
         """A row per sweep and percentile, at the rung that is drawn."""
         rows: list[tuple[Cell, ...]] = []
-        for rung, held in self.drawn:
+        for curve, point, held in self.drawn:
             distribution = distribution_of(held)
-            who = [cell(rung.curve, rung.point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
+            who = [cell(curve, point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
             rows += [(*who, self.operation, self.kind, distribution.count, *row) for row in distribution.rows()]
         return Table((*SIDE, *RUNG_COLUMNS, "operation", "latency", "operations", *PERCENTILE_COLUMNS), tuple(rows))
 
     def lacking(self) -> str:
-        if not self.choosing.chosen and self.load_ops_s is None:
+        if not self.chosen and self.load_ops_s is None:
             return "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
-        if not self.choosing.chosen:
+        if not self.chosen:
             return f"No sweep was measured at {formatting.throughput(self.load_ops_s)} or less. Choose a higher load."
         return "" if self.drawn else captions.not_measured(self.curves, self.operation, self.kind)

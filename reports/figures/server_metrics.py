@@ -24,13 +24,13 @@ from reports.figures.layout import (
 )
 from reports.figures.run_series import Window, mark_window
 from reports.figures.table import Cell, Table
+from reports.figures.theme import DASHES
 from runs.measures.host import HostSamples, Samples
 from runs.measures.server_use import HITS, MISSES
 
 PANEL_PX: Final = 92
 MARGIN_PX: Final = 110
 GAP: Final = 0.22  # of a panel, between two
-DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
 MAX_SERVERS: Final = 64  # on one machine
 # Endings of counters' names, their units, and by what values are divided.
 UNITS: Final = (

@@ -10,7 +10,7 @@ from benchsite.core import formatting
 from reports.analysis.downsample import MAX_POINTS, thinned
 from reports.curves import Curve
 from reports.figures import captions
-from reports.figures.figure import CurvesFigure, named, sentences
+from reports.figures.figure import SIDE, CurvesFigure, named, sentences
 from reports.figures.layout import (
     Frame,
     PlotlyFigure,
@@ -74,9 +74,7 @@ class Ridge:
 
 
 COLUMNS: Final[Columns] = {
-    "database": lambda ridge, *_: ridge.curve.database_name,
-    "mode": lambda ridge, *_: ridge.curve.mode,
-    "workload": lambda ridge, *_: ridge.curve.workload,
+    **{name: lambda ridge, *_, cell=cell: cell(ridge.curve) for name, cell in SIDE.items()},
     "at its ceiling": lambda ridge, *_: ridge.load,
     "interval (s)": lambda ridge, *_: ridge.interval_s,
     "intervals": lambda ridge, stability: stability.seconds if stability else ridge.seconds.size,

@@ -57,7 +57,7 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
         # A repetition needs the measured version if none is stated.
         database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
     roles = {role for table in ROLES for role in document.get(table, {})}
-    seen = _seen(document, redactor, roles)
+    seen = redactor.walk(document, WHERE, roles)
     if seen == tomllib.loads(text):
         return text
     comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
@@ -67,21 +67,6 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     except PlanRefused:
         return ""
     return clean
-
-
-def _seen(value: Any, redactor: Redactor, roles: set[str]) -> Any:
-    if isinstance(value, str):
-        return value if value in roles else redactor.clean(value, WHERE)
-    if isinstance(value, dict):
-        return {name: _seen(item, redactor, roles) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_seen(item, redactor, roles) for item in value]
-    return value
-
-
-# Drawn or listed where nobody chose; what else there is, is offered.
-USUAL_FIGURES: Final = ("ceilings", "durability")
-USUAL_TABLES: Final = ("table-sustained", "table-against", "table-equal-load")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +149,12 @@ def items_of(material: Material) -> Iterator[Item]:
 
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
-    """What is shown, in its order: as chosen, else the usual."""
+    """What is shown, in its order: as chosen, else the usual; what else there is, is offered."""
     there = {item.name for item in every}
     if draft.items:
         return [name for name in dict.fromkeys(draft.items) if name in there]
     latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
-    usual = (USUAL_FIGURES[0], *latencies, *USUAL_TABLES[1:], USUAL_TABLES[0], *USUAL_FIGURES[1:])
+    usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained", "durability")
     return [name for name in usual if name in there]
 
 
@@ -291,14 +276,11 @@ def _method(material: Material, runs: list[SourceRun]) -> Method:
     }
 
 
-WRITTEN: Final = ("title", "headline", "notes")  # by somebody for this report
-
-
 def _without_secrets(content: Content, material: Material) -> Content:
     """The second net: every text of the content searched, whatever made it."""
     redactor = material.redactor
     clean = dict(content)
-    for name in WRITTEN:
+    for name in ("title", "headline", "notes"):
         clean[name] = redactor.clean(str(clean[name]), name, written=True)
     clean["disclosures"] = {
         name: redactor.clean(text, "disclosures", written=True)

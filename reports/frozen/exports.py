@@ -44,7 +44,10 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
 def alone_html(content: Content, place: Place, pictures: Mapping[str, bytes]) -> bytes:
     """The whole file. `pictures` are PNGs by the names of figures, for readers without JavaScript."""
-    scripts = [_script(name) for name in SCRIPTS]
+    # Scripts that no text in them can end early.
+    scripts = [
+        re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--") for name in SCRIPTS
+    ]
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
     drawings = {
@@ -75,11 +78,6 @@ def _file(name: str) -> str:
     path = finders.find(name)
     assert isinstance(path, str), f"{name} is not among the static files"
     return Path(path).read_text(encoding="utf-8")
-
-
-def _script(name: str) -> str:
-    """A script that no text in it can end early."""
-    return re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--")
 
 
 def file_name(title: str, digest: str, form: str) -> str:

@@ -79,9 +79,10 @@ def _against(row: Row, ratio: Ratio, comparison: Comparison, against: Against, l
     side, base = _name(row.curve, labels), _name(against.baseline, labels)
     if ratio.at:
         # Where a ladder is too short for a ratio of ceilings: no side "sustains" more than the other.
+        differs = f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does"
         result = {
-            Outcome.FASTER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
-            Outcome.SLOWER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
+            Outcome.FASTER: differs,
+            Outcome.SLOWER: differs,
             Outcome.EQUIVALENT: f"{side} and {base} do the same within {formatting.percent(comparison.threshold)}",
         }.get(comparison.outcome, f"{side} did {_times(comparison)} times what {base} did, which may be chance")
         return f"at {ratio.at} {result}{_few(comparison)}; {ratio.why}."

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from benchsite.core import formatting
-from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING, SUSTAINED_SHARE
+from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING
 from reports.analysis.differences import SOURCE_SAYS
 from reports.analysis.repeat_comparison import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD
 from reports.curves import ACK_SAYS, Curve
@@ -20,6 +20,7 @@ from reports.frozen.redaction import safe_settings
 from reports.pages.baseline_ratios import Against
 from reports.pages.equal_load import EqualLoad
 from reports.queries.sources import SourceRun
+from runs.measures.sustained_load import SUSTAINED
 from runs.spec import MachineSpec, RunSpec
 from runs.validity.facts import fact
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -35,7 +36,6 @@ LOADED: Final = {
     "existing": "there already, and never written by Benchsite",
 }
 CEILING_RULE: Final = "ceiling by ladder 2"
-QUIET: Final = ("pass", "not_assessed")
 
 
 class Side:
@@ -57,16 +57,9 @@ class Side:
 
 def _facts(machines: Sequence[MachineSpec], name: str, text_of: Callable[[Any], str] = str) -> str:
     values = [fact(machine["facts"], name) for machine in machines]
-    known = dict.fromkeys(text_of(value) for value in values if value is not None)
+    texts = (text_of(value) if isinstance(value, int | float) else str(value) for value in values if value is not None)
+    known = dict.fromkeys(texts)
     return SEVERAL.join(known) or UNKNOWN
-
-
-def _bytes(value: Any) -> str:
-    return formatting.size(value) if isinstance(value, int | float) else str(value)
-
-
-def _bits(value: Any) -> str:
-    return f"{formatting.exact(value / 1e9)} Gbit/s" if isinstance(value, int | float) else str(value)
 
 
 def _loss(side: Side) -> str:
@@ -99,8 +92,8 @@ def _shared(side: Side) -> str:
     return "yes" if any(generator["machine"]["id"] in hosts for generator in side.spec["generators"]) else "no"
 
 
-def _generators(name: str, text_of: Callable[[Any], str] = str) -> Callable[[Side], str]:
-    return lambda side: _facts([generator["machine"] for generator in side.spec["generators"]], name, text_of)
+def _generators(name: str) -> Callable[[Side], str]:
+    return lambda side: _facts([generator["machine"] for generator in side.spec["generators"]], name)
 
 
 def _image(side: Side) -> str:
@@ -148,10 +141,10 @@ FIELDS: Final[tuple[tuple[str, Callable[[Side], Cell]], ...]] = (
     ("provisioned by", lambda side: side.spec["cluster"]["provisioner"] or UNKNOWN),
     ("processor", lambda side: side.fact("cpu_model")),
     ("cores", lambda side: side.fact("cores")),
-    ("memory", lambda side: side.fact("memory_bytes", _bytes)),
+    ("memory", lambda side: side.fact("memory_bytes", formatting.size)),
     ("disk", lambda side: side.fact("disk")),
     ("file system", lambda side: side.fact("disk_file_system")),
-    ("network", lambda side: side.fact("nic_bits_per_s", _bits)),
+    ("network", lambda side: side.fact("nic_bits_per_s", lambda bits: f"{formatting.exact(bits / 1e9)} Gbit/s")),
     ("virtualised", lambda side: side.fact("virtualised")),
     ("instance type", lambda side: side.fact("instance_type")),
     ("kernel", lambda side: side.fact("kernel")),
@@ -246,7 +239,7 @@ def _ceilings(curves: Sequence[Curve]) -> list[str]:
             "threads beyond the noise of the repeats, and too short where its last step grew beyond it."
         )
     if "target" in ladders:
-        share = formatting.percent(SUSTAINED_SHARE)
+        share = formatting.percent(SUSTAINED)
         sentences.append(
             f"The ceiling of a ladder of targets is the highest target of which {share} was achieved without a growing "
             "backlog, below the first that failed."
@@ -297,13 +290,14 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
     for run in runs:
         if not run.sha256:
             continue
-        for severity, words in (("pass", "passed"), ("not_assessed", "not assessed")):
+        quiet = {"pass": "passed", "not_assessed": "not assessed"}
+        for severity, words in quiet.items():
             if same := [finding.check_id for finding in run.findings if finding.severity == severity]:
                 rows.append((run.name, run.verdict, ", ".join(same), words, "", "", ""))
         rows += [
             (run.name, run.verdict, check.check_id, check.severity, check.measured, check.threshold, check.message)
             for check in run.findings
-            if check.severity not in QUIET
+            if check.severity not in quiet
         ]
         if not run.findings:
             rows.append((run.name, run.verdict or "not judged", "", "", "", "", "no check said anything of it"))

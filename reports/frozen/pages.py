@@ -10,7 +10,6 @@ from reports.figures.table import Cell
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 from runs.kits import kit_obstacle
 
-DIGITS: Final = 6
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
 MAX_LINE_LENGTH: Final = 40  # characters of a cell that is no prose yet
 SHORT: Final = 12  # characters of a cell that stay together
@@ -117,25 +116,22 @@ def part_named(content: Content, name: str, kind: str) -> Part | None:
 
 def _parts(content: Content) -> Iterator[Part]:
     numbers = {"figure": 0, "table": 0}
-    for part in in_order(content):
+    parts: list[Any] = in_order(content)
+    for part in parts:
         kind: Literal["figure", "table"] = "figure" if "drawn" in part else "table"
         numbers[kind] += 1
-        yield _part(part, kind, numbers[kind])
-
-
-def _part(part: Any, kind: Literal["figure", "table"], number: int) -> Part:
-    return Part(
-        kind=kind,
-        number=number,
-        name=part["name"],
-        title=part["title"],
-        says=part["says"],
-        caption=part.get("caption", ""),
-        notes=tuple(part.get("notes", ())),
-        empty=part.get("empty", ""),
-        height_px=part.get("height_px", 0),
-        grid=grid(part["table"], part.get("footnotes", ())),
-    )
+        yield Part(
+            kind=kind,
+            number=numbers[kind],
+            name=part["name"],
+            title=part["title"],
+            says=part["says"],
+            caption=part.get("caption", ""),
+            notes=tuple(part.get("notes", ())),
+            empty=part.get("empty", ""),
+            height_px=part.get("height_px", 0),
+            grid=grid(part["table"], part.get("footnotes", ())),
+        )
 
 
 def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:

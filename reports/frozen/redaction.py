@@ -6,7 +6,7 @@ site's own names and for what looks like an address. What is found is replaced u
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -173,14 +173,14 @@ class Redactor:
             return BECOMES[kind] if tells else text
         return BECOMES[kind]
 
-    def walk(self, value: Any, where: str) -> Any:
-        """A whole structure with every text in it cleaned; names of entries are Benchsite's own and stay."""
+    def walk(self, value: Any, where: str, own: Collection[str] = ()) -> Any:
+        """A whole structure with every text in it cleaned; Benchsite's `own` and names of entries stay."""
         if isinstance(value, str):
-            return self.clean(value, where) if len(value) >= MIN_NAME else value
+            return self.clean(value, where) if len(value) >= MIN_NAME and value not in own else value
         if isinstance(value, dict):
-            return {name: self.walk(item, where) for name, item in value.items()}
+            return {name: self.walk(item, where, own) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.walk(item, where) if isinstance(item, str | list | dict) else item for item in value]
+            return [self.walk(item, where, own) if isinstance(item, str | list | dict) else item for item in value]
         return value
 
 

@@ -4,6 +4,7 @@ import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from benchsite.core import formatting
 from reports.analysis.blocks import Blocks
@@ -74,12 +75,8 @@ class Ratio:
         comparison = self.comparison
         if comparison is None or comparison.low is not None or "no interval" in self.outcome:
             return ""
-        runs = f"{comparison.n_a} run{'' if comparison.n_a == 1 else 's'}"
-        return (
-            f"{runs} each: no interval"
-            if comparison.n_a == comparison.n_b
-            else f"{runs} against {comparison.n_b}: no interval"
-        )
+        others = "each" if comparison.n_a == comparison.n_b else f"against {comparison.n_b}"
+        return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
 
     @property
     def effects(self) -> str:
@@ -226,7 +223,14 @@ def against(
         href = address(curve.sweep_id) if curve.ceiling else ""
         pair = (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None
         rows.append(Row(curve, judged, ratios, href, pair))
-    rows = _adjusted([_without_verdict(row) for row in rows])
+    # Sides that are not comparable have ratios at most, never a winner.
+    rows = [
+        _rejudged(row, partial(not_comparable, stops=row.gate.stops)) if row.gate and row.refused else row
+        for row in rows
+    ]
+    # Every comparison of the table is judged among all of them.
+    among = iter(adjusted([ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]))
+    rows = [_rejudged(row, lambda _: next(among)) for row in rows]
     compared = [ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]
     spread = spread_of(curves, judging.spreads)
     return Against(
@@ -247,32 +251,11 @@ def against(
     )
 
 
-def _without_verdict(row: Row) -> Row:
-    """Sides that are not comparable have ratios at most, never a winner."""
-    if row.gate is None or row.gate.comparable:
-        return row
-    stops = row.gate.stops
-    return replace(
-        row,
-        ratios=tuple(
-            replace(ratio, comparison=not_comparable(ratio.comparison, stops)) if ratio.comparison else ratio
-            for ratio in row.ratios
-        ),
+def _rejudged(row: Row, judgement: Callable[[Comparison], Comparison]) -> Row:
+    ratios = (
+        replace(ratio, comparison=judgement(ratio.comparison)) if ratio.comparison else ratio for ratio in row.ratios
     )
-
-
-def _adjusted(rows: Sequence[Row]) -> list[Row]:
-    """Every comparison of the table judged among all of them."""
-    judged = iter(adjusted([ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]))
-    return [
-        replace(
-            row,
-            ratios=tuple(
-                replace(ratio, comparison=next(judged)) if ratio.comparison else ratio for ratio in row.ratios
-            ),
-        )
-        for row in rows
-    ]
+    return replace(row, ratios=tuple(ratios))
 
 
 def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
@@ -446,8 +429,7 @@ def outcome_words(comparison: Comparison) -> str:
     """The verdict in a few words."""
     match comparison.outcome:
         case Outcome.INCONCLUSIVE if comparison.needs_more:
-            more = comparison.needs_more
-            return f"inconclusive: needs {more} more run{'' if more == 1 else 's'}"
+            return f"inconclusive: needs {formatting.counted(comparison.needs_more, 'more run')}"
         case Outcome.INCONCLUSIVE:
             sentences = comparison.reason.rstrip(".").split(". ")  # Of a text that is part of another sentence.
             return f"inconclusive: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}"

@@ -1,6 +1,6 @@
 """The table of a comparison: one row for each side, the reference first, with the best sides of each column marked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -56,53 +56,31 @@ def table_rows(
     rows = {row.curve.sweep_id: row for row in against.rows} if against else {}
     best = _best_sides(curves, equal, kind)
     drawn = {curve.sweep_id for curve in shown}
-    made = [
-        _row(
-            curve,
-            ranking,
-            rows.get(curve.sweep_id),
-            sides.get(curve.sweep_id),
-            equal,
-            best,
-            is_shown=curve.sweep_id in drawn,
+    # Of each operation, the chosen statistic.
+    column = percentiles_of(equal.statistic).index(equal.statistic) if equal else 0
+    made = []
+    for curve in curves:
+        key = curve.sweep_id
+        row, side = rows.get(key), sides.get(key)
+        ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
+        latencies = {operation.operation: operation.at[column] for operation in side.operations} if side else {}
+        made.append(
+            TableRow(
+                curve=curve,
+                share=ranking.share(curve),
+                is_among_best=ranking.best.get(key),
+                against=row,
+                ratio=ratios.get("throughput"),
+                latencies=tuple(
+                    LatencyCell(at, ratios.get(name), key in best.get(name, ())) for name, at in latencies.items()
+                ),
+                within=_within(side) if side else None,
+                is_best_within=key in best.get("within", ()),
+                is_shown=key in drawn,
+            )
         )
-        for curve in curves
-    ]
     reference = against.baseline.sweep_id if against else None
     return sorted(made, key=lambda row: (row.curve.sweep_id != reference, -row.curve.ceiling_ops_s))
-
-
-def _row(
-    curve: Curve,
-    ranking: Ranking,
-    row: Row | None,
-    side: SideAt | None,
-    equal: EqualLoad | None,
-    best: Mapping[str, set[UUID]],
-    *,
-    is_shown: bool,
-) -> TableRow:
-    ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
-    latencies = _latencies(side, equal) if side and equal else {}
-    return TableRow(
-        curve=curve,
-        share=ranking.share(curve),
-        is_among_best=ranking.best.get(curve.sweep_id),
-        against=row,
-        ratio=ratios.get("throughput"),
-        latencies=tuple(
-            LatencyCell(at, ratios.get(name), curve.sweep_id in best.get(name, ())) for name, at in latencies.items()
-        ),
-        within=_within(side) if side else None,
-        is_best_within=curve.sweep_id in best.get("within", ()),
-        is_shown=is_shown,
-    )
-
-
-def _latencies(side: SideAt, equal: EqualLoad) -> dict[str, AtLoad]:
-    """Of each operation, the chosen statistic."""
-    column = percentiles_of(equal.statistic).index(equal.statistic)
-    return {operation.operation: operation.at[column] for operation in side.operations}
 
 
 def _within(side: SideAt) -> Within | None:

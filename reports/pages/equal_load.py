@@ -313,7 +313,10 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     if reading.latency_us is None:
         return Latencies((), latency_text(reading))
     passes = repeated_points(curve, operation, statistic, kind)
-    error = interpolation_error(reading)
+    # The bounds of the latency as shares of it; where it is not interpolated, or 0, there is no error.
+    error = (1.0, 1.0)
+    if reading.latency_us and reading.low_us and reading.high_us is not None:
+        error = reading.low_us / reading.latency_us, reading.high_us / reading.latency_us
     if not passes:
         repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
         return Latencies((reading.latency_us,), REPEATS_DIFFER if repeated else "", error)
@@ -322,13 +325,6 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     if len(known) < len(values):
         return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
     return Latencies(known, "", error, noise_at(passes, load_ops_s))
-
-
-def interpolation_error(reading: AtLoad) -> tuple[float, float]:
-    """The bounds of a latency as shares of it; where it is not interpolated, or 0, there is no error."""
-    if not reading.latency_us or not reading.low_us or reading.high_us is None:
-        return 1.0, 1.0
-    return reading.low_us / reading.latency_us, reading.high_us / reading.latency_us
 
 
 def rung_label(point: Point) -> str:
@@ -344,20 +340,15 @@ def latency_text(reading: AtLoad) -> str:
 
 def within_text(reading: Within) -> str:
     """Where a throughput within a limit comes from, and which lower rungs are above the limit."""
-    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
-    return _within_text(reading) + (f", but the lower rung of {above} is above the limit" if above else "")
-
-
-def _within_text(reading: Within) -> str:
     if reading.how is How.BELOW:
-        return "not even the lowest rung"
-    if reading.capped:
-        return (
-            f"{_said(reading.how, reading.between, '', '')}, the last that was sustained"
-            if reading.between
-            else UNSUSTAINED
-        )
-    return _said(reading.how, reading.between, "measured", "")
+        text = "not even the lowest rung"
+    elif reading.capped and not reading.between:
+        text = UNSUSTAINED
+    else:
+        text = _said(reading.how, reading.between, "measured", "")
+        text += ", the last that was sustained" if reading.capped else ""
+    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
+    return text + (f", but the lower rung of {above} is above the limit" if above else "")
 
 
 def _both(low: str, high: str) -> str:

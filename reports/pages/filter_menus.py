@@ -66,13 +66,7 @@ class Chip:
 def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, str]] = ()) -> list[Menu]:
     """The facets that leave something to choose, then what varies and whose published results are laid over."""
     offered: dict[str, Sequence[tuple[str, str]]] = {
-        "system": _plain(choices.systems),
-        "mode": _plain(choices.modes),
-        "class": _plain(choices.classes),
-        "workload": _plain(choices.workloads),
-        "cluster": _plain(choices.clusters),
-        "version": _plain(choices.versions),
-        "label": _plain(choices.labels),
+        **{name: [(value, value) for value in getattr(choices, column)] for name, column in FACETS.items()},
         "source": [(value, SOURCE_SAYS[value]) for value in SOURCES if value in dict(choices.sources)],
         "purpose": choices.purposes,
     }
@@ -86,10 +80,6 @@ def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, st
     if studies:
         offered_menus.append(_menu("published", "Published results", studies, selection.published))
     return offered_menus
-
-
-def _plain(values: Sequence[str]) -> list[tuple[str, str]]:
-    return [(value, value) for value in values]
 
 
 def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Sequence[str]) -> Menu:

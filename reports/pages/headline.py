@@ -48,14 +48,11 @@ def guarantees_of(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> tuple[
     """Each guarantee with what its sides sustain, the strongest first; of curves with a ceiling."""
     groups: dict[tuple[tuple[float, ...], str], list[Curve]] = {}
     for curve in sorted(curves, key=lambda curve: (not curve.durability, durability_key(curve.durability))):
-        groups.setdefault((durability_key(curve.durability), _guarantee(curve)), []).append(curve)
+        acknowledged, _, loss = promise_of(curve.durability).partition(", ")
+        # "Loses none (disk)", "May lose 1 s (memory)".
+        guarantee = f"{loss[:1].upper()}{loss[1:]} ({acknowledged})" if loss else "Guarantee unknown"
+        groups.setdefault((durability_key(curve.durability), guarantee), []).append(curve)
     return tuple((guarantee, _sides(group, labels)) for (_, guarantee), group in groups.items())
-
-
-def _guarantee(curve: Curve) -> str:
-    """ "Loses none (disk)", "May lose 1 s (memory)"."""
-    acknowledged, _, loss = promise_of(curve.durability).partition(", ")
-    return f"{loss[:1].upper()}{loss[1:]} ({acknowledged})" if loss else "Guarantee unknown"
 
 
 def _sides(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:

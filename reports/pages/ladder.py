@@ -1,6 +1,5 @@
 """What a sweep's ladder shows beside its ceiling and knee: second opinions, how sure they are, what to measure next."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchsite.core import formatting
@@ -9,6 +8,7 @@ from reports.analysis.ceiling import CLIENT_LIMITED, NOT_KNOWN, THREAD_LIMITED, 
 from reports.analysis.knee import Knee, latency
 from reports.analysis.scalability import MIN_R2, MIN_RUNGS, REACH, Usl
 from reports.curves import COMPOSITE, Curve, Point
+from reports.ladder_text import threads_text
 from runs.measures.search import Goal, next_target
 
 COARSE_STEP = 1.25  # from target to target where nothing shows how far it is
@@ -157,22 +157,18 @@ def next_step(ceiling: Ceiling | None, opinions: Opinions | None) -> str:
         ends = f"{formatting.short(low)} to {formatting.throughput(high)}"
         return f"Measure a target of {target} ops/s next: it narrows the bracket, now {ends}."
     refine = opinions.refine if opinions and opinions.knee.reached else ()
-    parts = [f"{_listed(refine)} to place the knee"] if refine else []
+    parts = [f"{threads_text(refine)} to place the knee"] if refine else []
     if CLIENT_LIMITED in ceiling.notes:
-        parts.append(f"{_listed((ceiling.threads,))} on more clients to see the database's ceiling")
+        parts.append(f"{threads_text((ceiling.threads,))} on more clients to see the database's ceiling")
     elif ceiling.ladder is Ladder.FIRST:
         lower = max(ceiling.threads // 2, 1)
-        parts = [f"{_listed((lower,))} to see the ceiling", *parts] if lower < ceiling.threads else parts
+        parts = [f"{threads_text((lower,))} to see the ceiling", *parts] if lower < ceiling.threads else parts
     elif ceiling.ladder is Ladder.OPEN:
         again = "every rung three times" if not ceiling.is_estimate else "more repeats, and twice the threads,"
         parts.append(f"{again} to see where throughput ends")
     elif ceiling.ladder is Ladder.SHORT:
         further = (2 * ceiling.threads, 4 * ceiling.threads) if not refine else (2 * ceiling.threads,)
-        parts.append(f"{_listed(further)} to see the ceiling")
+        parts.append(f"{threads_text(further)} to see the ceiling")
     elif opinions and not opinions.knee.reached and not refine:
         return "Measure fewer threads, or rungs between these, to see the knee." if ceiling.rungs > 1 else ""
     return f"Measure {' and '.join(parts)} next." if parts else ""
-
-
-def _listed(threads: Sequence[int]) -> str:
-    return f"{' and '.join(str(count) for count in threads)} thread{'' if tuple(threads) == (1,) else 's'}"

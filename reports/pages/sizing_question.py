@@ -9,7 +9,7 @@ from typing import Final
 from benchsite.core.formatting import exact
 from reports.analysis.sizing import FILL, HEADROOM
 from reports.curves import COMPOSITE, STATISTICS
-from reports.selection import Parameters
+from reports.selection import Parameters, last_value
 
 OPERATIONS: Final = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
 EVENTS: Final = {
@@ -17,7 +17,6 @@ EVENTS: Final = {
     "node_loss": "the loss of a node with its disk",
     "power_loss": "a power loss of all nodes at once",
 }
-MAX_TEXT_LENGTH: Final = 200
 MAX_NUMBER: Final = 1e12
 MAX_COPIES: Final = 20
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,2}))?\s*([kmg]?)(?:\s*ops/s)?", re.IGNORECASE)
@@ -51,11 +50,21 @@ class Question:
 
 def read_question(parameters: Parameters) -> Question:
     """The question in an address. What cannot be read has a sentence in `problems`, by the field's name."""
-    texts = {name: _last(parameters, name) for name in FIELDS}
+    texts = {name: last_value(parameters, name) for name in FIELDS}
     problems: dict[str, str] = {}
 
     def number(name: str, default: float | None = None, *, most: float = MAX_NUMBER) -> float | None:
-        return _number(texts, name, default, most, problems)
+        """A positive number: 200000, 200,000, 200k, 1.5M, 2e5."""
+        text = texts[name]
+        if not text:
+            return default
+        match = _NUMBER.fullmatch(re.sub(r"(?<=\d)[\s,_'](?=\d{3}\b)", "", text))
+        value = float(match[1]) * 10.0 ** int(match[2] or 0) * _LETTERS[match[3].lower()] if match else math.nan
+        if not 0 < value <= most:
+            limit = f" of at most {exact(most)}" if most < MAX_NUMBER else ""
+            problems[name] = f"“{text[:40]}” is no number above 0{limit}. Write it like 200000, 200k or 1.5."
+            return default
+        return value
 
     data_gb, node_gb, copies = number("data"), number("node"), number("copies", most=MAX_COPIES)
     if data_gb is not None and node_gb is None and "node" not in problems:
@@ -96,28 +105,6 @@ FIELDS: Final = (
     "price",
     "any",
 )
-
-
-def _last(parameters: Parameters, name: str) -> str:
-    values = parameters.getlist(name)
-    text = values[-1] if values else ""
-    return "".join(c for c in text if c.isprintable()).strip()[:MAX_TEXT_LENGTH]
-
-
-def _number(
-    texts: Mapping[str, str], name: str, default: float | None, most: float, problems: dict[str, str]
-) -> float | None:
-    """A positive number: 200000, 200,000, 200k, 1.5M, 2e5."""
-    text = texts[name]
-    if not text:
-        return default
-    match = _NUMBER.fullmatch(re.sub(r"(?<=\d)[\s,_'](?=\d{3}\b)", "", text))
-    value = float(match[1]) * 10.0 ** int(match[2] or 0) * _LETTERS[match[3].lower()] if match else math.nan
-    if not 0 < value <= most:
-        limit = f" of at most {exact(most)}" if most < MAX_NUMBER else ""
-        problems[name] = f"“{text[:40]}” is no number above 0{limit}. Write it like 200000, 200k or 1.5."
-        return default
-    return value
 
 
 def _operation(text: str, problems: dict[str, str]) -> str:

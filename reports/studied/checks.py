@@ -8,14 +8,13 @@ from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 
 from benchsite.core import formatting
-from benchsite.core.formatting import MINUS
+from benchsite.core.formatting import MINUS, TIMES
 from reports.analysis.scalability import score
 from runs.studies import Fact, Kind, Study
 
 _BETWEEN = re.compile(r"latency_bucket_(\d+)(us|ms|s)_to_(\d+)(us|ms|s)")
 _BEYOND = re.compile(r"latency_bucket_over_(\d+)(us|ms|s)")
 _MICROSECONDS = {"us": 1, "ms": 1000, "s": 1_000_000}
-TIMES = "\N{MULTIPLICATION SIGN}"
 # The ratio, what is divided by what, and to how many decimals it is printed.
 _RATIOS: Sequence[tuple[int, int, int, int]] = (
     (9, 1, 5, 1),

@@ -70,22 +70,21 @@ class FactFilter:
         return f"?{urlencode(pairs)}" if pairs else ""
 
     def apply(self, facts: Iterable[Fact]) -> list[Fact]:
-        return [fact for fact in facts if self._wants(fact)]
-
-    def _wants(self, fact: Fact) -> bool:
-        if self.database and self.database not in fact.systems:
-            return False
-        if self.kind and fact.kind != self.kind:
-            return False
-        return (not self.disputed or bool(fact.disputed)) and _holds(fact, self.q.casefold().split())
+        words = [word.replace("_", " ") for word in self.q.casefold().split()]
+        return [
+            fact
+            for fact in facts
+            if (not self.database or self.database in fact.systems)
+            and self.kind in ("", fact.kind)
+            and (fact.disputed or not self.disputed)
+            and (not words or _holds(fact, words))
+        ]
 
 
 def _holds(fact: Fact, words: Sequence[str]) -> bool:
     """Whether every word stands somewhere in the fact."""
-    if not words:
-        return True
     text = " ".join(str(cell) for cell in _row(fact)).casefold().replace("_", " ")
-    return all(word.replace("_", " ") in text for word in words)
+    return all(word in text for word in words)
 
 
 @dataclass(frozen=True, slots=True)

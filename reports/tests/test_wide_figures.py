@@ -137,16 +137,17 @@ def test_stated_modes_are_named_in_every_figure(figure):
 
 def test_percentiles_stand_at_each_ceiling_or_at_the_rung_that_all_have():
     short = curve("Other", points=[point(2, 500.0), point(8, 800.0)])
-    assert [choice.at for choice in choose([curve(), short]).chosen] == ["8 threads", "16 threads"]
-    common = choose([curve(), short], at=RUNG)
-    assert [choice.at for choice in common.chosen] == ["8 threads", "8 threads"] and "8 threads" in common.sentence
-    assert choose([short, curve(points=[point(3, 1.0)])], at=RUNG).chosen == ()
+    assert [rung.threads for _, rung in choose([curve(), short])[0]] == [8, 16]
+    common, sentence = choose([curve(), short], at=RUNG)
+    assert [rung.threads for _, rung in common] == [8, 8] and "8 threads" in sentence
+    assert choose([short, curve(points=[point(3, 1.0)])], at=RUNG)[0] == []
+    data = SweepsPercentilesFigure([curve(), short]).draw(FRAMES[0])["data"]
+    assert [trace["name"].rpartition(", ")[2] for trace in data] == ["8 threads", "16 threads"]
 
 
 def test_percentiles_stand_at_the_highest_rung_up_to_a_load():
-    chosen = choose([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
-    assert [(choice.curve.database_name, choice.at) for choice in chosen.chosen] == [("Redis 7.0", "4 threads")]
-    assert [one.database_name for one in chosen.without] == ["Fast"]
+    chosen, _ = choose([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
+    assert [(side.database_name, rung.threads) for side, rung in chosen] == [("Redis 7.0", 4)]
     assert (
         "Fast" in SweepsPercentilesFigure([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000).caption
     )

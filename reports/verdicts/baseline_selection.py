@@ -202,10 +202,16 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
         raise TooManyTests(
             f"Both sides have runs of {len(shared)} tests, of which {MAX_TESTS} are compared at once: name runs by id."
         )
-    pairs = [(after[test], before[test]) for test in shared] or [_nearest(mine, theirs)]
+    pairs = [(after[test], before[test]) for test in shared]
+    if not pairs and after and before:
+        # No test in common: the first test of the new side and what is nearest to it.
+        first = next(iter(after.values()))
+        pairs = [(first, nearest(first[0], list(before.values())))]
+    pairs = pairs or [(list(mine.runs), list(theirs.runs))]
     verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
-    if differs := _all_differ(verdicts):
-        raise Incomparable(differs)
+    if not any(document.environment.comparable for document in verdicts):
+        every = (differs for document in verdicts for differs in document.environment.differs)
+        raise Incomparable(tuple(dict.fromkeys(every)))
     return CompareAnswer(
         combined([Verdict(document.verdict) for document in verdicts]).value,
         tuple(verdicts),
@@ -221,19 +227,3 @@ def _judged(
         return verdict_of(team, runs, others)
     base = side_of(others, theirs.side.name, theirs.side.chosen)
     return verdict_with_history(team, runs, Against(tuple(others), base, theirs.thresholds), thresholds)
-
-
-def _nearest(mine: Against, theirs: Against) -> tuple[list[Run], list[Run]]:
-    """Where the sides have no test in common: the first test of the new side and what is nearest to it."""
-    after, before = by_test(mine.runs), by_test(theirs.runs)
-    if not after or not before:
-        return list(mine.runs), list(theirs.runs)
-    first = next(iter(after.values()))
-    return first, nearest(first[0], list(before.values()))
-
-
-def _all_differ(verdicts: list[VerdictDocument]) -> tuple[DiffersAnswer, ...]:
-    """Every difference, where no comparison is possible; empty where one is."""
-    if any(document.environment.comparable for document in verdicts):
-        return ()
-    return tuple(dict.fromkeys(differs for document in verdicts for differs in document.environment.differs))

@@ -139,6 +139,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs, by_hand=matrix.by_hand))
     crossed = {(row.database, row.mode) for row in rows} if matrix.by_hand else set(entries)
+    silent = silent_parts([run for run in runs if run.status == Status.QUEUED and run.source == Run.Source.SCHEDULED])
     return MatrixPage(
         databases=len({database for database, _ in crossed}),
         entries=len(crossed),
@@ -147,7 +148,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         retries=_retries(runs),
-        silent=_silent(runs),
+        silent=tuple(sorted({name for names in silent.values() for name in names})),
         missing=0
         if matrix.by_hand
         else sum(
@@ -175,11 +176,6 @@ def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
         assert run.rerun_of_id is not None
         run.rerun_of = by_id[run.rerun_of_id]
     return retries
-
-
-def _silent(runs: Sequence[Run]) -> tuple[str, ...]:
-    parts = silent_parts([run for run in runs if run.status == Status.QUEUED and run.source == Run.Source.SCHEDULED])
-    return tuple(sorted({name for names in parts.values() for name in names}))
 
 
 def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:

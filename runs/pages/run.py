@@ -31,25 +31,21 @@ def container_of(evidence: Mapping[str, Any]) -> dict[str, str] | None:
     if not isinstance(container, Mapping) or not container.get("reference"):
         return None
     digest = str(container.get("digest") or "").partition("@")[2]
+    network, memory, cpus = (container.get(name) for name in ("network", "memory_bytes", "cpus"))
+    circumstances = (
+        f"Docker {container.get('engine') or 'of an unknown version'}",
+        "host network" if network == "host" else f"network {network}",
+        f"memory limited to {size(memory)}" if memory else "no limit of memory",
+        f"CPUs limited to {grouped(cpus, 2).rstrip('0').rstrip('.')}" if cpus else "no limit of CPUs",
+    )
     return {
         "image": str(container["reference"]),
         # The only name of an image that always means the same one.
         "digest": digest or str(container.get("image_id") or ""),
         "digest_of": "digest of the registry" if digest else "image id (it came from no registry)",
         "container": str(container.get("container") or "")[:DIGITS],
-        "circumstances": ", ".join(_circumstances(container)),
+        "circumstances": ", ".join(circumstances),
     }
-
-
-def _circumstances(container: Mapping[str, Any]) -> list[str]:
-    network = container.get("network")
-    memory, cpus = container.get("memory_bytes"), container.get("cpus")
-    return [
-        f"Docker {container.get('engine') or 'of an unknown version'}",
-        "host network" if network == "host" else f"network {network}",
-        f"memory limited to {size(memory)}" if memory else "no limit of memory",
-        f"CPUs limited to {grouped(cpus, 2).rstrip('0').rstrip('.')}" if cpus else "no limit of CPUs",
-    ]
 
 
 LAST_LINES = 24
@@ -242,9 +238,9 @@ def _answer(answers: Mapping[str, Any], setting: str) -> str | None:
 def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
     """The last lines of what is likeliest to say why: the server's log, or the log of the client that failed."""
     kinds = ("server_log",) if run.reason in SERVER_REASONS else ("stderr", "stdout", "server_log")
-    wanted = sorted(
-        (a for a in artifacts if a.kind in kinds and a.size), key=lambda a: (_blameless(a), kinds.index(a.kind))
-    )
+    wanted = [a for a in artifacts if a.kind in kinds and a.size]
+    failed = ClientRun.State.FAILED
+    wanted.sort(key=lambda a: (bool(a.client_run and a.client_run.state != failed), kinds.index(a.kind)))
     tails: list[dict[str, object]] = []
     for artifact in wanted[:2]:
         try:
@@ -254,11 +250,6 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
         text, is_cut = "\n".join(lines[-LAST_LINES:]), len(lines) > LAST_LINES
         tails.append({"artifact": artifact, "text": text, "cut": is_cut})
     return tails
-
-
-def _blameless(artifact: Artifact) -> bool:
-    client = artifact.client_run
-    return client is not None and client.state != ClientRun.State.FAILED
 
 
 def way_of(run: Run) -> dict[str, object]:

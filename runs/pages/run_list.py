@@ -65,13 +65,14 @@ HEAVY = ("spec", "evidence")
 ACTIVE = "active"
 EXCLUDED = "excluded"
 
-SORTS: dict[str, tuple[str, ...]] = {
+THROUGHPUT = F("throughput_ops_s")
+SORTS: dict[str, tuple[str | OrderBy, ...]] = {
     "newest": ("-created_at", "position"),
     "oldest": ("created_at", "position"),
     "name": ("name", "-created_at"),
     "name-reversed": ("-name", "created_at"),
-    "fastest": ("-throughput_ops_s", "-created_at"),
-    "slowest": ("throughput_ops_s", "-created_at"),
+    "fastest": (THROUGHPUT.desc(nulls_last=True), "-created_at"),
+    "slowest": (THROUGHPUT.asc(nulls_last=True), "-created_at"),
     "most-threads": ("-threads", "-created_at"),
     "fewest-threads": ("threads", "-created_at"),
 }
@@ -128,14 +129,7 @@ class RunFilter(AddressFilter):
             runs = runs.filter(verdict="" if self.verdict == "none" else self.verdict)
         for word in self.words:
             runs = runs.filter(mentions(team, word))
-        return runs.order_by(*[_nulls_last(name) for name in SORTS[self.sort]], "pk")
-
-
-def _nulls_last(name: str) -> str | OrderBy:
-    if name.lstrip("-") != "throughput_ops_s":
-        return name
-    column = F("throughput_ops_s")
-    return column.desc(nulls_last=True) if name.startswith("-") else column.asc(nulls_last=True)
+        return runs.order_by(*SORTS[self.sort], "pk")
 
 
 def choices(team: Team) -> dict[str, list[Any]]:
