@@ -122,18 +122,13 @@ class Scalability:
         return tuple(nodes for nodes, share in self.shares.items() if share > SUPER_LINEAR)
 
 
-def score(
-    throughputs: Mapping[int, float], base: int | None = None, lower_bounds: Collection[int] = ()
-) -> Scalability | None:
+def score(throughputs: Mapping[int, float], lower_bounds: Collection[int] = ()) -> Scalability | None:
     """E = mean over sizes of (T_i / T_0 - 1) / (n_i / n_0 - 1) (analysis 3), from nodes -> ops/s.
 
-    The base is the smallest size unless named; smaller sizes are left out. None where the base is missing or did
-    nothing, and where there is no larger size.
+    The base is the smallest size. None where it did nothing, and where there is no larger size.
     """
-    sizes = sorted(nodes for nodes in throughputs if nodes > 0)
-    start = base if base is not None else next(iter(sizes), 0)
-    larger = [nodes for nodes in sizes if nodes > start]
-    if throughputs.get(start, 0.0) <= 0 or start <= 0 or not larger:
+    start, *larger = sorted(nodes for nodes in throughputs if nodes > 0) or [0]
+    if not larger or throughputs[start] <= 0:
         return None
     gains = {nodes: throughputs[nodes] / throughputs[start] - 1 for nodes in larger}
     ideals = {nodes: nodes / start - 1 for nodes in larger}
@@ -147,14 +142,13 @@ def score(
     )
 
 
-def score_interval(
-    repeats: Mapping[int, Sequence[float]], base: int | None = None, level: float = 0.95
-) -> tuple[float, float] | None:
-    """The percentile bootstrap interval of the score, from nodes -> ops/s of the repeats, each size's median resampled.
+def score_interval(repeats: Mapping[int, Sequence[float]]) -> tuple[float, float] | None:
+    """The percentile bootstrap interval (95 %) of the score, from nodes -> ops/s of the repeats.
 
-    None unless every size has at least ten repeats: of fewer it is narrower than its level says (analysis 5).
+    Each size's median is resampled. None unless every size has at least ten repeats: of fewer it is narrower than its
+    level says (analysis 5).
     """
-    point = score({nodes: float(np.median(values)) for nodes, values in repeats.items() if values}, base)
+    point = score({nodes: float(np.median(values)) for nodes, values in repeats.items() if values})
     if point is None:
         return None
     used = [point.base, *point.gains]
@@ -163,7 +157,7 @@ def score_interval(
     random = np.random.default_rng(SEED)
     drawn = {nodes: _medians(repeats[nodes], random) for nodes in used}
     scores = np.mean([(drawn[n] / drawn[point.base] - 1) / point.ideals[n] for n in point.gains], axis=0)
-    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(scores, [0.025, 0.975])
     return float(low), float(high)
 
 

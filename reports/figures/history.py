@@ -26,7 +26,7 @@ from reports.figures.layout import (
     straight,
 )
 from reports.figures.table import Columns, Table, tabulated
-from reports.figures.theme import Theme, rgba
+from reports.figures.theme import rgba
 from reports.histories import History, HistoryChange, HistoryPoint
 
 COMMITS: Final = "commits"
@@ -249,34 +249,22 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
     ]
 
 
-def change_colour(change: Change, theme: Theme) -> str:
-    """Blue for better, orange for worse, grey for what does not count."""
-    if not change.counts:
-        return theme.grey
-    return theme.series[0] if change.better else theme.series[1]
-
-
 def change_text(change: Change) -> str:
     """Arrow and signed per cent."""
     arrow = "▲" if change.after > change.before else "▼"
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 
-def kind_of(change: Change) -> str:
-    """As the legend says it."""
-    if not change.counts:
-        return "uncertain, small or false"
-    return "better" if change.better else "worse"
-
-
-KINDS: Final = ("better", "worse", "uncertain, small or false")
-
-
 def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> list[Trace]:
     traces = []
-    for name in KINDS:
-        some = [entry for entry in history.changes if kind_of(entry.change) == name][-MAX_POINTS:]
-        if some:
+    better, worse = frame.theme.series[:2]
+    kinds = (
+        ("better", better, [entry for entry in history.changes if entry.change.counts and entry.change.better]),
+        ("worse", worse, [entry for entry in history.changes if entry.change.counts and not entry.change.better]),
+        ("uncertain, small or false", frame.theme.grey, [e for e in history.changes if not e.change.counts]),
+    )
+    for name, colour, entries in kinds:
+        if some := entries[-MAX_POINTS:]:
             up = ["triangle-up" if entry.change.after > entry.change.before else "triangle-down" for entry in some]
             counts = some[0].change.counts
             traces.append(
@@ -288,21 +276,21 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
                     marker={
                         "symbol": up if counts else [f"{symbol}-open" for symbol in up],
                         "size": 13 if counts else 10,
-                        "color": change_colour(some[0].change, frame.theme),
+                        "color": colour,
                         "line": {"width": 1.5 if not counts else 0},
                     },
                 )
             )
     counted = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
-        straight(change_colour(entry.change, frame.theme), "dot", x=place(entry.index), layer="below")
+        straight(better if entry.change.better else worse, "dot", x=place(entry.index), layer="below")
         for entry in counted
     ]
     for number, entry in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
         layout["annotations"].append(
             annotation(
                 f"<b>{change_text(entry.change)}</b>",
-                change_colour(entry.change, frame.theme),
+                better if entry.change.better else worse,
                 x=place(entry.index),
                 y=1,
                 yref="paper",

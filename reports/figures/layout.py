@@ -36,11 +36,6 @@ class Frame:
     def font_px(self) -> int:
         return 11 if self.narrow else 12
 
-    @property
-    def characters(self) -> int:
-        """How many characters of a note fit into one line."""
-        return 38 if self.narrow else 84
-
 
 # Characters that turn the direction of what follows: in a name they would reverse its neighbours.
 _TURNING = str.maketrans("", "", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
@@ -70,7 +65,8 @@ def base_layout(frame: Frame, *, characters: int | None = None) -> Layout:
     `characters` is how many of a note fit into a line where the drawing area begins further right than usual.
     """
     theme = frame.theme
-    lines = textwrap.wrap(" · ".join(frame.notes), min(characters or frame.characters, frame.characters))
+    most = 38 if frame.narrow else 84
+    lines = textwrap.wrap(" · ".join(frame.notes), min(characters or most, most))
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",

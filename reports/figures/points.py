@@ -8,7 +8,7 @@ from typing import Any
 from benchsite.core import formatting
 from reports.curves import STATISTICS, LeftOut, Point, Standing
 from reports.figures.layout import Frame, Layout, Trace, annotation, escaped, rounded, scatter, shortened
-from reports.figures.theme import Look
+from reports.figures.theme import Look, rgba
 
 # More direct labels than this at the right edge would cover each other.
 MAX_LABELS = 8
@@ -168,7 +168,8 @@ def curve_traces(
     if any(d.repeats > 1 for d in counted):
         # The least and most of the repeats, as one closed shape.
         ys = [*(d.high_y for d in counted), *(d.low_y for d in reversed(counted))]
-        style = {"fill": "toself", "fillcolor": look.band, "line": {"width": 0, "color": look.band}}
+        colour = rgba(look.colour, 0.16)
+        style = {"fill": "toself", "fillcolor": colour, "line": {"width": 0, "color": colour}}
         traces.append(beside(look, "all repeats", [*xs, *reversed(xs)], ys, mode="lines", **style))
     traces.append(line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted]))
     traces += [ring(look, CROSS, "rejected, counted", x=d.x, y=d.y) for d in counted if d.point.overridden]

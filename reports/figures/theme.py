@@ -97,11 +97,6 @@ class Look:
     group: str = ""  # what the colour stands for: the database, of many databases the system
     known: bool = True  # whether it is known what its mode promises; where it is not, the pattern says nothing
 
-    @property
-    def band(self) -> str:
-        """The colour of the curve's min-max band."""
-        return rgba(self.colour, 0.16)
-
 
 def rgba(colour: str, alpha: float) -> str:
     """#rrggbb with an opacity."""

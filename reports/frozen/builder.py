@@ -5,8 +5,9 @@ The same rows and the same draft make the same content; only publishing adds the
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, cast
 
 import tomli_w
@@ -76,7 +77,11 @@ class Item:
     name: str
     title: str
     says: str
-    is_table: bool
+    table: Callable[[], Table] | None = None  # None: a figure
+
+    @property
+    def is_table(self) -> bool:
+        return self.table is not None
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,11 @@ def build(team: Team, draft: Draft, title: str) -> Built:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
     headline = proposed(material.curves, material.against, material.labels)
     shown = [item for item in every if item.name in names]
-    frozen = [_table(item, material) for item in shown if item.is_table]
+    frozen: list[FrozenTable] = [
+        {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}
+        for item in shown
+        if item.table
+    ]
     problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
     content = _without_secrets(_content(team, draft, title, material, headline, names, frozen), material)
     return Built(
@@ -133,19 +142,25 @@ def _has_sides(table: FrozenTable) -> bool:
 def items_of(material: Material) -> Iterator[Item]:
     """Figures and tables, what a first reader looks for first."""
     for picture in material.pictures:
-        yield Item(picture.key, picture.title, picture.says, is_table=False)
-    yield Item("table-sustained", "Ceilings", "what each side sustains, and what a write waits for", is_table=True)
-    if against := material.against:
-        baseline = material.labels[against.baseline.sweep_id]
+        yield Item(picture.key, picture.title, picture.says)
+    curves, labels, against, equal = material.curves, material.labels, material.against, material.equal
+    says = "what each side sustains, and what a write waits for"
+    yield Item("table-sustained", "Ceilings", says, partial(tables.sustained_table, curves, labels))
+    if against:
+        baseline = labels[against.baseline.sweep_id]
         load = (
             f"; latencies at {formatting.throughput(against.load_ops_s)} for every side" if against.load_ops_s else ""
         )
-        yield Item("table-against", f"Against {baseline}", f"what varies: {against.axes}{load}", is_table=True)
-    if material.equal:
-        yield Item("table-equal-load", "Latency at equal load", material.equal.sentence, is_table=True)
-    if len(material.curves) > 1:
-        yield Item("table-differences", "What the sides differ in", "beside what is compared", is_table=True)
-    yield Item("table-points", "All points", "every rung of every side, median of its runs", is_table=True)
+        table = partial(tables.against_table, against, equal, labels)
+        yield Item("table-against", f"Against {baseline}", f"what varies: {against.axes}{load}", table)
+    if equal:
+        table = partial(tables.equal_table, equal, labels)
+        yield Item("table-equal-load", "Latency at equal load", equal.sentence, table)
+    if len(curves) > 1:
+        table = partial(tables.differences_table, curves, labels)
+        yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
+    table = partial(points_table, curves, kind=material.kind)
+    yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
 
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
@@ -170,29 +185,6 @@ def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
         return drawn()
     parts = repr((picture, item))
     return get_or_compute(key_of(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
-
-
-def _table(item: Item, material: Material) -> FrozenTable:
-    return {
-        "name": item.name,
-        "title": item.title,
-        "says": item.says,
-        "table": cells(_table_of(item.name, material)),
-        "footnotes": [],
-    }
-
-
-def _table_of(name: str, material: Material) -> Table:
-    curves, labels = material.curves, material.labels
-    if name == "table-sustained":
-        return tables.sustained_table(curves, labels)
-    if name == "table-against" and material.against:
-        return tables.against_table(material.against, material.equal, labels)
-    if name == "table-equal-load" and material.equal:
-        return tables.equal_table(material.equal, labels)
-    if name == "table-differences":
-        return tables.differences_table(curves, labels)
-    return points_table(curves, kind=material.kind)
 
 
 def _annotated(

@@ -37,18 +37,6 @@ class Slider:
     most: float
     step: float
 
-    @property
-    def least_text(self) -> str:
-        return number_text(self.least)
-
-    @property
-    def most_text(self) -> str:
-        return number_text(self.most)
-
-    @property
-    def step_text(self) -> str:
-        return number_text(self.step)
-
 
 @dataclass(frozen=True, slots=True)
 class OperationAt:
@@ -66,10 +54,6 @@ class OperationAt:
     def how(self) -> str:
         """Where the numbers come from; one rung pair tells every percentile that was measured."""
         return latency_text(next((reading for reading in self.at if reading.latency_us is not None), self.at[-1]))
-
-    @property
-    def within_how(self) -> str:
-        return within_text(self.within) if self.within else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +92,6 @@ class EqualLoad:
     @property
     def statistic_label(self) -> str:
         return STATISTICS[self.statistic]
-
-    @property
-    def load_text(self) -> str:
-        return number_text(self.load_ops_s)
 
     @property
     def limit_text(self) -> str:

@@ -72,10 +72,17 @@ def read_question(parameters: Parameters) -> Question:
     if copies is not None and copies != int(copies):
         problems["copies"] = "Copies are a whole number."
     limit_ms = number("within")
+    operation, statistic = texts["op"].upper(), texts["stat"] or "p99"
+    if operation and operation not in OPERATIONS:
+        problems["op"] = f"“{texts['op'][:40]}” is none of {', '.join(OPERATIONS)}."
+        operation = ""
+    if statistic not in STATISTICS:
+        problems["stat"] = f"“{statistic[:40]}” is none of {', '.join(STATISTICS)}."
+        statistic = "p99"
     return Question(
         throughput_ops_s=number("throughput"),
-        operation=_operation(texts["op"], problems),
-        statistic=_statistic(texts["stat"], problems),
+        operation=operation,
+        statistic=statistic,
         limit_us=None if limit_ms is None else limit_ms * 1000,
         survives=_events(parameters, problems),
         workload=texts["workload"],
@@ -105,21 +112,6 @@ FIELDS: Final = (
     "price",
     "any",
 )
-
-
-def _operation(text: str, problems: dict[str, str]) -> str:
-    operation = text.upper()
-    if operation and operation not in OPERATIONS:
-        problems["op"] = f"“{text[:40]}” is none of {', '.join(OPERATIONS)}."
-        return ""
-    return operation
-
-
-def _statistic(text: str, problems: dict[str, str]) -> str:
-    if text and text not in STATISTICS:
-        problems["stat"] = f"“{text[:40]}” is none of {', '.join(STATISTICS)}."
-        return "p99"
-    return text or "p99"
 
 
 def _events(parameters: Parameters, problems: dict[str, str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from reports.curves import Curve, Operation
 from reports.figures.history import change_text, change_words
 from reports.histories import HistoryChange, Metric
 from reports.ladder_text import bracket_says, ceiling_sentence, ladder_says
-from reports.pages.equal_load import within_text
+from reports.pages.equal_load import number_text, within_text
 from reports.verdicts.serialization import MetricAnswer
 
 register = template.Library()
@@ -23,6 +23,7 @@ register.filter(ceiling_sentence)
 register.filter(change_words)
 register.filter("ladder_words", ladder_says)
 register.filter("within_words", within_text)
+register.filter(number_text)
 # The badges of the site whose shape says as much: a tick, a warning, a cross, a dash.
 TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "reject", "error": "failed"}
 

@@ -13,6 +13,7 @@ from reports.pages.equal_load import (
     load_points,
     percentiles_of,
     repeated_points,
+    within_text,
 )
 from reports.tests.curves import curve, operation, point
 
@@ -77,16 +78,18 @@ def test_the_inverse_is_the_highest_throughput_within_a_limit():
     comparison = equal_load([ladder(1), ladder(0.001)], ["READ"], limit_us=10_000.0)
     fast, slow = (side.operations[0] for side in comparison.sides)
     assert fast.within.throughput_ops_s and comparison.columns == 4
-    assert slow.within.throughput_ops_s is None and slow.within_how == "not even the lowest rung"
+    assert slow.within.throughput_ops_s is None and within_text(slow.within) == "not even the lowest rung"
 
 
 def test_a_lower_rung_above_the_limit_is_named():
     dip = curve(points=[point(2, 1000.0), point(4, 1200.0), point(8, 3300.0), point(16, 3900.0)])
     operation = equal_load([dip], ["READ"], limit_us=7000.0).sides[0].operations[0]
-    assert operation.within.throughput_ops_s > 3300 and operation.within_how.startswith(
+    assert operation.within.throughput_ops_s > 3300 and within_text(operation.within).startswith(
         "≈ between 8 and 16 threads, but the lower"
     )
-    assert "rung of 4 threads (8.00" in operation.within_how and operation.within_how.endswith("is above the limit")
+    assert "rung of 4 threads (8.00" in within_text(operation.within) and within_text(operation.within).endswith(
+        "is above the limit"
+    )
 
 
 def test_another_statistic_is_added_to_the_usual_ones():
@@ -172,9 +175,9 @@ def test_the_throughput_within_a_limit_never_lies_above_the_sustained_ceiling():
     side = targets((25_000, 25_000.0), (50_000, 45_000.0), (100_000, 99_900.0))
     operation = equal_load([side], ["READ"], limit_us=1e6).sides[0].operations[0]
     assert operation.within.throughput_ops_s == 25_000 and operation.within.capped
-    assert operation.within_how == "measured at a target of 25.0k, the last that was sustained"
+    assert within_text(operation.within) == "measured at a target of 25.0k, the last that was sustained"
     none = equal_load([targets((25_000, 20_000.0), (50_000, 30_000.0))], ["READ"], limit_us=1e6).sides[0].operations[0]
-    assert none.within.throughput_ops_s is None and none.within_how == "no target was sustained"
+    assert none.within.throughput_ops_s is None and within_text(none.within) == "no target was sustained"
 
 
 def test_sides_of_one_rung_each_have_no_equal_load_unless_somebody_names_one():

@@ -82,11 +82,6 @@ def test_without_a_base_or_a_larger_size_there_is_no_score(throughputs):
     assert score(throughputs) is None
 
 
-def test_a_missing_base_is_no_score_and_smaller_sizes_are_left_out():
-    assert score({6: 10.0, 8: 20.0}, base=4) is None
-    assert score({2: 1.0, 4: 10.0, 8: 20.0}, base=4).gains == {8: 1.0}
-
-
 def test_the_interval_needs_ten_repeats_of_every_size_and_holds_the_score():
     repeats = {4: [100.0, 101.0, 99.0, 100.5, 99.5] * 2, 8: [180.0, 184.0, 176.0, 182.0, 178.0] * 2}
     low, high = score_interval(repeats)
