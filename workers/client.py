@@ -233,7 +233,10 @@ class Client:
     def _line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
         if line.startswith(READY):
-            self._confine()
+            # It started on all CPUs, as the servers had nothing to do yet. From now on it keeps to its own.
+            if self.cpus and self.running is not None:
+                with suppress(FileNotFoundError):  # It has ended.
+                    confine(self.running.pid, self.cpus)
             facts = {"host": platform.node(), "java": line.removeprefix(READY).strip()}
             self._report(state="ready", clock_offset_s=self.offset_s, facts=facts)
             self.reporter.await_start()
@@ -245,12 +248,6 @@ class Client:
             if status is not None:
                 self._measure_cpu()
                 self._add_status(status, line)
-
-    def _confine(self) -> None:
-        """From now on the process keeps to its CPUs. It starts on all of them: the servers have nothing to do yet."""
-        if self.cpus and self.running is not None:
-            with suppress(FileNotFoundError):  # It has ended.
-                confine(self.running.pid, self.cpus)
 
     def _go_line(self, line: str) -> None:
         """One line of go-ycsb's standard output: it prints its properties as it begins, then a report each second."""

@@ -11,13 +11,12 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from runs import generators, lifecycle
@@ -74,7 +73,10 @@ def register(identity: Identity, capacity: int) -> Conductor:
 
 def end_lives_of_others() -> None:
     """What conductors of this host left whose processes are gone."""
-    for identity in _free_identities():
+    for path in sorted(_folder().glob("[0-9]*")):
+        identity = _take(path)
+        if identity is None:
+            continue
         try:
             if Conductor.objects.filter(pk=identity.id).exists():
                 end_life(identity.id)
@@ -121,20 +123,11 @@ def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:
     """Those that no run will need again, on machines of this conductor and not up in another living process."""
-    rows = Deployment.objects.filter(pk__in=scheduling.tidy_deployments(), cluster__in=_clusters_for(conductor))
+    here = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
+    clusters = Cluster.objects.filter(here | Q(provisioner=Provisioner.EXTERNAL))
+    rows = Deployment.objects.filter(pk__in=scheduling.tidy_deployments(), cluster__in=clusters)
     rows = rows.exclude(conductor__in=Conductor.living().exclude(pk=conductor.pk))
     return list(rows.values_list("pk", flat=True))
-
-
-def _clusters_for(conductor: Conductor) -> QuerySet[Cluster]:
-    here = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
-    return Cluster.objects.filter(here | Q(provisioner=Provisioner.EXTERNAL))
-
-
-def _free_identities() -> Iterator[Identity]:
-    for path in sorted(_folder().glob("[0-9]*")):
-        if identity := _take(path):
-            yield identity
 
 
 def _take(path: Path) -> Identity | None:

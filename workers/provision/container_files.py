@@ -9,6 +9,7 @@ import io
 import tarfile
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from docker.errors import NotFound
@@ -41,7 +42,7 @@ def read_file(container: Any, path: str) -> str:
 
 
 def put_files(
-    container: Any, folder: str, owner: Account, files: Mapping[str, str], folders: tuple[str, ...] = ()
+    container: Any, folder: Path, owner: Account, files: Mapping[str, str], folders: tuple[str, ...] = ()
 ) -> None:
     """Puts files (0600) and folders (0700) of the owner's below `folder`, replacing files of the same names."""
     content = io.BytesIO()
@@ -55,7 +56,7 @@ def put_files(
             member = _member(name, owner, 0o600)
             member.size = len(encoded)
             archive.addfile(member, io.BytesIO(encoded))
-    container.put_archive(folder, content.getvalue())
+    container.put_archive(str(folder), content.getvalue())
 
 
 def _member(name: str, owner: Account, mode: int) -> tarfile.TarInfo:

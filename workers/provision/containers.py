@@ -1,87 +1,14 @@
-"""One container of a server under test: what it may, what it is given, and what is known of it. No Django."""
+"""One container of a server under test: its end, and what is known of it. No Django."""
 
 import contextlib
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from docker.errors import NotFound
-from docker.types import LogConfig, Mount
 
 from workers import guardian
-from workers.provision.engine import ContainerSite
-from workers.provision.images import Image
-
-SHARED_MEMORY = "256m"
-LOG = LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"})
-
-
-def create_container(
-    engine: Any,
-    site: ContainerSite,
-    deployment: str,
-    *,
-    image: Image,
-    argv: list[str],
-    folder: str,
-    user: str,
-    stop_signal: str,
-    node: str = "",
-    suffix: str = "",
-    cpus: Sequence[int] = (),
-) -> Any:
-    """A container, not yet started, with no more rights than a server needs.
-
-    The node's volume lies at `folder`, and is made where it is missing. `node` tells the nodes of one deployment apart,
-    and `suffix` several containers over one volume. `cpus` are those that it may use; empty: all.
-    """
-    name, labels = site.name(deployment) + node, site.labels(deployment)
-    engine.volumes.create(name, labels=labels)
-    remove_container(engine, name + suffix)
-    limits: dict[str, Any] = {}
-    if site.memory_bytes:
-        # Memory beyond the limit ends the server rather than being swapped, which no measurement would show.
-        limits |= {"mem_limit": site.memory_bytes, "memswap_limit": site.memory_bytes}
-    if site.cpus:
-        limits["nano_cpus"] = round(site.cpus * 1e9)
-    if cpus:
-        limits["cpuset_cpus"] = ",".join(map(str, cpus))
-    return engine.containers.create(
-        image.image_id,  # What was looked at, whatever the tag names a moment later.
-        name=name + suffix,
-        entrypoint=argv[:1],
-        command=argv[1:],
-        user=user,
-        working_dir=folder,
-        environment={"LC_ALL": "C", "TZ": "UTC"},
-        labels=labels,
-        mounts=[Mount(folder, name, type="volume", no_copy=True)],
-        network_mode=site.network,
-        read_only=True,
-        tmpfs={"/tmp": "size=64m"},
-        shm_size=SHARED_MEMORY,
-        cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
-        stop_signal=f"SIG{stop_signal}",
-        healthcheck={"test": ["NONE"]},  # The image's own would start a program beside the measurement.
-        log_config=LOG,
-        **limits,
-    )
-
-
-def containers_of(engine: Any, site: ContainerSite, deployment: str) -> list[Any]:
-    """All containers of a deployment, running or not."""
-    return list(engine.containers.list(all=True, filters=_filters(site, deployment), ignore_removed=True))
-
-
-def volumes_of(engine: Any, site: ContainerSite, deployment: str) -> list[Any]:
-    return list(engine.volumes.list(filters=_filters(site, deployment)))
-
-
-def _filters(site: ContainerSite, deployment: str) -> dict[str, list[str]]:
-    return {"label": [f"{name}={value}" for name, value in site.labels(deployment).items()]}
 
 
 def remove_volume(engine: Any, name: str) -> None:
@@ -133,16 +60,3 @@ def folder_here(engine: Any, volume: str) -> str:
     """Where the volume lies, for the probe of its disk; empty where this process cannot write there."""
     place = str(engine.volumes.get(volume).attrs.get("Mountpoint") or "")
     return place if place and os.access(place, os.W_OK) else ""
-
-
-def facts_of(engine: Any, container: Any, image: Image) -> dict[str, object]:
-    """What ran, and within which limits, as the engine says; plain JSON for a run's evidence."""
-    limits = container.attrs["HostConfig"]
-    return {
-        **image.as_dict(),
-        "container": container.id,
-        "engine": engine.version()["Version"],
-        "network": limits["NetworkMode"],
-        "memory_bytes": limits.get("Memory") or None,
-        "cpus": (limits.get("NanoCpus") or 0) / 1e9 or None,
-    }

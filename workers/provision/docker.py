@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 from docker.errors import APIError, NotFound
+from docker.types import LogConfig, Mount
 
 from benchsite.core.formatting import grouped
 from runs.catalog import BadTag, ImageRecipe, RenderedServer
@@ -22,14 +23,10 @@ from workers.provision.administration import Administration, AdministrationError
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
     address_on,
-    containers_of,
-    create_container,
-    facts_of,
     folder_here,
     process_here,
     remove_container,
     remove_volume,
-    volumes_of,
     wait_for_end,
 )
 from workers.provision.engine import ContainerSite, EngineError, connected
@@ -54,6 +51,8 @@ NEW_PASSWORD = "password.new"
 EVERY_ADDRESS = "0.0.0.0"
 INIT = "-init"  # the container that makes a data folder
 KILLED_S = 15.0
+SHARED_MEMORY = "256m"
+CONTAINER_LOG = LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"})
 
 
 class DockerProvisioner(StartingProvisioner):
@@ -119,7 +118,7 @@ class DockerProvisioner(StartingProvisioner):
     def remove(self) -> None:
         with connected(self.site.engine) as engine:
             self._discard(engine)
-            for volume in volumes_of(engine, self.site, self.wanted.deployment):
+            for volume in engine.volumes.list(filters=self._filters):
                 remove_volume(engine, volume.name)
 
     def log_tail(self, lines: int = 30) -> str:
@@ -201,26 +200,50 @@ class DockerProvisioner(StartingProvisioner):
         container = self._create(engine, image, argv)
         password = secrets.token_urlsafe(24)
         owner = account_in(container, self.image.user, image.reference)
-        put_files(container, str(FOLDER), owner, {NEW_PASSWORD: password}, folders=("data",))
+        put_files(container, FOLDER, owner, {NEW_PASSWORD: password}, folders=("data",))
         init = self._render(0, "").init_command(Path(), FOLDER / NEW_PASSWORD)
         if init:
             self._initialise(engine, image, init)
-        put_files(container, str(FOLDER), owner, {PASSWORD: password, NEW_PASSWORD: ""})
+        put_files(container, FOLDER, owner, {PASSWORD: password, NEW_PASSWORD: ""})
         return container, password
 
     def _create(self, engine: Any, image: Image, argv: list[str], suffix: str = "", node: int = 0) -> Any:
-        return create_container(
-            engine,
-            self.site,
-            self.wanted.deployment,
-            image=image,
-            argv=argv,
-            folder=str(FOLDER),
+        """A container, not yet started, with no more rights than a server needs, over the node's volume.
+
+        `suffix` tells several containers over one volume apart.
+        """
+        site, name = self.site, self.name + (f"-node-{node + 1}" if node else "")
+        labels = site.labels(self.wanted.deployment)
+        engine.volumes.create(name, labels=labels)
+        remove_container(engine, name + suffix)
+        limits: dict[str, Any] = {}
+        if site.memory_bytes:
+            # Memory beyond the limit ends the server rather than being swapped, which no measurement would show.
+            limits |= {"mem_limit": site.memory_bytes, "memswap_limit": site.memory_bytes}
+        if site.cpus:
+            limits["nano_cpus"] = round(site.cpus * 1e9)
+        if self.wanted.cpus:
+            limits["cpuset_cpus"] = ",".join(map(str, self.wanted.cpus))
+        return engine.containers.create(
+            image.image_id,  # What was looked at, whatever the tag names a moment later.
+            name=name + suffix,
+            entrypoint=argv[:1],
+            command=argv[1:],
             user=self.image.user,
-            stop_signal=self.recipe.stop_signal,
-            node=f"-node-{node + 1}" if node else "",
-            suffix=suffix,
-            cpus=self.wanted.cpus,
+            working_dir=str(FOLDER),
+            environment={"LC_ALL": "C", "TZ": "UTC"},
+            labels=labels,
+            mounts=[Mount(str(FOLDER), name, type="volume", no_copy=True)],
+            network_mode=site.network,
+            read_only=True,
+            tmpfs={"/tmp": "size=64m"},
+            shm_size=SHARED_MEMORY,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            stop_signal=f"SIG{self.recipe.stop_signal}",
+            healthcheck={"test": ["NONE"]},  # The image's own would start a program beside the measurement.
+            log_config=CONTAINER_LOG,
+            **limits,
         )
 
     def _initialise(self, engine: Any, image: Image, argv: list[str], node: int = 0) -> None:
@@ -250,7 +273,7 @@ class DockerProvisioner(StartingProvisioner):
         attempts = PORT_ATTEMPTS if self.site.on_host_network else 1
         for attempt in range(1, attempts + 1):
             rendered = self._render(self._port(), password)
-            put_files(container, str(FOLDER), owner, rendered.files)
+            put_files(container, FOLDER, owner, rendered.files)
             self._started_s = time.time()
             try:
                 container.start()
@@ -286,7 +309,15 @@ class DockerProvisioner(StartingProvisioner):
             version = administration.server_version()
         except AdministrationError as error:
             raise self._did_not_start(engine, str(error)) from error
-        facts = facts_of(engine, container, image)
+        limits = container.attrs["HostConfig"]
+        facts = {  # What ran, and within which limits, as the engine says; plain JSON for a run's evidence.
+            **image.as_dict(),
+            "container": container.id,
+            "engine": engine.version()["Version"],
+            "network": limits["NetworkMode"],
+            "memory_bytes": limits.get("Memory") or None,
+            "cpus": (limits.get("NanoCpus") or 0) / 1e9 or None,
+        }
         return replace(server, version=version, process=_processes([container, *others]), container=facts)
 
     def _start_others(
@@ -298,7 +329,7 @@ class DockerProvisioner(StartingProvisioner):
             rendered = self._render(port, password, node)
             container = self._create(engine, image, rendered.command(Path()), node=node)
             owner = account_in(container, self.image.user, image.reference)
-            put_files(container, str(FOLDER), owner, rendered.files, folders=("data",))
+            put_files(container, FOLDER, owner, rendered.files, folders=("data",))
             if init := rendered.init_command(Path(), FOLDER / NEW_PASSWORD):
                 self._initialise(engine, image, init, node)
             self._others.append(container.id)
@@ -379,7 +410,7 @@ class DockerProvisioner(StartingProvisioner):
 
     def _kill(self, engine: Any) -> None:
         """Kills the containers and waits until they are gone. Raises ServerDidNotStop."""
-        containers = containers_of(engine, self.site, self.wanted.deployment)
+        containers = self._containers(engine)
         for container in containers:
             try:
                 if container.status in ("running", "paused", "restarting"):
@@ -399,11 +430,21 @@ class DockerProvisioner(StartingProvisioner):
     def _discard(self, engine: Any) -> None:
         """Removes the containers of the life before, and the volumes of all nodes but the first."""
         self._id, self._others, self._administration = "", [], None
-        for container in containers_of(engine, self.site, self.wanted.deployment):
+        for container in self._containers(engine):
             remove_container(engine, container.name)
-        for volume in volumes_of(engine, self.site, self.wanted.deployment):
+        for volume in engine.volumes.list(filters=self._filters):
             if volume.name != self.name:
                 remove_volume(engine, volume.name)
+
+    @property
+    def _filters(self) -> dict[str, list[str]]:
+        """Those of the deployment's containers and volumes."""
+        labels = self.site.labels(self.wanted.deployment)
+        return {"label": [f"{name}={value}" for name, value in labels.items()]}
+
+    def _containers(self, engine: Any) -> list[Any]:
+        """All containers of the deployment, running or not."""
+        return list(engine.containers.list(all=True, filters=self._filters, ignore_removed=True))
 
     def _running(self, engine: Any) -> bool:
         return all(self._is_up(engine, container_id) for container_id in (self._id, *self._others))

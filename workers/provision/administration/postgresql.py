@@ -53,7 +53,7 @@ class PostgresqlAdministration(Administration):
         with self._session(MAINTENANCE_DATABASE) as session:
             name = self.address.database
             if session.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
-                session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+                session.execute(_named("CREATE DATABASE {}", name))
 
     def server_version(self) -> str:
         # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
@@ -100,13 +100,14 @@ class PostgresqlAdministration(Administration):
         with self._session() as session:
             if not _exists(session, table):
                 return ""
-            query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(table))
-            row = session.execute(query).fetchone()
+            row = session.execute(_named("SELECT EXISTS (SELECT FROM {})", table)).fetchone()
         return f"the rows of table {table}" if row and row[0] else ""
 
     def size(self, table: str) -> int:
         """Counts every row: an estimate could not show a single foreign one."""
-        return self._number(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)), timeout_s=None)
+        with self._session(timeout_s=None) as session:
+            row = session.execute(_named("SELECT count(*) FROM {}", table)).fetchone()
+        return int(row[0]) if row else 0
 
     def read_marker(self, table: str) -> str:
         with self._session() as session:
@@ -141,12 +142,11 @@ class PostgresqlAdministration(Administration):
         return True
 
     def drop_empty_table(self, table: str) -> bool:
-        name = sql.Identifier(table)
         with self._session() as session, session.transaction():
-            session.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(name))
-            if session.execute(sql.SQL("SELECT FROM {} LIMIT 1").format(name)).fetchone() is not None:
+            session.execute(_named("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", table))
+            if session.execute(_named("SELECT FROM {} LIMIT 1", table)).fetchone() is not None:
                 return False
-            session.execute(sql.SQL("DROP TABLE {}").format(name))
+            session.execute(_named("DROP TABLE {}", table))
         return True
 
     def count_keys(self, table: str, keys: Sequence[str]) -> int:
@@ -187,11 +187,6 @@ class PostgresqlAdministration(Administration):
             query = "SELECT 1 FROM pg_database WHERE datname = %s"
             return session.execute(query, [self.address.database]).fetchone() is None
         return False
-
-    def _number(self, query: sql.SQL | sql.Composed, timeout_s: int | None = ANSWER_TIMEOUT_S) -> int:
-        with self._session(timeout_s=timeout_s) as session:
-            row = session.execute(query).fetchone()
-        return int(row[0]) if row else 0
 
     @contextlib.contextmanager
     def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
