@@ -14,12 +14,12 @@ from typing import Final
 from django.conf import settings
 
 from runs.generators import Capacity
-from runs.ycsb.command import JVM_OPTIONS, WORKLOAD_CLASS, java_command
+from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import MAX_INT, render_properties
 from runs.ycsb.status import parse_status
-from workers.manifests import Manifest, ManifestError, installed_bindings, java_executable
+from workers.manifests import Manifest, ManifestError, installed_bindings
 from workers.node_probe import usable_cores
-from workers.process import StartError, run_process
+from workers.process import StartError, java_argv, run_process
 
 DURATION_S: Final = 6  # the JVM compiles in the first seconds
 START_TIMEOUT_S: Final = 60
@@ -83,12 +83,10 @@ def _highest_rate(
                 totals[status.elapsed_s].setdefault(client, status.rate_ops_s)
 
         result = run_process(
-            java_command(
-                java_executable(),
-                [str(jar) for jar in manifest.jars],
-                jvm_options=JVM_OPTIONS,
-                main_class="benchsite.Start",
-                arguments=["-t", "-s", "-P", str(properties), "-threads", str(threads), "-db", NO_DATABASE],
+            java_argv(
+                manifest,
+                "benchsite.Start",
+                ["-t", "-s", "-P", str(properties), "-threads", str(threads), "-db", NO_DATABASE],
             ),
             registry=settings.GUARDED_DIR,
             label=f"calibration client {client}",

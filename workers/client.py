@@ -18,7 +18,7 @@ from runs.generators import how_to_align
 from runs.models.run import Reason
 from runs.retry import retry
 from runs.spec import ClientOrder
-from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S, java_command
+from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.properties import render_properties
@@ -34,10 +34,10 @@ from workers.client_reporter import ClientReporter
 from workers.cpu_sets import confine
 from workers.guards import ProgressGuard, disk_problem
 from workers.host_sampler import FILE_NAME, HostSampler
-from workers.manifests import GO_YCSB, ManifestError, find_binding, java_executable
+from workers.manifests import GO_YCSB, ManifestError, find_binding
 from workers.outbox import store_output
 from workers.presence import generator_name
-from workers.process import Guarded, ProcessResult, StartError, StopReason, run_process
+from workers.process import Guarded, ProcessResult, StartError, StopReason, java_argv, run_process
 from workers.site_client import SiteClient, SiteUnreachable, site_client
 from workers.work_folder import ClientResult, WorkFolder, created_work_folder
 
@@ -110,7 +110,7 @@ class Client:
                     return self._conclude(created)
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
-            return self._conclude(self._run(command))
+            return self._conclude(self._measure(command))
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
@@ -123,23 +123,30 @@ class Client:
             detail = f"{type(error).__name__}: {error}. See the load generator's log."
             return ClientResult(Reason.INTERNAL_ERROR, detail)
 
-    def _run(self, command: list[str]) -> ProcessResult:
+    def _run(self, command: list[str], label: str, **options: Any) -> ProcessResult:
         return run_process(
             command,
             registry=settings.GUARDED_DIR,
-            label=f"ycsb {self.label}",
+            label=label,
             cwd=self.folder.path,
-            cpus=self.cpus if self.is_go else (),
-            stdin=True,
             stdout_path=self.folder.path / "stdout.txt",
             stderr_path=self.folder.path / "stderr.txt",
+            tick_s=TICK_S,
+            should_stop=self._should_stop,
+            deadline_s=self.order["deadline_s"],
+            **options,
+        )
+
+    def _measure(self, command: list[str]) -> ProcessResult:
+        return self._run(
+            command,
+            f"ycsb {self.label}",
+            cpus=self.cpus if self.is_go else (),
+            stdin=True,
             on_started=self._started,
             on_stdout_line=self._go_line if self.is_go else None,
             on_stderr_line=self._line,
             on_tick=self._tick,
-            tick_s=TICK_S,
-            should_stop=self._should_stop,
-            deadline_s=self.order["deadline_s"],
         )
 
     def _prepare(self) -> list[str]:
@@ -166,13 +173,7 @@ class Client:
         options = SHORT_RUN_JVM_OPTIONS if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S else JVM_OPTIONS
         if self.cpus:
             options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
-        return java_command(
-            java_executable(),
-            [*self._site_files(), *(str(jar) for jar in manifest.jars)],
-            jvm_options=options,
-            main_class="benchsite.Start",
-            arguments=arguments,
-        )
+        return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=self._site_files())
 
     def _site_files(self) -> list[str]:
         """The folder of the configuration files that are found on the class path; nothing where there are none."""
@@ -191,21 +192,10 @@ class Client:
         PostgreSQL fails all but one of the sessions that create the same table at the same moment. The output is kept
         where this failed.
         """
-        outputs = self.folder.path / "stdout.txt", self.folder.path / "stderr.txt"
-        result = run_process(
-            [*command, "-p", "threadcount=0"],
-            registry=settings.GUARDED_DIR,
-            label=f"go-ycsb, table of {self.label}",
-            cwd=self.folder.path,
-            stdout_path=outputs[0],
-            stderr_path=outputs[1],
-            tick_s=TICK_S,
-            should_stop=self._should_stop,
-            deadline_s=self.order["deadline_s"],
-        )
+        result = self._run([*command, "-p", "threadcount=0"], f"go-ycsb, table of {self.label}")
         if result.exit_code == 0:
-            for path in outputs:
-                path.unlink()
+            for name in ("stdout.txt", "stderr.txt"):
+                (self.folder.path / name).unlink()
         return result
 
     def _await_start(self) -> bool:

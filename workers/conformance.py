@@ -15,13 +15,12 @@ from typing import Final, Literal
 
 from benchsite.core.formatting import grouped
 from runs.catalog import Mode, System, scans
-from runs.ycsb.command import JVM_OPTIONS, java_command
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import CORE_WORKLOADS, render_properties
 from runs.ycsb.summary import Summary, parse_summary
-from workers.manifests import Manifest, java_executable
-from workers.process import Guarded, StartError, run_process
+from workers.manifests import Manifest
+from workers.process import Guarded, StartError, java_argv, run_process
 from workers.provision import AdministrationError, Provisioner, ProvisionError, Server, read_back
 from workers.provision.ownership import DataNotOwned, DataTarget
 
@@ -362,13 +361,7 @@ class Conformance:
                     on_start()
 
         result = run_process(
-            java_command(
-                java_executable(),
-                [str(jar) for jar in self.manifest.jars],
-                jvm_options=JVM_OPTIONS,
-                main_class="benchsite.Start",
-                arguments=arguments,
-            ),
+            java_argv(self.manifest, "benchsite.Start", arguments),
             registry=self.registry,
             label=f"verify {self.system.slug}",
             cwd=folder,

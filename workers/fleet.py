@@ -24,8 +24,8 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs.client_lifecycle import ACTIVE
-from runs.generators import Capacity, capacity_of, generators_of, silent_before
-from runs.models import ClientRun, LoadGenerator, Machine, Run
+from runs.generators import capacity_of, generators_of, silent_before
+from runs.models import ClientRun, LoadGenerator, Machine
 from runs.pages.lists import AddressFilter
 from workers.models import Lease
 
@@ -44,33 +44,6 @@ MAX_BINDINGS: Final = 60  # of the menu
 DIGEST_SHOWN: Final = 12
 WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
 Rows = QuerySet[Any]  # load generators, with what `fleet_of` adds
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """One load generator as its page shows it to one team."""
-
-    row: LoadGenerator
-    state: str  # one of STATES
-    silent_s: float | None  # since its last sign of life; None: it never gave one
-    restricted: bool  # to some teams
-    busy_with: ClientRun | None  # only where the run is the reader's own
-    busy: bool
-    held_by: Run | None  # the lease on its machine, likewise
-    is_calibrated: bool  # now
-
-    @property
-    def tone(self) -> str:
-        """The badge."""
-        return TONES[self.state]
-
-    @property
-    def bindings(self) -> list[tuple[str, str, Capacity]]:
-        """Name, digest, and what its clients can generate; those that were calibrated together stand together."""
-        known = [
-            (name, digest, capacity_of(self.row.capacity, name, digest)) for name, digest in self.row.bindings.items()
-        ]
-        return sorted(known, key=lambda binding: (binding[2].get("ops_s", 0.0), binding[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +112,13 @@ def troubled_first(rows: Rows) -> Rows:
     return rows.order_by(Case(When(enabled=False, then=V(2)), When(unheard, then=V(0)), default=V(1)), "name")
 
 
-def shown(team: Team, asked: Iterable[Any]) -> list[Generator]:
-    """These with what they do now, for a page of them. Three queries."""
+def shown(team: Team, asked: Iterable[Any]) -> list[Any]:
+    """These with what they do now, for a page of them. Three queries.
+
+    `tone` is the badge, `silent_s` the time since the last sign of life (None: there was none). `busy_with` and
+    `held_by` are a client's and a lease's run where it is the team's own. `builds`: name, digest, and what clients of
+    the binding can generate; those that were calibrated together stand together.
+    """
     rows = list(asked)
     clients = ClientRun.objects.filter(load_generator__in=[row.pk for row in rows], state__in=ACTIVE)
     busy: dict[UUID | None, ClientRun] = {
@@ -149,23 +127,18 @@ def shown(team: Team, asked: Iterable[Any]) -> list[Generator]:
     }
     leases = Lease.objects.filter(machine__in={row.machine_id for row in rows})
     held = {lease.machine_id: lease for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
-    found = []
     for row in rows:
         client, lease = busy.get(row.pk), held.get(row.machine_id)
         holder = lease.run if lease else None
-        found.append(
-            Generator(
-                row=row,
-                state=row.state,
-                silent_s=max(row.silence.total_seconds(), 0.0) if row.silence is not None else None,
-                restricted=row.restricted,
-                busy_with=client if client and client.run.team_id == team.pk else None,
-                busy=client is not None,
-                held_by=holder if holder and holder.team_id == team.pk else None,
-                is_calibrated=lease is not None and lease.load_generator_id == row.pk,
-            )
-        )
-    return found
+        row.tone = TONES[row.state]
+        row.silent_s = max(row.silence.total_seconds(), 0.0) if row.silence is not None else None
+        row.is_busy = client is not None
+        row.busy_with = client if client and client.run.team_id == team.pk else None
+        row.held_by = holder if holder and holder.team_id == team.pk else None
+        row.is_calibrated = lease is not None and lease.load_generator_id == row.pk
+        builds = [(name, digest, capacity_of(row.capacity, name, digest)) for name, digest in row.bindings.items()]
+        row.builds = sorted(builds, key=lambda build: (build[2].get("ops_s", 0.0), build[0]))
+    return rows
 
 
 def bindings_of(rows: Rows) -> list[tuple[str, str]]:

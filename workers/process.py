@@ -13,7 +13,9 @@ from queue import Empty, Full, Queue
 from typing import IO, Literal
 
 from benchsite.core.paths import Account
+from runs.ycsb.command import JVM_OPTIONS, java_command
 from workers.guarded_process import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
+from workers.manifests import Manifest, java_executable
 
 __all__ = ["Guarded", "ProcessResult", "StartError", "run_process", "start_guarded"]
 
@@ -111,6 +113,21 @@ class _Reader:
         except Full:
             self.behind = True
             self.dropped += 1
+
+
+def java_argv(
+    manifest: Manifest,
+    main_class: str,
+    arguments: Sequence[str],
+    *,
+    jvm_options: Sequence[str] = JVM_OPTIONS,
+    folders: Sequence[str] = (),
+) -> list[str]:
+    """The command of a Java program with a binding; `folders` come first on the class path. Raises ManifestError."""
+    class_path = [*folders, *map(str, manifest.jars)]
+    return java_command(
+        java_executable(), class_path, jvm_options=jvm_options, main_class=main_class, arguments=arguments
+    )
 
 
 def run_process(

@@ -8,11 +8,12 @@ from queue import Empty, Queue
 from typing import Final
 
 from benchsite.core.formatting import grouped
-from runs.ycsb.command import WORKLOAD_CLASS, java_command
+from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger import Write, parse_ledger
 from workers.guarded_process import start_guarded
-from workers.manifests import Manifest, java_executable
+from workers.manifests import Manifest
+from workers.process import java_argv
 
 ANSWER_TIMEOUT_S: Final = 60.0
 MAX_READ_S: Final = 0.05  # a key, at consistency ALL on a busy machine
@@ -48,12 +49,11 @@ class LedgerClient:
             render_properties({**properties, "workload": WORKLOAD_CLASS, "operationcount": "1"}), encoding="latin-1"
         )
         self._process = start_guarded(
-            java_command(
-                java_executable(),
-                [str(jar) for jar in manifest.jars],
+            java_argv(
+                manifest,
+                "benchsite.LedgerClient",
+                ["-P", str(settings), "-threads", str(threads), "-db", manifest.java_class],
                 jvm_options=JVM_OPTIONS,
-                main_class="benchsite.LedgerClient",
-                arguments=["-P", str(settings), "-threads", str(threads), "-db", manifest.java_class],
             ),
             registry=registry,
             label="ledger client",

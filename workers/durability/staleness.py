@@ -14,11 +14,11 @@ from typing import Final
 
 from benchsite.core.formatting import NOTHING, grouped, percent, significant
 from benchsite.core.logs import log_tail
-from runs.ycsb.command import WORKLOAD_CLASS, java_command
+from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger_client import JVM_OPTIONS
-from workers.manifests import Manifest, java_executable
-from workers.process import run_process
+from workers.manifests import Manifest
+from workers.process import java_argv, run_process
 from workers.provision.server_base import host_of
 from workers.provision.servers import Server
 
@@ -113,12 +113,11 @@ def measure_staleness(
         (folder / name).touch(mode=0o600)
         (folder / name).write_text(render_properties(properties), encoding="latin-1")
     process = run_process(
-        java_command(
-            java_executable(),
-            [str(jar) for jar in manifest.jars],
+        java_argv(
+            manifest,
+            "benchsite.StalenessClient",
+            ["-P", str(folder / "writer"), "-db", manifest.java_class],
             jvm_options=JVM_OPTIONS,
-            main_class="benchsite.StalenessClient",
-            arguments=["-P", str(folder / "writer"), "-db", manifest.java_class],
         ),
         registry=registry,
         label="staleness client",

@@ -18,7 +18,7 @@ URL = "/load-generators/"
 def states(client):
     """By what each row says; the numbers above the list must say the same."""
     context = client.get(URL).context
-    found = {generator.row.name: generator.state for generator in context["generators"]}
+    found = {generator.name: generator.state for generator in context["generators"]}
     assert dict(Counter(found.values())) == dict(context["health"]["states"])
     return found
 
@@ -97,7 +97,7 @@ def test_it_shows_a_page_of_many_and_counts_them_all(client_in):
     assert len(page.context["generators"]) == 50
     assert page.context["health"]["states"] == [("up", 51), ("off", 1)]
     assert "of 52" in text_of(page)
-    assert [generator.row.name for generator in client_in.get(URL, {"page": 2}).context["generators"]] == [
+    assert [generator.name for generator in client_in.get(URL, {"page": 2}).context["generators"]] == [
         "g-50",
         "g-51",
     ]
@@ -109,7 +109,7 @@ def test_it_is_narrowed_by_state_name_machine_binding_and_who_may_use_it(client_
     make_load_generator(name="ours", bindings={"my-sql": "aaaa1"}).teams.add(team)
 
     def asked(**query):
-        return {generator.row.name for generator in client_in.get(URL, query).context["generators"]}
+        return {generator.name for generator in client_in.get(URL, query).context["generators"]}
 
     assert asked(q="LAB") == {"lab-1", "lab-2"}
     assert asked(q="rack-7") == {"lab-1"}
