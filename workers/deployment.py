@@ -113,11 +113,9 @@ class Standing:
             except (DataSetMissing, DataNotOwned, AdministrationError) as error:
                 self._update(fingerprint="", rows_loaded=None)
                 raise RunFailed(Reason.DATASET_MISSING, str(error)) from error
-        if self.fresh:
-            self._check_rows_survived(target)
-
-    def _check_rows_survived(self, target: DataTarget | StatedTarget) -> None:
-        """A server that was started again may have lost what it had not written down."""
+        if not self.fresh:
+            return
+        # A server that was started again may have lost what it had not written down.
         with _failing_as(Reason.DATASET_MISSING):
             rows = target.count()
         expected = self.deployment.rows_loaded or 0

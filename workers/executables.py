@@ -9,20 +9,18 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchsite.core.paths import Account, make_folders, reachable
-from benchsite.core.prerequisites import java_version
+from benchsite.core.prerequisites import java_version, output_of
 from workers.manifests import ManifestError, java_executable, verify
 
 OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
 OLDEST_REDIS = (6, 2)
 SERVER_JAVA = (11, 17)  # Cassandra 5.0 relies on what Java 18 switched off
-VERSION_TIMEOUT_S = 10
 SERVER_FOLDERS = ("/usr/local/sbin", "/usr/sbin")
 INSTALL_POSTGRESQL = "Debian/Ubuntu: apt-get install postgresql    macOS: brew install postgresql@17"
 INSTALL_REDIS = "Debian/Ubuntu: apt-get install redis-server    macOS: brew install redis"
@@ -67,13 +65,7 @@ def version_of(program: Path) -> str | None:
 
     PostgreSQL says "postgres (PostgreSQL) 15.18 (Debian ...)", Redis "Redis server v=7.0.15 sha=...".
     """
-    try:
-        stdout = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", stdout)
+    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", output_of([str(program), "--version"]))
     return match[1] if match else None
 
 

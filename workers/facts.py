@@ -5,17 +5,16 @@ probe observes.
 """
 
 import platform
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
+from benchsite.core.prerequisites import output_of
 from workers import node_probe
 
 Facts = dict[str, dict[str, object]]
-COMMAND_TIMEOUT_S = 5
 VIRTUALISED = {"1": "yes", "0": "no"}  # by what macOS answers
 
 
@@ -33,9 +32,9 @@ def _facts_of_macos() -> dict[str, object]:
         "cores_physical": lambda: psutil.cpu_count(logical=False),
         "memory_bytes": lambda: psutil.virtual_memory().total,
         "swap_bytes": lambda: psutil.swap_memory().total,
-        "cpu_model": lambda: _output_of(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]),
+        "cpu_model": lambda: output_of(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]).strip(),
         "os": lambda: f"macOS {platform.mac_ver()[0]}",
-        "virtualised": lambda: VIRTUALISED.get(_output_of(["/usr/sbin/sysctl", "-n", "kern.hv_vmm_present"])),
+        "virtualised": lambda: VIRTUALISED.get(output_of(["/usr/sbin/sysctl", "-n", "kern.hv_vmm_present"]).strip()),
         "nic_bits_per_s": lambda: max((speed for speed in speeds if 0 < speed < 65_535), default=0) * 1_000_000,
     }
     known = {}
@@ -45,11 +44,3 @@ def _facts_of_macos() -> dict[str, object]:
         except (OSError, psutil.Error, NotImplementedError):
             continue
     return {name: value for name, value in known.items() if value not in (None, "", 0) or name == "swap_bytes"}
-
-
-def _output_of(argv: list[str]) -> str:
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip()

@@ -97,17 +97,16 @@ class Guarded:
 
     def stop(self) -> int | None:
         """Stop signal, grace, SIGKILL; returns when the group is gone. Harmless when it is gone already."""
-        self.request_stop()
-        if not self._ended.wait(self.patience_s):
-            self._popen.kill()  # The watch then ends the group itself.
-            self._ended.wait(END_PATIENCE_S)
-        return self.exit_code
+        return self._end(b"stop\n", self.patience_s)
 
     def kill(self) -> int | None:
         """SIGKILL to the group, without a word; returns when the group is gone."""
-        self._say(b"kill\n")
-        if not self._ended.wait(END_PATIENCE_S):
-            self._popen.kill()
+        return self._end(b"kill\n", END_PATIENCE_S)
+
+    def _end(self, word: bytes, patience_s: float) -> int | None:
+        self._say(word)
+        if not self._ended.wait(patience_s):
+            self._popen.kill()  # The watch then ends the group itself.
             self._ended.wait(END_PATIENCE_S)
         return self.exit_code
 

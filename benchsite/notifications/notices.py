@@ -84,21 +84,34 @@ def note(
     """
     KINDS[kind]
     with transaction.atomic():
-        notice = _insert(kind, team, subject=subject, text=text, path=path, data=data, key=key)
-        if notice is not None:
-            webhooks = notice.team.webhooks.filter(is_active=True, kinds__contains=[notice.kind])
-            members = Preference.objects.filter(
-                membership__team=notice.team,
-                kind=notice.kind,
-                membership__user__is_active=True,
-                membership__user__confirmed_email=F("membership__user__email"),
-            ).exclude(membership__user__email="")
-            Delivery.objects.bulk_create(
-                [
-                    *(Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)),
-                    *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
-                ]
-            )
+        if key is not None:
+            # Of two at the same time the second waits, and finds the first.
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+            if Notice.objects.filter(key=key).exists():
+                return None
+        notice = Notice.objects.create(
+            team=team,
+            kind=kind,
+            key=key,
+            subject=one_line(subject)[:MAX_SUBJECT],
+            text=text.replace("\0", "")[:MAX_TEXT_LENGTH],
+            path=path,
+            data=dict(data or {}),
+        )
+        webhooks = notice.team.webhooks.filter(is_active=True, kinds__contains=[notice.kind])
+        members = Preference.objects.filter(
+            membership__team=notice.team,
+            kind=notice.kind,
+            membership__user__is_active=True,
+            membership__user__confirmed_email=F("membership__user__email"),
+        ).exclude(membership__user__email="")
+        Delivery.objects.bulk_create(
+            [
+                *(Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)),
+                *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
+            ]
+        )
     return notice
 
 
@@ -127,26 +140,6 @@ def asked_for(kind: str) -> set[UUID]:
     members = Preference.objects.filter(kind=kind).values_list("membership__team", flat=True)
     webhooks = Webhook.objects.filter(is_active=True, kinds__contains=[kind]).values_list("team", flat=True)
     return {*members, *webhooks}
-
-
-def _insert(
-    kind: str, team: Team, *, subject: str, text: str, path: str, data: Mapping[str, Any] | None, key: str | None
-) -> Notice | None:
-    """The row; None where one of this key is there. Of two at the same time the second waits, and finds the first."""
-    if key is not None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
-        if Notice.objects.filter(key=key).exists():
-            return None
-    return Notice.objects.create(
-        team=team,
-        kind=kind,
-        key=key,
-        subject=one_line(subject)[:MAX_SUBJECT],
-        text=text.replace("\0", "")[:MAX_TEXT_LENGTH],
-        path=path,
-        data=dict(data or {}),
-    )
 
 
 def one_line(text: str) -> str:

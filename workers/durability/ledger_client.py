@@ -70,7 +70,8 @@ class LedgerClient:
     def start_writing(self, rate_ops_s: float) -> None:
         """Returns when every thread has had an acknowledgement. They write until an error or `stop_writing`."""
         self._number += 1
-        self._call(f"WRITE {self._ledger} {self._number}- {rate_ops_s}", "WRITING")
+        self._send(f"WRITE {self._ledger} {self._number}- {rate_ops_s}")
+        self._expect("WRITING")
 
     def finish_writing(self) -> list[Write]:
         """All acknowledged writes, once the server is gone and every thread has stopped."""
@@ -103,10 +104,6 @@ class LedgerClient:
     @property
     def _ledger(self) -> Path:
         return self.folder / f"ledger-{self._number}"
-
-    def _call(self, line: str, answer: str) -> None:
-        self._send(line)
-        self._expect(answer)
 
     def _send(self, line: str) -> None:
         assert self._process.stdin is not None

@@ -127,7 +127,7 @@ class ProcessProvisioner(StartingProvisioner):
         for attempt in range(1, PORT_ATTEMPTS + 1):
             rendered = self._render(self._port or free_port(HOST), password)
             try:
-                return self._start(program, rendered, password)
+                return self._bring_up(program, rendered, password)
             except ServerDidNotStart as error:
                 self._kill()
                 if self._port or attempt == PORT_ATTEMPTS or "address already in use" not in error.log_tail.lower():
@@ -326,11 +326,6 @@ class ProcessProvisioner(StartingProvisioner):
 
     # --- the start
 
-    def _start(self, program: Path, rendered: RenderedServer, password: str) -> Server:
-        self._log_start = self._log.stat().st_size if self._log.exists() else 0
-        self._guarded = self._start_node(program, rendered, 0)
-        return self._answering(program, rendered, password, self._guarded)
-
     def _write_files(self, rendered: RenderedServer, folder: Path) -> None:
         for name, text in rendered.files.items():
             write_private(folder / name, text, self.site.account)
@@ -359,12 +354,14 @@ class ProcessProvisioner(StartingProvisioner):
             except StartError as error:
                 raise ServerDidNotStart(f"{self.wanted.system.name} could not be started: {error}") from error
 
-    def _answering(self, program: Path, rendered: RenderedServer, password: str, guarded: Guarded) -> Server:
+    def _bring_up(self, program: Path, rendered: RenderedServer, password: str) -> Server:
         """The server once it answers, is the one that was started, and has what clients need."""
+        self._log_start = self._log.stat().st_size if self._log.exists() else 0
+        self._guarded = self._start_node(program, rendered, 0)
         server = self._describe(rendered, password, host=rendered.host, folder=str(self.folder))
         administration = administration_for(self.wanted.system, server.client_properties())
         self._administration = administration
-        self._wait_until_ready(administration, guarded)
+        self._wait_until_ready(administration, self._guarded)
         try:
             if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import throughput
 from runs.lifecycle import request_cancel_matrix
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Run, Workload
+from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
 from runs.planning import preview, stored_plan, submit
@@ -145,21 +145,16 @@ def plan_study(
         stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
         database = Database.objects.filter(team=team, name=entry.name).first()
         if database is None:
-            cluster = _ensure_cluster(team, generators[0].machine)
+            cluster, made = Cluster.objects.get_or_create(
+                team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
+            )
+            if made:
+                Node.objects.create(cluster=cluster, machine=generators[0].machine)
             database = Database.objects.create(team=team, name=entry.name, cluster=cluster, **stated)
         for mode in entry.modes:
             MatrixEntry.objects.create(matrix=matrix, database=database, mode=mode, position=position)
             position += 1
     return matrix
-
-
-def _ensure_cluster(team: Team, machine: Machine) -> Cluster:
-    cluster, made = Cluster.objects.get_or_create(
-        team=team, name=CLUSTER, defaults={"provisioner": Provisioner.PROCESS}
-    )
-    if made:
-        Node.objects.create(cluster=cluster, machine=machine)
-    return cluster
 
 
 def submit_quick_study(
