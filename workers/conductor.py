@@ -334,7 +334,7 @@ class Conductor:
                 clock_offset_s=offset_s,
             )
         if self._counters is None and self.standing.system.administered:
-            administration = self.standing.administration
+            administration = self.standing.server.administration
             self._counters = CounterSampler(administration, duration_s=duration_s, clock_offset_s=offset_s)
 
     def _apply_faults(self) -> None:

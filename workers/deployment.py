@@ -27,7 +27,7 @@ from workers.cpu_sets import available_cpus, divide_cpus
 from workers.data_sets import deployments_of_target, target_of
 from workers.errors import RunFailed
 from workers.guards import disk_problem
-from workers.provision.administration import Administration, AdministrationError
+from workers.provision.administration import AdministrationError
 from workers.provision.cpu_quota import remove_unused_groups
 from workers.provision.disk import probe_disk
 from workers.provision.leftovers import sweep
@@ -64,10 +64,6 @@ class Standing:
 
     def _update(self, **values: object) -> None:
         Deployment.objects.filter(pk=self.deployment.pk).update(**values)
-
-    @property
-    def administration(self) -> Administration:
-        return self.server.administration
 
     @property
     def process_ids(self) -> list[int]:
@@ -138,7 +134,7 @@ class Standing:
         if not self.system.administered:
             return None
         with _failing_as(Reason.SERVER_LOST):
-            found = read_back(self.system, self.mode, self.administration, self.server.wanted.replication_factor)
+            found = read_back(self.system, self.mode, self.server.administration, self.server.wanted.replication_factor)
         self._update(verified=found.as_dict())
         return found
 

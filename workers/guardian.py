@@ -283,10 +283,11 @@ class Guardian:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(stray, signal.SIGTERM)
 
-    def wait_until_gone(self, patience_s: float, *, unless_kill: bool) -> bool:
-        end = time.monotonic() + patience_s
+    def wait_until_gone(self) -> bool:
+        """Within the grace, unless the owner asks for a kill."""
+        end = time.monotonic() + self.order["grace_s"]
         while self.anything_left():
-            if time.monotonic() > end or (unless_kill and self.asked_to == "kill"):
+            if time.monotonic() > end or self.asked_to == "kill":
                 return False
             if not group_lives(self.pid):
                 self.terminate_new_strays()
@@ -304,7 +305,7 @@ class Guardian:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.pid, self.order["stop_signal"])
             self.terminate_new_strays()
-        if self.asked_to == "kill" or not self.wait_until_gone(self.order["grace_s"], unless_kill=True):
+        if self.asked_to == "kill" or not self.wait_until_gone():
             end = time.monotonic() + KILL_PATIENCE_S
             while self.anything_left() and time.monotonic() < end:
                 signal_group(self.pid, signal.SIGKILL)

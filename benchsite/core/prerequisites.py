@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 MIN_PYTHON = (3, 11)
 MIN_JAVA, MAX_JAVA = 11, 21
@@ -21,14 +22,13 @@ LAST_PYTHON_WITH_REDIS = (3, 12)
 DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-class Problem:
+class Problem(NamedTuple):
     """One thing that is missing or wrong, and the packages that mend it."""
 
-    def __init__(self, sentence: str, debian: str, brew: str, exports_java: bool = False) -> None:
-        self.sentence = sentence
-        self.debian = debian
-        self.brew = brew
-        self.exports_java = exports_java
+    sentence: str
+    debian: str
+    brew: str
+    exports_java: bool = False
 
 
 def python_problems(needs_venv: bool = True) -> "list[Problem]":

@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +87,12 @@ class DockerProvisioner(StartingProvisioner):
                 f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
             )
         self._render(0, "")  # Wrong settings are told before anything is made.
+        try:
+            reference = self.image.reference(self.wanted.version)
+        except BadTag as error:
+            raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
         with connected(self.site.engine) as engine:
-            image = find_image(engine, self._reference(), pull=self.site.pull)
+            image = find_image(engine, reference, pull=self.site.pull)
             self._discard(engine)
             try:
                 container, password = self._with_data(engine, image)
@@ -176,12 +180,6 @@ class DockerProvisioner(StartingProvisioner):
         return every if node is None else every[node - 1 : node]
 
     # --- before the start
-
-    def _reference(self) -> str:
-        try:
-            return self.image.reference(self.wanted.version)
-        except BadTag as error:
-            raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
         host = host_of(node) if self.site.on_host_network else EVERY_ADDRESS
@@ -311,7 +309,7 @@ class DockerProvisioner(StartingProvisioner):
             raise self._did_not_start(engine, str(error)) from error
         limits = container.attrs["HostConfig"]
         facts = {  # What ran, and within which limits, as the engine says; plain JSON for a run's evidence.
-            **image.as_dict(),
+            **asdict(image),
             "container": container.id,
             "engine": engine.version()["Version"],
             "network": limits["NetworkMode"],

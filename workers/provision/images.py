@@ -3,7 +3,7 @@
 A tag names different images over time: what ran is told by its digest alone, which is kept with the run.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from docker.errors import APIError, ImageNotFound
@@ -18,10 +18,6 @@ class Image:
     reference: str  # repository:tag, as it was asked for
     image_id: str  # digest of its configuration, which every image has
     digest: str  # as its registry knows it; empty for one that was built here
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain JSON, for a run's evidence."""
-        return asdict(self)
 
 
 def find_image(engine: Any, reference: str, *, pull: bool) -> Image:
