@@ -4,16 +4,13 @@ Pure: no Django, and nothing read but the files beside this module. Numbers are 
 contradict each other or arithmetic, a dispute says so beside them and nothing is corrected.
 """
 
-from runs.studies.loader import expanded, folded, read_facts, read_pack, read_study, studies, study_of
+from runs.studies.loader import expanded, read_facts, read_pack, read_study, studies, study_of
 from runs.studies.records import (
     SYSTEMS,
-    Dispute,
     Fact,
-    Item,
     Kind,
     Overlay,
     Qualifier,
-    StudiedSystem,
     Study,
     StudyError,
 )

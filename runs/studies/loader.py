@@ -231,15 +231,3 @@ def expanded(texts: Iterable[str]) -> tuple[str, ...]:
             raise ValueError(f"{text!r} ends before it begins")
         ids += [f"{match[1]}-{number:03d}" for number in range(first, last + 1)]
     return tuple(ids)
-
-
-def folded(ids: Sequence[str]) -> str:
-    """Ids as short as they can be said: "tt14-001..tt14-003, tt14-008"."""
-    parts: list[list[str]] = []
-    for fact_id in ids:
-        key, number = fact_id.rsplit("-", 1)
-        if parts and f"{key}-{int(number) - 1:03d}" == parts[-1][-1]:
-            parts[-1].append(fact_id)
-        else:
-            parts.append([fact_id])
-    return ", ".join(run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in parts)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from runs.studies import Kind, Qualifier, StudyError, expanded, folded, read_facts, read_pack, read_study, studies
+from runs.studies import Kind, Qualifier, StudyError, expanded, read_facts, read_pack, read_study, studies
 from runs.studies.loader import FACTS, FOLDER
 
 # Of the numbers as they were collected from the studies, before each got an id.
@@ -70,7 +70,6 @@ def test_what_was_marked_as_suspect_is_disputed():
 
 def test_ranges_of_ids():
     assert expanded(["a1-002..a1-004", "b-010"]) == ("a1-002", "a1-003", "a1-004", "b-010")
-    assert folded(["a1-002", "a1-003", "a1-004", "b-010"]) == "a1-002..a1-004, b-010"
     for wrong in ("a1", "a1-004..a1-002", "a1-001..b-002", "1..3"):
         with pytest.raises(ValueError, match=r"id|ends before"):
             expanded([wrong])
