@@ -454,13 +454,6 @@ class Curve:
         same = (self.ladder, self.setup.dataset_fingerprint) == (other.ladder, other.setup.dataset_fingerprint)
         return self.same_plan(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
 
-    def point_at(self, threads: int, target_ops_s: float | None = None) -> Point | None:
-        """The counted point of a rung."""
-        same = (
-            p for p in self.counted if p.threads == threads and (target_ops_s is None or p.target_ops_s == target_ops_s)
-        )
-        return next(same, None)
-
 
 def look_of(curves: Sequence[Curve]) -> Look | None:
     """The newest look that the rungs near the top of all have reached; None where no plan with looks made them all."""

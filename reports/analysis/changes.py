@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis.edivisive import MAX_P, WINDOW, Floats, Split, change_points, compared
+from reports.analysis.edivisive import MAX_P, WINDOW, Floats, Split, change_points, compared, with_ends
 
 ALGORITHM_VERSION: Final = 1  # of everything in here and in `edivisive`; what was kept of another is forgotten
 MIN_HISTORY: Final = 10  # points, before anything is said
@@ -119,7 +119,8 @@ def course_of(
             gone.add(near.index)
     ends = sorted({*starts, *(split.index for split in strong if split.index not in gone)})
     changes = [
-        *(_change(scaled, ends, index, rule, kept=index in starts) for index in ends[1:]),
+        # With the whole stretches on both sides.
+        *(_said(compared(scaled, *ends), rule, kept=ends[1] in starts) for ends in with_ends(ends[1:], raw.size)),
         *(_said(split, rule, dismissed=True) for split in strong if split.index in gone),
         *(_said(split, rule, weak=True) for split in weak),
     ]
@@ -169,13 +170,6 @@ def _is_held(part: Floats, split: Split, rule: Rule) -> bool:
     if after.size > rule.least_after:
         return True
     return bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
-
-
-def _change(scaled: Floats, ends: Sequence[int], index: int, rule: Rule, *, kept: bool) -> Change:
-    """With the whole stretches on both sides."""
-    at = ends.index(index)
-    stop = ends[at + 1] if at + 1 < len(ends) else scaled.size
-    return _said(compared(scaled, ends[at - 1], index, stop), rule, kept=kept)
 
 
 def _said(split: Split, rule: Rule, *, weak: bool = False, kept: bool = False, dismissed: bool = False) -> Change:

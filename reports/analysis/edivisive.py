@@ -160,7 +160,7 @@ def change_points(
     """Both passes. `least` is the smallest number of values on either side of a split; Otava's own is 1."""
     z = np.asarray(values, dtype=float)
     indices = first_pass(z, max_p * WEAK_FACTOR, window=window, least=least)
-    first = [compared(z, *ends) for ends in _with_ends(indices, z.size)]
+    first = [compared(z, *ends) for ends in with_ends(indices, z.size)]
     # Takes the weakest away, and weighs its neighbours anew, until all that are left are strong enough.
     splits = list(first)
 
@@ -175,16 +175,15 @@ def change_points(
                 break
         at = splits.index(weakest)
         del splits[at]
-        parts = _with_ends([split.index for split in splits], z.size)
+        parts = with_ends([split.index for split in splits], z.size)
         for near in (at - 1, at):
             if 0 <= near < len(splits):
                 splits[near] = compared(z, *parts[near])
-    strong = splits
-    kept = {split.index for split in strong}
-    return ChangePoints(tuple(strong), tuple(split for split in first if split.index not in kept))
+    kept = {split.index for split in splits}
+    return ChangePoints(tuple(splits), tuple(split for split in first if split.index not in kept))
 
 
-def _with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:
+def with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:
     """Each index with the one before it and the one after it."""
     ends = [0, *indices, size]
     return list(zip(ends, ends[1:], ends[2:], strict=False))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP
 from enum import StrEnum
 from functools import lru_cache
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import Final, Literal
 
 import numpy as np
@@ -163,18 +163,17 @@ def compare_values(
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
     better, worse = (a, b) if higher_is_better else (b, a)
-    ratio = ratio_of(_geometric_mean(better), _geometric_mean(worse), higher_is_better=True)
+    ratio = ratio_of(geometric_mean(better), geometric_mean(worse), higher_is_better=True)
     if ratio is None:
         return replace(base, reason="The sides are too far apart for any ratio: look at how they were measured.")
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
-    sds = _sd_of_logs(a), _sd_of_logs(b)
     squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
     known = replace(
         base,
         ratio=ratio,
         cv=math.sqrt(squares / df) if df else None,
-        sds=(sds[0], sds[1]) if sds[0] is not None and sds[1] is not None else None,
+        sds=(_sd_of_logs(a), _sd_of_logs(b)) if min(len(a), len(b)) > 1 else None,
         hedges_g=None if g is None else sign * g,
         cliffs_delta=None if delta is None or g is None else sign * delta,
     )
@@ -475,9 +474,5 @@ def _blocked(comparison: Comparison, interval: RatioInterval, analysis: str, n: 
     return _with(comparison, interval)
 
 
-def _geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(fmean(math.log(value) for value in values))
-
-
-def _sd_of_logs(values: Sequence[float]) -> float | None:
-    return float(np.log(values).std(ddof=1)) if len(values) > 1 else None
+def _sd_of_logs(values: Sequence[float]) -> float:
+    return float(np.log(values).std(ddof=1))

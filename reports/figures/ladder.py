@@ -65,7 +65,11 @@ class LadderFigure(CurvesFigure):
                 ]
             )
         data = [trace for _, some in traces for trace in some]
-        return {"data": data + _target_line(rungs, frame, targets) + _keys(drawn, frame), "layout": layout}
+        if targets and rungs:
+            # Where achieved equals target: what lies below it was not sustained.
+            ends, line = [0, rungs[-1]], {"color": frame.theme.muted, "width": 1, "dash": "dot"}
+            data.append(scatter(ends, ends, "achieved = target", mode="lines", line=line))
+        return {"data": data + _keys(drawn, frame), "layout": layout}
 
     @property
     def caption(self) -> str:
@@ -120,21 +124,6 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         assert curve.ceiling is not None  # It has points.
         traces.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
     return traces
-
-
-def _target_line(rungs: Sequence[int], frame: Frame, targets: bool) -> list[Trace]:
-    """Where achieved equals target: what lies below it was not sustained."""
-    if not targets or not rungs:
-        return []
-    return [
-        scatter(
-            [0, rungs[-1]],
-            [0, rungs[-1]],
-            "achieved = target",
-            mode="lines",
-            line={"color": frame.theme.muted, "width": 1, "dash": "dot"},
-        )
-    ]
 
 
 def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:

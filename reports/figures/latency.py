@@ -133,19 +133,16 @@ def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kin
     )
 
 
-def zoom_top_ms(drawn: Sequence[DrawnCurve], choice: Choice) -> float | None:
-    """Up to which latency a zoomed figure goes; None where no knee is reached, or everything lies below."""
-    knees = [y for side in drawn if (y := side.knee_y)]
-    top = max(knees) * ZOOM_ROOM if choice.zoom and knees else None
-    return top if top and any(d.high_y > top for side in drawn for d in side.counted) else None
-
-
 def _axes(
     layout: Layout, drawn: Sequence[DrawnCurve], choice: Choice, frame: Frame, published: Sequence[Published]
 ) -> bool:
     """Both axes with room around what is drawn; whether they are zoomed."""
     load, limit = lines_shown(drawn, choice)
-    top = zoom_top_ms(drawn, choice)
+    # Up to which latency a zoomed figure goes; None where no knee is reached, or everything lies below.
+    knees = [y for side in drawn if (y := side.knee_y)]
+    top = max(knees) * ZOOM_ROOM if choice.zoom and knees else None
+    if top and all(d.high_y <= top for side in drawn for d in side.counted):
+        top = None
     shown = [d for side in drawn for d in (*side.counted, *side.hollow) if top is None or d.y <= top]
     if top is not None:
         published = [result for result in published if (result.latency_us or 0.0) / 1e3 <= top]

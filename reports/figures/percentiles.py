@@ -229,21 +229,18 @@ def choose(
         }
         sentence = f"Each sweep at its highest rung up to {formatting.throughput(load_ops_s)}"
     elif at == RUNG:
-        # Threads and target of the highest rung that counts in every curve; None where there is none.
-        measured = [{(point.target_ops_s or 0, point.threads) for point in curve.counted} for curve in ordered]
-        rung: tuple[int, int | None] | None = None
-        if shared := set.intersection(*measured) if measured else set():
-            target, threads = max(shared)
-            rung = threads, target or None
-        point_of = {curve.sweep_id: curve.point_at(*rung) if rung else None for curve in ordered}
-        sentence = ""
-        if rung:
+        measured = [{(point.target_ops_s or 0, point.threads): point for point in curve.counted} for curve in ordered]
+        point_of, sentence = {}, ""
+        # The highest rung that counts in every curve.
+        if shared := set.intersection(*map(set, measured)) if measured else set():
+            target, threads = rung = max(shared)
+            point_of = {curve.sweep_id: points[rung] for curve, points in zip(ordered, measured, strict=True)}
             load = f"target {formatting.throughput(target)}" if target else f"{threads} threads"
             sentence = f"All at the highest rung that every sweep measured: {load}"
     else:
         point_of = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
         sentence = "Each sweep at its own ceiling: the loads differ"
-    return [(curve, point) for curve in ordered if (point := point_of[curve.sweep_id])], sentence
+    return [(curve, point) for curve in ordered if (point := point_of.get(curve.sweep_id))], sentence
 
 
 class SweepsPercentilesFigure(CurvesFigure):

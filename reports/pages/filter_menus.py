@@ -54,15 +54,6 @@ class Menu:
         return sum(option.chosen for option in self.options)
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """Something that is set, and the address without it."""
-
-    label: str
-    text: str
-    href: str
-
-
 def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, str]] = ()) -> list[Menu]:
     """The facets that leave something to choose, then what varies and whose published results are laid over."""
     offered: dict[str, Sequence[tuple[str, str]]] = {
@@ -88,21 +79,22 @@ def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Seq
     return Menu(name, title, tuple(Option(value, text, value in chosen) for value, text in [*offered, *unknown]))
 
 
-def chips(selection: Selection, menus: Sequence[Menu]) -> list[Chip]:
+def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
     """Everything that narrows or adds, each with the address that lets it go."""
     held = [
-        Chip(menu.title, option.text, _address(_without(selection, menu.name, option.value)))
+        (menu.title, option.text, _without(selection, menu.name, option.value))
         for menu in menus
         for option in menu.options
         if option.chosen
     ]
     if selection.runs:
-        held.append(Chip("Runs", counted(len(selection.runs), "chosen run"), _address(replace(selection, runs=()))))
+        held.append(("Runs", counted(len(selection.runs), "chosen run"), replace(selection, runs=())))
     if selection.since:
-        held.append(Chip("Since", selection.since.isoformat(), _address(replace(selection, since=None))))
+        held.append(("Since", selection.since.isoformat(), replace(selection, since=None)))
     if selection.until:
-        held.append(Chip("Until", selection.until.isoformat(), _address(replace(selection, until=None))))
-    return held
+        held.append(("Until", selection.until.isoformat(), replace(selection, until=None)))
+    compare = reverse("compare")
+    return [{"label": label, "text": text, "href": compare + rest.query()} for label, text, rest in held]
 
 
 def _without(selection: Selection, name: str, value: str) -> Selection:
@@ -114,7 +106,3 @@ def _without(selection: Selection, name: str, value: str) -> Selection:
         case "published":
             return replace(selection, published=tuple(slug for slug in selection.published if slug != value))
     return selection.toggled(name, value)
-
-
-def _address(selection: Selection) -> str:
-    return reverse("compare") + selection.query()

@@ -36,11 +36,13 @@ def headline_of(curves: Sequence[Curve], judging: Judging, labels: Mapping[UUID,
     measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0]
     if not measured:
         return None
+    single = sum(not curve.ceiling_rung or curve.ceiling_rung.throughput_ops_s.n < 2 for curve in measured)
+    which = "every ceiling" if single == len(measured) else f"{single} of {len(measured)} ceilings"
     return Headline(
         guarantees_of(measured, labels),
         tuple(_costs(measured, judging)),
         tuple(f"{sentence}." for sentence in status_sentences(measured, labels)),
-        _certainty(measured),
+        f"n = 1 for {which}: indicative only." if single else "",
     )
 
 
@@ -99,11 +101,3 @@ def _at_common_load(weakest: Curve, strongest: Curve, judging: Judging) -> str:
     at = f"At {throughput(equal.load_ops_s)} {ratio.quantity} {STATISTICS[equal.statistic]}"
     note = f"; {ratio.outcome}" if ratio.outcome.startswith("inconclusive") else ""
     return f". {at} is {high} against {low} ({ratio.times}{f' {ratio.interval}' if ratio.interval else ''}{note})"
-
-
-def _certainty(curves: Sequence[Curve]) -> str:
-    single = sum(not curve.ceiling_rung or curve.ceiling_rung.throughput_ops_s.n < 2 for curve in curves)
-    if not single:
-        return ""
-    which = "every ceiling" if single == len(curves) else f"{single} of {len(curves)} ceilings"
-    return f"n = 1 for {which}: indicative only."

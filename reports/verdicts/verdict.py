@@ -27,7 +27,7 @@ from runs.models import Run
 from runs.models.run import Status
 from runs.models.run import Verdict as Validity
 from runs.spec import RunSpec
-from runs.validity import Profile, SideFacts, judge_pair
+from runs.validity import Profile, judge_pair
 from runs.validity.spec_facts import side_facts
 
 STATISTICS: Final = ("mean", "p99")
@@ -107,7 +107,11 @@ def environment_of(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile:
     """What differs between the first run of the baseline and any other one, be it new or of the baseline."""
     reference, *others = [*base, *new]
     curves = {**base, **new}
-    facts = {run: _facts(run) for run in curves}
+    # Without a name of its own, so that what is said of ten runs is said once.
+    facts = {
+        run: side_facts("one of the sides", cast(RunSpec, run.spec), str(run.evidence.get("server_version") or ""))
+        for run in curves
+    }
     differs: dict[DiffersAnswer, None] = {}
     ignored: dict[str, None] = {}
     unknown: dict[str, None] = {}
@@ -119,12 +123,6 @@ def environment_of(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile:
         ignored |= dict.fromkeys(judged.ignored)
         unknown |= dict.fromkeys(judged.unknown)
     return EnvironmentAnswer(not differs, tuple(differs), tuple(ignored), tuple(unknown))
-
-
-def _facts(run: Run) -> SideFacts:
-    """Without a name of its own, so that what is said of ten runs is said once."""
-    spec = cast(RunSpec, run.spec)
-    return side_facts("one of the sides", spec, str(run.evidence.get("server_version") or ""))
 
 
 def _elsewhere(a: Run, b: Run) -> list[DiffersAnswer]:
