@@ -71,8 +71,7 @@ def _fires(case: Case, values: Floats) -> list[bool]:
     rule = case.rule
     scaled = np.log(values) if rule.logarithms else values
     alone, with_magnitude = (
-        change_points(scaled, max_p=rule.max_p, min_magnitude=least, logarithms=rule.logarithms, window=rule.window)
-        for least in (0.0, rule.min_magnitude)
+        change_points(scaled, min_magnitude=least, logarithms=rule.logarithms) for least in (0.0, rule.min_magnitude)
     )
     reported = [change.index for change in course_of(values, rule).changes if change.counts]
     return [

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis.edivisive import MAX_P, WINDOW, Floats, Split, change_points, compared, with_ends
+from reports.analysis.edivisive import Floats, Split, change_points, compared, with_ends
 
 ALGORITHM_VERSION: Final = 1  # of everything in here and in `edivisive`; what was kept of another is forgotten
 MIN_HISTORY: Final = 10  # points, before anything is said
@@ -28,11 +28,6 @@ class Rule:
     higher_is_better: bool
     min_magnitude: float  # the greater of the relative changes forward and backward
     logarithms: bool = False  # levels are compared as ratios
-    max_p: float = MAX_P
-    window: int = WINDOW
-    least_history: int = MIN_HISTORY
-    least_after: int = MIN_AFTER
-    noise_times: float = NOISE_TIMES
 
 
 THROUGHPUT: Final = Rule(higher_is_better=True, min_magnitude=0.05)
@@ -129,7 +124,7 @@ def course_of(
         changes=tuple(sorted(changes, key=lambda change: change.index)),
         levels=levels,
         step=_step(raw, levels[-1], rule) if levels else None,
-        too_short=raw.size - starts[-1] < rule.least_history,
+        too_short=raw.size - starts[-1] < MIN_HISTORY,
     )
 
 
@@ -148,28 +143,24 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
     weak: list[Split] = []
     for start, stop in zip(starts, [*starts[1:], scaled.size], strict=True):
         part = scaled[start:stop]
-        if part.size < rule.least_history:
+        if part.size < MIN_HISTORY:
             continue
         splits = change_points(
             part,
-            max_p=rule.max_p,
-            min_magnitude=max(rule.min_magnitude, rule.noise_times * noise_of(part, logarithms=rule.logarithms)),
+            min_magnitude=max(rule.min_magnitude, NOISE_TIMES * noise_of(part, logarithms=rule.logarithms)),
             logarithms=rule.logarithms,
-            window=rule.window,
-            least=rule.least_after,
+            least=MIN_AFTER,
         )
-        held = {split.index for split in splits.strong if _is_held(part, split, rule)}
+        held = {split.index for split in splits.strong if _is_held(part, split)}
         for split in (*splits.strong, *splits.weak):
             (strong if split.index in held else weak).append(replace(split, index=split.index + start))
     return strong, weak
 
 
-def _is_held(part: Floats, split: Split, rule: Rule) -> bool:
+def _is_held(part: Floats, split: Split) -> bool:
     """Whether at least two points are at the new level: one far one takes an ordinary neighbour along otherwise."""
     after = part[split.index :]
-    if after.size > rule.least_after:
-        return True
-    return bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
+    return after.size > MIN_AFTER or bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
 
 
 def _said(split: Split, rule: Rule, *, weak: bool = False, kept: bool = False, dismissed: bool = False) -> Change:
@@ -193,7 +184,7 @@ def _middle(part: Floats, rule: Rule) -> tuple[float, float]:
 def _step(raw: Floats, current: Level, rule: Rule) -> Step | None:
     """Whether the newest point lies outside the level of those before it (analysis 7: run again, do not alert)."""
     earlier = raw[current.start : current.stop - 1]
-    if earlier.size < rule.least_history:
+    if earlier.size < MIN_HISTORY:
         return None
     median, reach = _middle(earlier, rule)
     newest = float(raw[-1])

@@ -6,6 +6,7 @@ should start fast.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,12 +71,8 @@ class MeanInterval:
     n: int
 
 
-def ratio_of(a: float, b: float, *, higher_is_better: bool) -> float | None:
-    """How many times better a is than b: a / b for throughput, b / a for a latency, so above 1 is for a (analysis 4.1).
-
-    None where the denominator is not positive, or one of the two is no finite number.
-    """
-    above, below = (a, b) if higher_is_better else (b, a)
+def ratio_of(above: float, below: float) -> float | None:
+    """None where the denominator is not positive, or one of the two is no finite number."""
     if not (math.isfinite(above) and math.isfinite(below)) or below <= 0:
         return None
     quotient = above / below
@@ -186,7 +183,7 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Me
 
 
 @lru_cache(maxsize=4096)
-def repeats_needed(cv: float, delta: float, *, alpha: float = 1 - CONFIDENCE, power: float = POWER) -> int | None:
+def repeats_needed(cv: float, delta: float) -> int | None:
     """Repeats of each side that find a difference of `delta` (a share) in four of five cases, at a two-sided 5 %.
 
     The power of the t-test of two groups by the noncentral t (analysis 5); at least three, which an interval needs.
@@ -195,21 +192,17 @@ def repeats_needed(cv: float, delta: float, *, alpha: float = 1 - CONFIDENCE, po
     if not (math.isfinite(cv) and math.isfinite(delta)) or cv < 0 or delta <= 0:
         return None
     effect = delta / cv if cv else math.inf
-    low, high = MIN_REPEATS, MAX_REPEATS
-    if _power(effect, high, alpha) < power:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _power(effect, middle, alpha) >= power else (middle + 1, high)
-    return low
+    repeats = range(MIN_REPEATS, MAX_REPEATS + 1)
+    at = bisect_left(repeats, True, key=lambda n: _power(effect, n) >= POWER)
+    return repeats[at] if at < len(repeats) else None
 
 
-def _power(effect: float, n: int, alpha: float) -> float:
+def _power(effect: float, n: int) -> float:
     """The chance that n repeats of each side find an effect, given in standard deviations."""
     from scipy.special import nctdtr, stdtrit
 
     df, shift = 2 * n - 2, effect * math.sqrt(n / 2)
-    limit = float(stdtrit(df, 1 - alpha / 2))
+    limit = float(stdtrit(df, (1 + CONFIDENCE) / 2))
     # Far out the series of the noncentral t does not converge, where the answer is 1, and the other tail nothing.
     if shift - limit > 8:
         return 1.0

@@ -163,7 +163,7 @@ def compare_values(
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
     better, worse = (a, b) if higher_is_better else (b, a)
-    ratio = ratio_of(geometric_mean(better), geometric_mean(worse), higher_is_better=True)
+    ratio = ratio_of(geometric_mean(better), geometric_mean(worse))
     if ratio is None:
         return replace(base, reason="The sides are too far apart for any ratio: look at how they were measured.")
     sign = 1 if higher_is_better else -1
@@ -231,7 +231,7 @@ def compare_sessions(
         squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
         level = replace(level, means=tuple(own), squares=squares, degrees=len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)
-    ratio = ratio_of(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)), higher_is_better=True)
+    ratio = ratio_of(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
     known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
         return _without_interval(known)

@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.core import formatting
-from reports.analysis.changes import Change
+from reports.analysis.changes import MIN_HISTORY, Change
 from reports.analysis.downsample import MAX_POINTS, thinned
+from reports.analysis.edivisive import MAX_P
 from reports.figures.figure import Figure, sentences
 from reports.figures.layout import (
     Frame,
@@ -105,9 +106,9 @@ class HistoryFigure(Figure):
             f"n = {low if low == high else f'{low} to {high}'}",
             hollow if out else "",
             f"{silent} run{'s' if silent != 1 else ''} did not measure this" if silent else "",
-            f"Changes: E-divisive means, p below {formatting.exact(rule.max_p)}, "
+            f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, "
             f"at least {formatting.percent(rule.min_magnitude)}",
-            f"Fewer than {rule.least_history} points since the baseline: too few to say anything of changes"
+            f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes"
             if history.course.too_short
             else "",
         )

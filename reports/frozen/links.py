@@ -116,8 +116,6 @@ class Place:
         """Of the newest revision; empty for a file."""
         return "" if self.alone else f"/r/{self.token}"
 
-    newest_address = address
-
     @property
     def pinned(self) -> str:
         """Of exactly this revision."""

@@ -5,24 +5,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from reports.analysis.best import best_set
-from reports.analysis.equal_load import AtLoad, Within
+from reports.analysis.equal_load import Within
 from reports.curves import Curve
 from reports.figures.ceilings import Ranking
 from reports.pages.baseline_ratios import Against, Ratio, Row
 from reports.pages.equal_load import EqualLoad, SideAt, latencies_at, latency_text, percentiles_of, repeats_within
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyCell:
-    """Latency of one operation at the equal load, with its ratio to the reference's."""
-
-    at: AtLoad
-    ratio: Ratio | None
-    is_best: bool
-
-    @property
-    def how(self) -> str:
-        return latency_text(self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +19,8 @@ class TableRow:
     is_among_best: bool | None  # None where no repeats show it
     against: Row | None  # None where nothing is compared
     ratio: Ratio | None  # of throughput
-    latencies: tuple[LatencyCell, ...]  # one for each operation
+    # Of each operation the latency at the equal load, in words how it was read, its ratio, and whether it is best.
+    latencies: list[dict[str, object]]
     within: Within | None  # of the operation that reaches the limit first; None without a limit
     is_best_within: bool  # its repeats do not tell it from the side with the most throughput within the limit
     is_shown: bool  # in the figures
@@ -71,9 +59,10 @@ def table_rows(
                 is_among_best=ranking.best.get(key),
                 against=row,
                 ratio=ratios.get("throughput"),
-                latencies=tuple(
-                    LatencyCell(at, ratios.get(name), key in best.get(name, ())) for name, at in latencies.items()
-                ),
+                latencies=[
+                    {"at": at, "how": latency_text(at), "ratio": ratios.get(name), "is_best": key in best.get(name, ())}
+                    for name, at in latencies.items()
+                ],
                 within=_within(side) if side else None,
                 is_best_within=key in best.get("within", ()),
                 is_shown=key in drawn,

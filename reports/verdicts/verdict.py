@@ -13,7 +13,7 @@ from reports.analysis.ratios import unusable
 from reports.analysis.repeat_comparison import finite
 from reports.analysis.sessions import Session, largest_spread, mean_of
 from reports.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Metric, MetricVerdict, judge
-from reports.curves import Curve, Point, operations_of
+from reports.curves import Curve, Point, kind_of, operations_of
 from reports.queries.curves import run_curve, run_points
 from reports.queries.noise import session_key, session_spreads
 from reports.queries.sides import profile_of
@@ -59,7 +59,7 @@ def metrics_of(
     notes: list[str] = []
     curves = [curve for session in (*new, *base) for curve in session]
     # Response time where every run has it, for overload shows there alone; else service time.
-    kind = "response" if all(curve.latency_kind == "response" for curve in curves) else "service"
+    kind = kind_of(curves)
     for name in operations_of(curves):
         if name in NOT_JUDGED or name.endswith("FAILED"):
             continue
