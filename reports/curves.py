@@ -153,15 +153,11 @@ class Point:
             ),
         )
 
-    @property
-    def mean_latency_s(self) -> float | None:
-        """Seconds that one operation took on average, by service time; with X it fulfils Little's law.
+    def mean_latency_s(self, kind: str = "service") -> float | None:
+        """Seconds that one operation took on average; by service time it fulfils Little's law with X.
 
         A read-modify-write is one operation whose time is that of its READ and its UPDATE.
         """
-        return self._mean_s("service")
-
-    def _mean_s(self, kind: str) -> float | None:
         done, took = 0, 0.0
         for row in self.operations:
             mean = row.median_us("mean")
@@ -188,10 +184,10 @@ class Point:
         return Rung(
             threads=self.threads,
             throughput_ops_s=min(self.throughput_ops_s.median, most),
-            latency_s=self.mean_latency_s,
+            latency_s=self.mean_latency_s(),
             target_ops_s=self.target_ops_s,
             error_ratio=self.error_ratio,
-            response_s=self._mean_s("response") if self.target_ops_s else None,
+            response_s=self.mean_latency_s("response") if self.target_ops_s else None,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
             repeats_ops_s=tuple(min(value, most) for value in self.throughput_ops_s.values),

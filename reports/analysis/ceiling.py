@@ -317,9 +317,6 @@ def _failed_runs(target_ops_s: float, rungs: Sequence[Rung], unthrottled_ops_s: 
     return sum(max(len(rung.repeats_ops_s), 1) for rung in failed) + below
 
 
-RANKS: Final = ("", "failed", "unknown")
-
-
 def judged_rung(rung: Rung) -> TargetReached:
     """Whether the rung's target was sustained, by the rule for single runs; unknown errors are none."""
     result = judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
@@ -338,8 +335,9 @@ def _best_of_each_target(rungs: Sequence[Rung]) -> list[Rung]:
     Rungs that count come before rejected ones, and those that failed before those that say nothing.
     """
     usable = sorted((rung for rung in rungs if rung.target_ops_s and rung.throughput_ops_s > 0), key=_target)
+    ranks = ("unknown", "failed", "")
     return [
-        max(same, key=lambda rung: (_held(judged_rung(rung)), -RANKS.index(rung.rejected), rung.throughput_ops_s))
+        max(same, key=lambda rung: (_held(judged_rung(rung)), ranks.index(rung.rejected), rung.throughput_ops_s))
         for _, same in groupby(usable, key=_target)
     ]
 

@@ -29,7 +29,6 @@ from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import SYMBOLS, Look, looks
 from reports.ladder_text import ceiling_text, ladder_says, status_sentences
 
-Key = tuple[float, ...]
 LINE_CHARACTERS = 105  # below the whole axis
 NARROW_CHARACTERS = 40
 MAX_UPRIGHT = 5  # places, in a narrow figure
@@ -91,7 +90,7 @@ def promises_of(curves: Sequence[Curve]) -> Promises:
     )
 
 
-def _trade(label: str, curves: Sequence[Curve], places: Mapping[Key, int]) -> Trade:
+def _trade(label: str, curves: Sequence[Curve], places: Mapping[tuple[float, ...], int]) -> Trade:
     at: dict[int, list[Curve]] = {}
     for curve in curves:
         at.setdefault(places[durability_key(curve.durability)], []).append(curve)

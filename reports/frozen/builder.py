@@ -113,15 +113,45 @@ def build(team: Team, draft: Draft, title: str) -> Built:
         if item.table
     ]
     problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
-    content = _without_secrets(_content(team, draft, title, material, headline, names, frozen), material)
+    figures = {item.name: item for item in shown if not item.is_table}
+    runs = source_runs(material.curves)
+    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
+    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
+    content: Content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title,
+        "headline": draft.headline or headline,
+        "notes": draft.notes,
+        "team": team.name,
+        "published_at": "",
+        "demonstration": " ".join(f"{sentence}." for sentence in sentences),
+        "order": names,
+        "figures": [_figure(team, figures[name], material) for name in names if name in figures],
+        "tables": frozen,
+        "verdicts": tables.verdicts_of(material.against, material.equal, material.labels),
+        "disclosures": {
+            "paid_by": draft.paid_by,
+            "vendor_relations": draft.vendor_relations,
+            "settings_reviewed_by": draft.settings_reviewed_by,
+        },
+        "method": _method(material, runs),
+        "sources": method.sources(runs, _counted(material)),
+    }
+    # The plan file by which all of it can be run again; uploaded results have none.
+    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
+    if matrix and (plan := plan_for_others(matrix, material.redactor)):
+        content["plan"] = plan
+    content = _without_secrets(content, material)
+    sided = [part for part in frozen if part["table"]["columns"][:1] == ["side"]]
     return Built(
         content=content,
         items=every,
         headline=material.redactor.clean(headline, "headline", written=True),
         found=tuple(material.redactor.found),
         problems=tuple(problems),
-        rows={part["name"]: [str(row[0]) for row in part["table"]["rows"]] for part in frozen if _has_sides(part)},
-        columns={part["name"]: part["table"]["columns"] for part in frozen if _has_sides(part)},
+        rows={part["name"]: [str(row[0]) for row in part["table"]["rows"]] for part in sided},
+        columns={part["name"]: part["table"]["columns"] for part in sided},
     )
 
 
@@ -133,10 +163,6 @@ def _licence_warnings(material: Material) -> Iterator[str]:
             yield f"The catalog does not describe {name}: check that its licence permits to publish benchmarks."
         elif system.publication:
             yield system.publication
-
-
-def _has_sides(table: FrozenTable) -> bool:
-    return table["table"]["columns"][:1] == ["side"]
 
 
 def items_of(material: Material) -> Iterator[Item]:
@@ -206,47 +232,6 @@ def _place(table: Cells, note: DraftFootnote) -> Footnote | None:
     if note.side not in sides or note.column not in table["columns"]:
         return None
     return {"row": sides.index(note.side), "column": table["columns"].index(note.column), "text": note.text}
-
-
-def _content(
-    team: Team,
-    draft: Draft,
-    title: str,
-    material: Material,
-    headline: str,
-    names: list[str],
-    frozen: list[FrozenTable],
-) -> Content:
-    by_name = {item.name: item for item in items_of(material)}
-    runs = source_runs(material.curves)
-    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
-    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
-    content: Content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "title": title,
-        "headline": draft.headline or headline,
-        "notes": draft.notes,
-        "team": team.name,
-        "published_at": "",
-        "demonstration": " ".join(f"{sentence}." for sentence in sentences),
-        "order": names,
-        "figures": [_figure(team, by_name[name], material) for name in names if not by_name[name].is_table],
-        "tables": frozen,
-        "verdicts": tables.verdicts_of(material.against, material.equal, material.labels),
-        "disclosures": {
-            "paid_by": draft.paid_by,
-            "vendor_relations": draft.vendor_relations,
-            "settings_reviewed_by": draft.settings_reviewed_by,
-        },
-        "method": _method(material, runs),
-        "sources": method.sources(runs, _counted(material)),
-    }
-    # The plan file by which all of it can be run again; uploaded results have none.
-    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
-    if matrix and (plan := plan_for_others(matrix, material.redactor)):
-        content["plan"] = plan
-    return content
 
 
 def _counted(material: Material) -> dict[object, object]:

@@ -121,7 +121,7 @@ def test_repeats_bring_their_own_latencies():
     both = replace(rung, operations=(means, replace(means, operation="UPDATE", ok=3000)))
     assert repeats_of(both).latencies_s == pytest.approx((0.001, 0.003))
     single = point(8, 2000.0, target_ops_s=2000)
-    assert repeats_of(single).latencies_s == pytest.approx((single.mean_latency_s,))
+    assert repeats_of(single).latencies_s == pytest.approx((single.mean_latency_s(),))
 
 
 def test_rungs_on_which_nothing_was_done_are_no_error():

@@ -38,21 +38,14 @@ class GridCell:
     share: float = 0.0  # of the matrix's highest throughput, for the bar in the cell
 
     @property
-    def counting(self) -> list[Run]:
-        return [r for r in self.runs if r.throughput_ops_s is not None and not r.excluded_reason]
-
-    @property
     def throughput_ops_s(self) -> float | None:
         """The median of the repeats that are not excluded."""
-        values = [run.throughput_ops_s for run in self.counting if run.throughput_ops_s is not None]
-        return statistics.median(values) if values else None
+        return _median(self.runs)
 
     @property
     def accepted_ops_s(self) -> float | None:
         """The same over the repeats that were not rejected: a rejected point is shown, but is no part of a ceiling."""
-        accepted = [run for run in self.counting if run.verdict != Verdict.REJECT or run.counts_although_rejected]
-        values = [run.throughput_ops_s for run in accepted if run.throughput_ops_s is not None]
-        return statistics.median(values) if values else None
+        return _median(run for run in self.runs if run.verdict != Verdict.REJECT or run.counts_although_rejected)
 
     @property
     def tone(self) -> str:
@@ -79,6 +72,11 @@ class GridCell:
     @property
     def only(self) -> Run | None:
         return self.runs[0] if len(self.runs) == 1 else None
+
+
+def _median(runs: Iterable[Run]) -> float | None:
+    values = [run.throughput_ops_s for run in runs if run.throughput_ops_s is not None and not run.excluded_reason]
+    return statistics.median(values) if values else None
 
 
 @dataclass(frozen=True, slots=True)
