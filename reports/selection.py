@@ -128,12 +128,11 @@ class Selection:
         chosen: tuple[str, ...] = getattr(self, FACETS[name])
         return chosen
 
-    def toggled(self, name: str, value: str) -> "Selection":
-        """With one value of a facet added, or taken away where it is there."""
-        held = self.facet(name)
-        kept = tuple(other for other in held if other != value) if value in held else tuple(sorted((*held, value)))
-        changes: dict[str, Any] = {FACETS[name]: kept}
-        return replace(self, **changes)
+    def without(self, name: str, value: str) -> "Selection":
+        """With one value of a menu taken away: of a facet, of what varies, of what is laid over, or the phase."""
+        column = FACETS.get(name, name)
+        kept: Any = "" if name == "phase" else tuple(other for other in getattr(self, column) if other != value)
+        return replace(self, **{column: kept})
 
     def pairs(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
         """The address' parameters in canonical order, without `v` and without those that a form itself gives."""

@@ -206,10 +206,22 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     for trace in traces if side.dashed else ():
         trace["showlegend"] = False
     if rungs:
-        texts = [marks.rung_label(d.point) for d in counted]
-        ringed = [bool(_marks_of(side, d.point)) for d in counted]
-        xs, ys = [d.x for d in counted], [d.y for d in counted]
-        traces.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
+        # The marker is not seen: its size keeps the text away from the point.
+        sizes = [marks.RING_PX if _marks_of(side, d.point) else marks.MARKER_PX for d in counted]
+        # The rungs' names, small, on that side of a rising curve where nothing is: above and left.
+        names = marks.beside(
+            look,
+            "rungs",
+            [d.x for d in counted],
+            [d.y for d in counted],
+            mode="markers+text",
+            marker={"size": sizes, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
+            text=[marks.rung_label(d.point) for d in counted],
+            textposition="top left",
+            textfont={"color": look.colour, "size": 10},
+            cliponaxis=False,
+        )
+        traces.append(names)
     return traces
 
 

@@ -83,9 +83,18 @@ def rung_label(point: Point) -> str:
 def hover_of(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
     """Everything about a point that a reader asks while pointing at it; three significant digits."""
     point, spread = drawn.point, drawn.point.throughput_ops_s
-    if drawn.left_out:
-        more = f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(drawn.y * 1e3)}" if operation else ""
-        return _left_out_hover(look, point, drawn.left_out, more)
+    if repeat := drawn.left_out:
+        # A repeat that is no part of its point: which it is, and why not.
+        target = f"target {formatting.throughput(point.target_ops_s)}"
+        lines = [
+            f"<b>{escaped(look.label)}</b>",
+            f"one repeat at {target if point.target_ops_s else f'{point.threads} threads'}",
+            formatting.throughput(repeat.throughput_ops_s),
+            f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(drawn.y * 1e3)}" if operation else "",
+            f"<b>{STANDING_SAYS[repeat.standing]}</b>",
+            escaped(repeat.reason)[:120],
+        ]
+        return "<br>".join(text for text in lines if text)
     lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
@@ -108,20 +117,6 @@ def hover_of(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = 
     if point.worst_finding:
         lines.append(shortened(point.worst_finding, 60))
     return "<br>".join(lines)
-
-
-def _left_out_hover(look: Look, point: Point, repeat: LeftOut, more: str) -> str:
-    """What a reader asks of a repeat that is no part of its point: which it is, and why not."""
-    load = f"target {formatting.throughput(point.target_ops_s)}" if point.target_ops_s else f"{point.threads} threads"
-    lines = [
-        f"<b>{escaped(look.label)}</b>",
-        f"one repeat at {load}",
-        formatting.throughput(repeat.throughput_ops_s),
-        more,
-        f"<b>{STANDING_SAYS[repeat.standing]}</b>",
-        escaped(repeat.reason)[:120],
-    ]
-    return "<br>".join(text for text in lines if text)
 
 
 def marker(colour: str, symbol: str, size: float, edge: float = 1.5) -> dict[str, Any]:
@@ -178,29 +173,6 @@ def curve_traces(
         xs, ys, texts = [d.x for d in hollow], [d.y for d in hollow], [hover(d) for d in hollow]
         traces.append(beside(look, NOT_COUNTED, xs, ys, hover=texts, marker=mark))
     return traces
-
-
-def rung_texts(
-    look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str], ringed: Sequence[bool]
-) -> Trace:
-    """The rungs' names, small, on that side of a rising curve where nothing is: above and left."""
-    return beside(
-        look,
-        "rungs",
-        x,
-        y,
-        # The marker is not seen: its size keeps the text away from the point.
-        mode="markers+text",
-        marker={
-            "size": [RING_PX if ring else MARKER_PX for ring in ringed],
-            "color": "rgba(0,0,0,0)",
-            "line": {"width": 0},
-        },
-        text=list(texts),
-        textposition="top left",
-        textfont={"color": look.colour, "size": 10},
-        cliponaxis=False,
-    )
 
 
 def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:

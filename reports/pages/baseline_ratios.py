@@ -189,11 +189,6 @@ class Judging:
     spreads: Mapping[str, SessionSpread]  # of sessions, by the name of the cluster
     kind: str = "service"
 
-    def gate_of(self, curve: Curve, baseline: Curve, varying: Sequence[str], *, declared: bool) -> Gate:
-        pair = [self.sides[side.sweep_id] for side in (curve, baseline) if side.sweep_id in self.sides]
-        findings = judge_pair(pair[0], pair[1], self.profile) if len(pair) == 2 else ()
-        return gate(curve, baseline, findings, varying, declared=declared)
-
 
 def against(
     curves: Sequence[Curve],
@@ -218,11 +213,12 @@ def against(
         if curve is chosen:
             rows.append(Row(curve, None, ()))
             continue
-        judged = judging.gate_of(curve, chosen, varying, declared=bool(vary))
+        pair = [judging.sides[side.sweep_id] for side in (curve, chosen) if side.sweep_id in judging.sides]
+        findings = judge_pair(pair[0], pair[1], judging.profile) if len(pair) == 2 else ()
+        judged = gate(curve, chosen, findings, varying, declared=bool(vary))
         ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
         href = address(curve.sweep_id) if curve.ceiling else ""
-        pair = (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None
-        rows.append(Row(curve, judged, ratios, href, pair))
+        rows.append(Row(curve, judged, ratios, href, (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None))
     # Sides that are not comparable have ratios at most, never a winner.
     rows = [
         _rejudged(row, partial(not_comparable, stops=row.gate.stops)) if row.gate and row.refused else row

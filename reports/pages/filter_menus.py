@@ -82,7 +82,7 @@ def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Seq
 def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
     """Everything that narrows or adds, each with the address that lets it go."""
     held = [
-        (menu.title, option.text, _without(selection, menu.name, option.value))
+        (menu.title, option.text, selection.without(menu.name, option.value))
         for menu in menus
         for option in menu.options
         if option.chosen
@@ -95,14 +95,3 @@ def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
         held.append(("Until", selection.until.isoformat(), replace(selection, until=None)))
     compare = reverse("compare")
     return [{"label": label, "text": text, "href": compare + rest.query()} for label, text, rest in held]
-
-
-def _without(selection: Selection, name: str, value: str) -> Selection:
-    match name:
-        case "phase":
-            return replace(selection, phase="")
-        case "vary":
-            return replace(selection, vary=tuple(axis for axis in selection.vary if axis != value))
-        case "published":
-            return replace(selection, published=tuple(slug for slug in selection.published if slug != value))
-    return selection.toggled(name, value)

@@ -102,12 +102,15 @@ def test_too_many_sweeps_are_cut_with_a_sentence():
     assert len(content.sweeps) == 60 and "500 sweeps" in content.problems[0]
 
 
-def test_a_value_is_toggled_in_and_out():
-    one = Selection().toggled("system", "redis")
-    assert one.systems == ("redis",) and one.toggled("system", "redis") == Selection()
-    for name in FACETS:
-        assert Selection().toggled(name, "x").facet(name) == ("x",)
-        assert Selection().toggled(name, "x").narrowed
+def test_a_value_is_taken_away():
+    for name, column in FACETS.items():
+        chosen = Selection(**{column: ("x", "y")})
+        assert chosen.narrowed and chosen.facet(name) == ("x", "y")
+        assert chosen.without(name, "x").facet(name) == ("y",)
+        assert chosen.without(name, "x").without(name, "y") == Selection()
+    assert Selection(phase="load").without("phase", "load") == Selection()
+    assert Selection(vary=("mode", "version")).without("vary", "mode").vary == ("version",)
+    assert Selection(published=("a", "b")).without("published", "b").published == ("a",)
 
 
 def test_axes_are_written_in_one_order():
