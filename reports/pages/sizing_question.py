@@ -71,7 +71,7 @@ def read_question(parameters: Parameters) -> Question:
         problems["node"] = "Say how many GB a node holds, or leave the size of the data empty."
     if copies is not None and copies != int(copies):
         problems["copies"] = "Copies are a whole number."
-    limit_ms = number("within")
+    limit_ms, throughput_ops_s = number("within"), number("throughput")
     operation, statistic = texts["op"].upper(), texts["stat"] or "p99"
     if operation and operation not in OPERATIONS:
         problems["op"] = f"“{texts['op'][:40]}” is none of {', '.join(OPERATIONS)}."
@@ -80,7 +80,7 @@ def read_question(parameters: Parameters) -> Question:
         problems["stat"] = f"“{statistic[:40]}” is none of {', '.join(STATISTICS)}."
         statistic = "p99"
     return Question(
-        throughput_ops_s=number("throughput"),
+        throughput_ops_s=throughput_ops_s,
         operation=operation,
         statistic=statistic,
         limit_us=None if limit_ms is None else limit_ms * 1000,
