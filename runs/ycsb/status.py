@@ -37,18 +37,12 @@ class StatusOperation:
     max: float | None = None
     min: float | None = None
     avg: float | None = None
-    p90: float | None = None
     p99: float | None = None
-    p999: float | None = None
-    p9999: float | None = None
     p50: float | None = None
 
 
 # The words of a summary in brackets, and the fields they fill.
-FIELDS: Final = {
-    "Count": "count", "Max": "max", "Min": "min", "Avg": "avg",
-    "50": "p50", "90": "p90", "99": "p99", "99.9": "p999", "99.99": "p9999",
-}  # fmt: skip
+FIELDS: Final = {"Count": "count", "Max": "max", "Min": "min", "Avg": "avg", "50": "p50", "99": "p99"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +54,17 @@ class StatusLine:
     rate_ops_s: float | None
     operations: Mapping[str, StatusOperation] = field(default_factory=dict)
     at_s: float | None = None  # when it was written: epoch of the printed date read as UTC, for it names no time zone
-    label: str = ""
-    # Of the JVM (USED_MEM_MB and the like), in units of their own although the line says µs.
-    process: Mapping[str, StatusOperation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusHead:
-    """What every status line begins with. The rest of the line starts at `end`, the whole status at `start`."""
+    """What every status line begins with. The rest of the line starts at `end`."""
 
-    start: int
     end: int
     elapsed_s: int
     operations_done: int
     rate_ops_s: float | None
     at_s: float | None
-    is_dated: bool = True  # it begins with a date, be it a possible one or not
 
 
 def read_head(line: bytes) -> StatusHead | None:
@@ -90,13 +79,11 @@ def read_head(line: bytes) -> StatusHead | None:
         if at_s is not None:
             at_s += int(second) + (int(milliseconds) / 1000 if milliseconds else 0)
     return StatusHead(
-        start=match.start(),
         end=match.end(),
         elapsed_s=int(elapsed),
         operations_done=int(done),
         rate_ops_s=None if rate is None else finite(rate.decode(errors="replace")),
         at_s=at_s,
-        is_dated=minute is not None,
     )
 
 
@@ -110,28 +97,10 @@ def read_status(line: bytes) -> StatusLine | None:
     head = read_head(line)
     if head is None:
         return None
-    return made(head, label_of(line, head), read_operations(line[head.end :].decode(errors="replace")))
-
-
-def made(head: StatusHead, label: str, operations: Mapping[str, StatusOperation]) -> StatusLine:
-    """A status of its parts; what the JVM says of itself is set apart from the operations."""
-    return StatusLine(
-        elapsed_s=head.elapsed_s,
-        operations_done=head.operations_done,
-        rate_ops_s=head.rate_ops_s,
-        operations={name: numbers for name, numbers in operations.items() if name not in PROCESS},
-        at_s=head.at_s,
-        label=label,
-        process={name: numbers for name, numbers in operations.items() if name in PROCESS},
-    )
-
-
-def label_of(line: bytes, head: StatusHead) -> str:
-    """The label before the date. YCSB glues the two together, so what ends with a blank came from a log shipper."""
-    front = line[: head.start]
-    if not head.is_dated:
-        front = front.strip()
-    return "" if not front or front[-1:].isspace() else front.decode(errors="replace")
+    operations = read_operations(line[head.end :].decode(errors="replace"))
+    # What the JVM says of itself is left out: its units are not the µs that the line says.
+    operations = {name: numbers for name, numbers in operations.items() if name not in PROCESS}
+    return StatusLine(head.elapsed_s, head.operations_done, head.rate_ops_s, operations, head.at_s)
 
 
 def read_operations(text: str) -> dict[str, StatusOperation]:
@@ -156,10 +125,7 @@ def of_numbers(numbers: Mapping[str, float | None]) -> StatusOperation:
         max=numbers.get("max"),
         min=None if least is not None and least >= NO_MINIMUM else least,
         avg=numbers.get("avg"),
-        p90=numbers.get("p90"),
         p99=numbers.get("p99"),
-        p999=numbers.get("p999"),
-        p9999=numbers.get("p9999"),
         p50=numbers.get("p50"),
     )
 

@@ -8,12 +8,11 @@ from typing import Final
 
 from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import OtherLine, ReadOperation
 from runs.ycsb.readers.goreports import ReportLine
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.totals import Reports
-from runs.ycsb.readers.unparsed_lines import Chatter
 from runs.ycsb.redact import HIDDEN, is_secret, redact
 from runs.ycsb.status import StatusLine, StatusOperation
 
@@ -43,7 +42,7 @@ class GoDraft:
     def __init__(self, first_line: int) -> None:
         self.command = ""
         self.points = Points(per_second=1_000_000, times_are_starts=True)
-        self.chatter = Chatter()
+        self.unparsed: list[OtherLine] = []  # the first lines
         self.is_finished = False  # the client said so
         self.is_cut = False  # the file ends in the middle of a line
         self._first_line = first_line
@@ -116,7 +115,6 @@ class GoDraft:
             logs=tuple(replace(log, operation=_in_words_of_ycsb(log.operation)) for log in self.points.logs()),
             properties=self._properties,
             command=redact(self.command),
-            others=self.chatter.lines(),
             warnings=tuple(self._warnings(lines)),
             first_line=self._first_line,
             last_line=last_line,

@@ -13,6 +13,7 @@ from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.go_run_builder import GoDraft
 from runs.ycsb.readers.goreports import BlockLines, ReportLine, cells, is_heading, json_lines, plain_line, row_line
 from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.readers.unparsed_lines import keep_first
 
 _POINTS: Final = "operation,timestamp_us,latency_us"
 _POINTS_BEGIN: Final = re.compile(rb"^operation,timestamp_us,latency_us\n", re.MULTILINE)
@@ -46,7 +47,7 @@ class GoYcsbReader:
     @property
     def closest(self) -> tuple[OtherLine, ...]:
         """The lines that looked most like a result."""
-        return self._draft.chatter.closest
+        return tuple(self._draft.unparsed)
 
     def feed(self, block: Block) -> None:
         data, line = block.data, block.first_line
@@ -96,7 +97,7 @@ class GoYcsbReader:
                 self._take(line.decode(errors="replace").strip(), number, may_be_cut=may_be_cut)
             elif line:
                 self._end_block(number)
-                self._draft.chatter.keep(line, number)
+                keep_first(self._draft.unparsed, line, number)
 
     def _take(self, text: str, number: int, *, may_be_cut: bool) -> None:
         self._draft.is_cut |= may_be_cut
@@ -107,7 +108,7 @@ class GoYcsbReader:
                 or self._take_frame(text, number, may_be_cut=may_be_cut)
                 or self._take_report(text, number, may_be_cut=may_be_cut)
             ):
-                self._draft.chatter.keep(text.encode(), number)
+                keep_first(self._draft.unparsed, text.encode(), number)
         if may_be_cut:
             # The last row of a block may lack digits: the block is left out.
             self._block = BlockLines()

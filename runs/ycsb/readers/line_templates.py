@@ -5,8 +5,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final
 
+from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import finite
-from runs.ycsb.status import AVERAGE, FIELDS, HEAD, OPERATION, RAW, label_of, read_head
+from runs.ycsb.status import AVERAGE, FIELDS, HEAD, OPERATION, RAW, read_head
 
 NOWHERE: Final = -1
 _RUN: Final = re.compile(r"[0-9]+")
@@ -36,7 +37,6 @@ class Kind:
     operations: tuple[str, ...]  # all that are named, also those without a single number
     fields: tuple[Place, ...]
     fixed: tuple[tuple[int, str], ...]  # runs that are part of a name or a word, and what they read
-    label: str
 
 
 def kind_of(sample: bytes) -> Kind | None:
@@ -53,17 +53,18 @@ def kind_of(sample: bytes) -> Kind | None:
         rate = None if head.rate_ops_s is None else line.place(*match.span(6), signed=True)
     except _NotByPlace:
         return None
-    label = label_of(sample, head)
+    if match.start(1) < 0:
+        # What stands in front may be a date that lacks a digit, which other lines of this look have.
+        line.named.append((0, match.start()))
     return Kind(
         gaps=line.gaps,
         date=() if match.start(1) < 0 else tuple(line.runs_in(match.start(1), max(match.end(2), match.end(3)))),
         elapsed=elapsed,
         done=done.whole,
         rate=rate,
-        operations=tuple(dict.fromkeys(line.operations)),
+        operations=tuple(name for name in dict.fromkeys(line.operations) if name not in PROCESS),
         fields=fields,
-        fixed=line.fixed(head.start if label else 0, head.end, fields),
-        label=label,
+        fixed=line.fixed(),
     )
 
 
@@ -82,7 +83,7 @@ class _Line:
             digits += end - start
         self.gaps = tuple(gaps)
         self.operations: list[str] = []
-        self.named: list[tuple[int, int]] = []  # the parts of the text that name operations and fields
+        self.named: list[tuple[int, int]] = []  # the parts of the text whose digits are no numbers
 
     def runs_in(self, start: int, end: int) -> range:
         return range(bisect_left(self.runs, (start, 0)), bisect_right(self.runs, (end, 0)))
@@ -110,6 +111,7 @@ class _Line:
         return tuple(
             Place(place.whole, place.part, 1, operation, name)
             for operation, places in by_operation.items()
+            if operation not in PROCESS
             for name, place in places.items()
         )
 
@@ -142,8 +144,7 @@ class _Line:
                 raise _NotByPlace
         return places
 
-    def fixed(self, label_end: int, head_end: int, fields: tuple[Place, ...]) -> tuple[tuple[int, str], ...]:
-        """Runs of digits in a label and in names: they must be the same in every line."""
-        spans = [(0, label_end), *self.named]
-        runs = sorted({run for span in spans for run in self.runs_in(*span)})
+    def fixed(self) -> tuple[tuple[int, str], ...]:
+        """Runs of digits in names and before a head without a date: they must be the same in every line."""
+        runs = sorted({run for span in self.named for run in self.runs_in(*span)})
         return tuple((run, self.text[slice(*self.runs[run])]) for run in runs)

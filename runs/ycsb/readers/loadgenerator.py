@@ -10,7 +10,7 @@ from typing import Final
 
 from runs.ycsb.block import Note
 from runs.ycsb.numbers import finite, ungrouped, whole
-from runs.ycsb.operation import Bucket, OtherLine, ReadOperation
+from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.unparsed_lines import LineReader
 
@@ -54,8 +54,8 @@ class LoadGeneratorReader(LineReader):
             return True
         return self._draft.take(metric, key, value)
 
-    def run(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
-        return self._draft.done(last_line, others)
+    def run(self, last_line: int) -> ReadRun | None:
+        return self._draft.done(last_line)
 
 
 class _Draft:
@@ -81,7 +81,7 @@ class _Draft:
             return False
         return self._operations.setdefault(metric, _Operation()).take(key, value)
 
-    def done(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+    def done(self, last_line: int) -> ReadRun | None:
         operations = {name: draft.done() for name, draft in self._operations.items() if draft.is_measured}
         if not operations and not self._overall:
             return None
@@ -95,7 +95,6 @@ class _Draft:
             throughput_ops_s=self._overall.get(_THROUGHPUT),
             complete=bool(operations) and self.has_runtime and is_whole and not self.is_cut,
             operations=operations,
-            others=others,
             warnings=tuple(notes),
             first_line=self._first_line,
             last_line=last_line,

@@ -75,7 +75,6 @@ class ReadRun:
     properties: Mapping[str, str] = field(default_factory=dict)  # redacted
     command: str = ""  # redacted
     process: Mapping[str, float] = field(default_factory=dict)  # "TOTAL_GC_TIME Time(ms)": of the client itself
-    others: tuple[OtherLine, ...] = ()  # redacted, the first few hundred
     symptoms: tuple[Symptom, ...] = ()
     warnings: tuple[Note, ...] = ()
     source: str = ""  # who wrote these lines, where a log shipper put several writers into one file: "client-2"

@@ -15,20 +15,17 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.completeness import counted, sums_of, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
-from runs.ycsb.readers.results import Format, Note, OtherLine, ReadRun
+from runs.ycsb.readers.results import Format, Note, ReadRun
 from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
 from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
-from runs.ycsb.redact import redact, redact_beginning
 from runs.ycsb.summary import is_process
 from runs.ycsb.symptoms import SymptomCounter
 
 RUNTIME: Final = "RunTime(ms)"
 THROUGHPUT: Final = "Throughput(ops/sec)"
-MAX_OTHERS: Final = 300  # lines kept that are no measurement
 _TELLING: Final = 3  # so many equal status lines are no accident
 _MAX_METRICS: Final = 500
 _MAX_COMMAS: Final = 100  # that are warned of one by one
-_MAX_OTHER: Final = 500  # characters
 _THUMBTACK_VERSION: Final = "0.1.4"
 
 
@@ -50,7 +47,6 @@ class RunDraft:
         self._statuses: list[Statuses] = []
         self._status_count = 0
         self._is_thinned = False  # of the last status lines only one is kept
-        self._others: list[OtherLine] = []
         self._notes: list[Note] = []
         self._repeated: int | None = None  # the first line that states something once more
 
@@ -118,7 +114,6 @@ class RunDraft:
             taken = draft.take(key, value)
         if taken == "repeated":
             self._repeated = self._repeated or number
-            self.take_other(f"[{metric}], {key}, {value}", number)
 
     def take_back(self, metric: str, key: str) -> None:
         """Forget the value of the last line, of which digits may be missing."""
@@ -153,10 +148,6 @@ class RunDraft:
             self._statuses.append(statuses)
         self._status_count += len(statuses)
 
-    def take_other(self, line: str, number: int) -> None:
-        if len(self._others) < MAX_OTHERS:
-            self._others.append(OtherLine(number, redact_beginning(line, _MAX_OTHER)))
-
     def note(self, text: str, line: int | None = None) -> None:
         self._notes.append(Note(text, line))
 
@@ -168,7 +159,6 @@ class RunDraft:
         self.process.update(later.process)
         self._statuses += later._statuses
         self._status_count += later._status_count
-        self._others = (self._others + later._others)[:MAX_OTHERS]
         self._notes += later._notes
         self.symptoms.adopt(later.symptoms)
         self.is_cut |= later.is_cut
@@ -223,7 +213,6 @@ class RunDraft:
             properties=properties,
             command=self.preamble.command,
             process=self._process(),
-            others=self._all_others(),
             symptoms=self.symptoms.most_telling(),
             warnings=tuple(self._notes),
             source=source,
@@ -301,21 +290,6 @@ class RunDraft:
             if number is not None:
                 process[f"OVERALL {key}"] = number
         return process
-
-    def _all_others(self) -> tuple[OtherLine, ...]:
-        """The chatter, and the metrics of which nothing is known to be a measurement."""
-        unknown = [
-            OtherLine(self.last_line, redact(f"[{name}], {key}, {value}"))
-            for name, draft in self.metrics.items()
-            if not draft.is_measured
-            for key, value in draft.extra.items()
-        ]
-        infinite = [
-            OtherLine(self.last_line, f"[OVERALL], {key}, {value}"[:_MAX_OTHER])
-            for key, value in self.overall.items()
-            if finite(value) is None and value.strip() != "NaN" and "," not in value
-        ]
-        return (*self._others, *infinite, *unknown)
 
 
 def phase_of(names: Iterable[str]) -> Phase | None:

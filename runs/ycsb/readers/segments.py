@@ -12,7 +12,7 @@ import numpy as np
 
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
-from runs.ycsb.readers.run_builder import MAX_OTHERS, RUNTIME, RunDraft
+from runs.ycsb.readers.run_builder import RUNTIME, RunDraft
 from runs.ycsb.readers.statuses import Statuses, StatusReader, shape_of
 
 MAX_RUNS: Final = 1_000
@@ -32,7 +32,6 @@ class Segments:
         self._reader = reader
         self._ended: list[RunDraft] = []
         self._run = RunDraft()
-        self.room = MAX_OTHERS  # for lines of the run that are no measurement
         self._pending: list[PendingStatus] = []
         self._recent: tuple[bytes, ...] = ()  # the last status lines that were read
         self._previous: tuple[str, str, str] | None = None  # the last line of a summary
@@ -140,11 +139,6 @@ class Segments:
     def limit(self, line: str) -> None:
         self._run.preamble.take_limit(line)
 
-    def other(self, line: str, number: int) -> None:
-        if self.room:
-            self.room -= 1
-            self._run.take_other(line, number)
-
     def symptom(self, line: str) -> None:
         self._run.symptoms.take(line)
 
@@ -198,7 +192,6 @@ class Segments:
         if len(self._ended) < MAX_RUNS:
             self._ended.append(self._run)
         self._run = RunDraft(number)
-        self.room = MAX_OTHERS
 
     # --- the result ----------------------------------------------------------------------------------------------
 

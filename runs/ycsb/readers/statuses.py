@@ -15,7 +15,7 @@ import numpy as np
 
 from runs.ycsb.numbers import NO_MINIMUM
 from runs.ycsb.readers.line_templates import NOWHERE, Kind, Place, kind_of
-from runs.ycsb.status import StatusHead, StatusLine, StatusOperation, made, of_numbers, read_status
+from runs.ycsb.status import StatusLine, StatusOperation, of_numbers, read_status
 
 Integers = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
 Positions = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -124,15 +124,13 @@ class Statuses:
         if kind is None:
             return self.irregular[at]
         rate, written_s = float(self.rate_ops_s[at]), float(self.at_s[at])
-        head = StatusHead(
-            start=0,
-            end=0,
+        return StatusLine(
             elapsed_s=int(self.elapsed_s[at]),
             operations_done=int(self.operations_done[at]),
             rate_ops_s=None if math.isnan(rate) else rate,
+            operations=_operations(kind, self.numbers[at].tolist()),
             at_s=None if math.isnan(written_s) else written_s,
         )
-        return made(head, kind.label, _operations(kind, self.numbers[at].tolist()))
 
 
 def _operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperation]:
@@ -142,7 +140,7 @@ def _operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperati
     return {name: of_numbers(columns) for name, columns in fields.items()}
 
 
-_UNKNOWN: Final = Kind((), (), Place(NOWHERE), 0, None, (), (), (), "")  # stands for a kind not met yet
+_UNKNOWN: Final = Kind((), (), Place(NOWHERE), 0, None, (), (), ())  # stands for a kind not met yet
 
 
 class StatusTable(Sequence[StatusLine]):
@@ -208,10 +206,10 @@ class StatusTable(Sequence[StatusLine]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every operation that a line names, those of the process among them."""
+        """Every operation that a line names."""
         kinds = [name for part in self._parts for kind in set(part.kinds) if kind for name in kind.operations]
         irregular = [line for part in self._parts for line in part.irregular.values()]
-        return tuple(sorted({*kinds, *(name for line in irregular for name in (*line.operations, *line.process))}))
+        return tuple(sorted({*kinds, *(name for line in irregular for name in line.operations)}))
 
     def column(self, operation: str, name: str) -> Floats:
         """One field of one operation ("READ", "avg") in every line; NaN where the line states none."""
@@ -221,7 +219,7 @@ class StatusTable(Sequence[StatusLine]):
             for kind in set(part.kinds) - {None}:
                 _fill(values, part, kind, operation, name)
             for at, line in part.irregular.items():
-                numbers = line.operations.get(operation) or line.process.get(operation)
+                numbers = line.operations.get(operation)
                 value = None if numbers is None else getattr(numbers, name)
                 values[at] = np.nan if value is None else value
             parts.append(values)
@@ -274,7 +272,7 @@ class StatusReader:
             status = read_status(lines[at])
             assert status is not None
             self._irregular += 1
-            line = status if self._irregular <= _MAX_IRREGULAR else replace(status, operations={}, process={})
+            line = status if self._irregular <= _MAX_IRREGULAR else replace(status, operations={})
             statuses.irregular[at] = line
             statuses.elapsed_s[at] = line.elapsed_s
             statuses.operations_done[at] = line.operations_done

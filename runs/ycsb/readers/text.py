@@ -52,6 +52,7 @@ _MAX_MEASUREMENTS: Final = 200_000
 _MAX_SOURCES: Final = 64
 _SHOWN: Final = 3  # lines quoted where there is no result
 _MAX_SHOWN: Final = 200  # characters of them
+_MAX_LOOKED_AT: Final = 300  # lines among which they are looked for
 _NO_NUMBERS: Final = ("NaN", "Infinity", "-Infinity")
 
 
@@ -69,6 +70,7 @@ class TextReader:
         self._main = self._segments("")
         self._bracketed: list[OtherLine] = []
         self._first: list[OtherLine] = []
+        self._looked_at = 0
 
     @property
     def closest(self) -> tuple[OtherLine, ...]:
@@ -120,9 +122,8 @@ class TextReader:
             shape = line.translate(None, DIGITS)
             looks_like = shapes.get(shape) or self._shape(shape)
             if looks_like == _CHATTER:
-                segments = self._main if len(self._sources) == 1 else self._writer(line)
-                if segments.room and line and not line.isspace():
-                    self._keep(segments, line.decode(errors="replace"), number)
+                if self._looked_at < _MAX_LOOKED_AT and line and not line.isspace():
+                    self._keep(line.decode(errors="replace"), number)
             elif looks_like == _STATUS and _has_digits(line):
                 status(line, shape, number)
             else:
@@ -219,7 +220,7 @@ class TextReader:
         elif CONTINUED.match(line) is None or not segments.continued(line):
             segments.limit(text)
             segments.symptom(text)
-            self._keep(segments, text, number)
+            self._keep(text, number)
 
     def _last(self, line: bytes, number: int) -> None:
         """The last line of a file that ends without a line end: it may have been cut in its middle."""
@@ -233,8 +234,8 @@ class TextReader:
                 self._of(line).broke_off()
             self._marked(line, number)
 
-    def _keep(self, segments: Segments, text: str, number: int) -> None:
-        segments.other(text, number)
+    def _keep(self, text: str, number: int) -> None:
+        self._looked_at += 1
         closest = self._bracketed if text.lstrip().startswith("[") else self._first
         if len(closest) < _SHOWN:
             closest.append(OtherLine(number, redact_beginning(text.strip(), _MAX_SHOWN)))
@@ -244,12 +245,6 @@ class TextReader:
     def _of(self, line: bytes) -> Segments:
         """The runs of the one who wrote the line."""
         return self._segments(_source_of(line)) if _is_shipped(line) else self._main
-
-    def _writer(self, line: bytes) -> Segments:
-        """As _of, but chatter is no proof that there is another writer."""
-        if len(self._sources) == 1:
-            return self._main
-        return self._sources.get(_source_of(line), self._main)
 
     def _segments(self, source: str) -> Segments:
         if source not in self._sources and len(self._sources) > _MAX_SOURCES:

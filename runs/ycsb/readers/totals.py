@@ -10,7 +10,7 @@ from typing import Final
 
 from runs.ycsb.merged import Phase
 from runs.ycsb.numbers import finite, whole
-from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.unparsed_lines import LineReader
 from runs.ycsb.redact import redact
@@ -102,8 +102,8 @@ class TotalsReader(LineReader):
             return False
         return True
 
-    def run(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
-        return self._draft.done(last_line, others)
+    def run(self, last_line: int) -> ReadRun | None:
+        return self._draft.done(last_line)
 
     def _of(self, phase: Phase | None, number: int) -> "_Draft":
         """The run that a line of this phase belongs to; None is of whatever runs at the time."""
@@ -159,7 +159,7 @@ class _Draft:
         counts = {name: whole(pairs["Count"]) or 0 for name, pairs in operations.items()}
         self._reports.add(head.elapsed_s, head.operations_done, counts, head.at_s)
 
-    def done(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+    def done(self, last_line: int) -> ReadRun | None:
         status = self._reports.lines()
         throughput = self._totals.get("throughput")
         if not self._totals and self._count is None and not self._operations:
@@ -177,7 +177,6 @@ class _Draft:
             operations=operations,
             status=status,
             properties=self._properties,
-            others=others,
             first_line=self._first_line,
             last_line=last_line,
         )

@@ -1,4 +1,4 @@
-"""The lines of a file that are no measurement: the first of them are kept, so that a person can see what was there."""
+"""The lines of a file that are no measurement: a person is shown the first of them where there is no result."""
 
 from abc import ABC, abstractmethod
 from typing import Final
@@ -8,28 +8,14 @@ from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import redact_beginning
 
-_MAX_LINES: Final = 300
 _MAX_LINE_LENGTH: Final = 1_000  # characters of one
-_SHOWN: Final = 3  # where there is no result
+_SHOWN: Final = 3
 
 
-class Chatter:
-    """Of one run, redacted."""
-
-    def __init__(self) -> None:
-        self._lines: list[OtherLine] = []
-
-    @property
-    def closest(self) -> tuple[OtherLine, ...]:
-        """The first lines, for a file without any result."""
-        return tuple(self._lines[:_SHOWN])
-
-    def keep(self, line: bytes, number: int) -> None:
-        if len(self._lines) < _MAX_LINES and not line.isspace():
-            self._lines.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH)))
-
-    def lines(self) -> tuple[OtherLine, ...]:
-        return tuple(self._lines)
+def keep_first(kept: list[OtherLine], line: bytes, number: int) -> None:
+    """Keep the line, redacted, where it is one of the first."""
+    if len(kept) < _SHOWN and not line.isspace():
+        kept.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH)))
 
 
 class LineReader(ABC):
@@ -37,13 +23,13 @@ class LineReader(ABC):
 
     def __init__(self) -> None:
         self._runs: list[ReadRun] = []
-        self._chatter = Chatter()  # of the run at hand
+        self._unparsed: list[OtherLine] = []  # of the run at hand
         self._last_line = 0
 
     @property
     def closest(self) -> tuple[OtherLine, ...]:
         """The lines that looked most like a result."""
-        return self._chatter.closest
+        return tuple(self._unparsed)
 
     def feed(self, block: Block) -> None:
         lines = block.data.split(b"\n")[:-1]
@@ -51,7 +37,7 @@ class LineReader(ABC):
             self._last_line = number
             may_be_cut = block.unterminated and number == block.first_line + len(lines) - 1
             if not self.take(line, number, may_be_cut=may_be_cut) and line:
-                self._chatter.keep(line, number)
+                keep_first(self._unparsed, line, number)
 
     def done(self) -> tuple[ReadRun, ...]:
         self._end(self._last_line)
@@ -62,11 +48,11 @@ class LineReader(ABC):
         """Whether the line tells anything. Of the last line of a file the end `may_be_cut`."""
 
     @abstractmethod
-    def run(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+    def run(self, last_line: int) -> ReadRun | None:
         """The run at hand, which ends here; None where there is none."""
 
     def _end(self, last_line: int) -> None:
-        run = self.run(last_line, self._chatter.lines())
+        run = self.run(last_line)
         if run is not None:
             self._runs.append(run)
-            self._chatter = Chatter()
+            self._unparsed = []

@@ -32,7 +32,6 @@ def check(files: tuple[ReadFile, ...]) -> None:
         for run in file.runs:
             assert all(log.total >= 0 for log in run.logs)
             assert all(value >= 0 for operation in run.operations.values() for value in operation.returns.values())
-            assert len(run.others) <= 1_000
 
 
 def texts_of(file: ReadFile) -> Iterator[str]:
@@ -40,7 +39,6 @@ def texts_of(file: ReadFile) -> Iterator[str]:
     yield from (file.name, file.error or "", file.version or "", *(note.text for note in file.warnings))
     for run in file.runs:
         yield from (run.command, run.version or "", *(note.text for note in run.warnings))
-        yield from (line.text for line in run.others)
         yield from (symptom.line for symptom in run.symptoms)
         yield from (text for pair in run.properties.items() for text in pair)
         yield from (log.operation for log in run.logs)
@@ -48,7 +46,7 @@ def texts_of(file: ReadFile) -> Iterator[str]:
             yield from (name, *operation.percentiles_us, *operation.returns)
             yield from (text for pair in operation.extra.items() for text in pair)
         for status in run.status:
-            yield from (status.label, *status.operations)
+            yield from status.operations
 
 
 def states(run: ReadRun, whole: ReadRun) -> bool:

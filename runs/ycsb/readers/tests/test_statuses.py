@@ -124,9 +124,9 @@ def test_columns_agree_with_lines():
         f"2026-11-21 03:49:{at:02d}:245 {at} sec: {at} operations; {part} \n" for at, part in enumerate(parts)
     )
     table = one(text).status
-    for name in ("READ", "UPDATE", "USED_MEM_MB"):
+    for name in ("READ", "UPDATE"):
         for field in ("count", "avg", "min", "p99"):
-            numbers = [getattr(line.operations.get(name) or line.process.get(name), field, None) for line in table]
+            numbers = [getattr(line.operations.get(name), field, None) for line in table]
             column = [None if value != value else value for value in table.column(name, field).tolist()]
             assert column == [None if number is None else float(number) for number in numbers], (name, field)
 
@@ -154,9 +154,9 @@ def test_it_reads_raw_points_summed_up():
     assert list(one(text).status[0].operations) == ["HdrREAD", "RawREAD"]
 
 
-def test_what_the_jvm_says_of_itself_is_kept_apart():
-    (line,) = one(statuses(0, "READ", "USED_MEM_MB", "GCS")).status
-    assert (list(line.operations), list(line.process)) == (["READ"], ["USED_MEM_MB", "GCS"])
+def test_what_the_jvm_says_of_itself_is_left_out():
+    status = one(statuses(0, "READ", "USED_MEM_MB", "GCS")).status
+    assert (list(status[0].operations), status.names) == (["READ"], ("READ",))
 
 
 def test_only_so_many_lines_are_kept(monkeypatch):
@@ -170,5 +170,5 @@ def test_only_so_many_lines_are_kept(monkeypatch):
 
 def test_the_date_is_read_as_utc():
     assert parse_status("2026-11-21 03:49:02:245 1 sec: 5 operations;").at_s == 1795232942.245
-    assert parse_status("mine2026-11-21 03:49:02:245 1 sec: 5 operations;").label == "mine"
+    assert parse_status("mine2026-11-21 03:49:02:245 1 sec: 5 operations;").at_s == 1795232942.245
     assert parse_status("mine 1 sec: 5 operations;").at_s is None
