@@ -5,8 +5,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from benchmarks.speed import outputs, reading
-from runs.ycsb.hdr import read_logs
 from runs.ycsb.readers import read_file
+from runs.ycsb.tests.hdrlogs import read_logs
 
 pytestmark = pytest.mark.slow
 

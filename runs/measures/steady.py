@@ -40,20 +40,13 @@ class SteadyState:
 
     truncate_s: int
     at_limit: bool
-    statistics: tuple[float, ...]  # for every number of batches that might be cut, from 0
     mean_kept: float
-    drift: float  # over the whole kept part, as a share of its mean, by least squares
-    halves: float  # mean of the second half / mean of the first half - 1
-
-    @property
-    def is_trending(self) -> bool:
-        return abs(self.drift) > DRIFT or abs(self.halves) > DRIFT
 
 
 def mser5(series: Sequence[float]) -> SteadyState | None:
     """The cut that minimises the squared standard error of the mean of what is kept; None below four batches.
 
-    At most half of the batches may be cut. MSER is blind to a late slow drift, so the drift is measured beside it.
+    At most half of the batches may be cut. MSER is blind to a late slow drift: `drift_of` measures that.
     """
     values = np.asarray(series, dtype=np.float64)
     batches = values.size // BATCH
@@ -61,21 +54,11 @@ def mser5(series: Sequence[float]) -> SteadyState | None:
         return None
     means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
     limit = batches // 2
-    statistics = _statistics(means, limit)
-    cut = int(np.argmin(statistics))
-    kept = values[cut * BATCH :]
-    drift = drift_of(kept)
-    return SteadyState(
-        truncate_s=cut * BATCH,
-        at_limit=cut == limit,
-        statistics=tuple(statistics.tolist()),
-        mean_kept=float(kept.mean()),
-        drift=drift.slope,
-        halves=drift.halves,
-    )
+    cut = int(np.argmin(mser_statistics(means, limit)))
+    return SteadyState(cut * BATCH, at_limit=cut == limit, mean_kept=float(values[cut * BATCH :].mean()))
 
 
-def _statistics(means: npt.NDArray[np.float64], limit: int) -> npt.NDArray[np.float64]:
+def mser_statistics(means: npt.NDArray[np.float64], limit: int) -> npt.NDArray[np.float64]:
     """For 0 to `limit` cut batches: the sum of squares around the mean of those that are kept / their number squared.
 
     All of them from sums counted backwards, so that half a day takes no longer than a minute. The values are centred

@@ -239,7 +239,7 @@ def recognise(reads: Reads, grouping: str) -> Recognised:
 def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
     """The merge of a run's clients over their whole runs, or the reason why there is none."""
     try:
-        return merge_run(files, entire=True)
+        return merge_run(files)
     except YcsbError as error:
         return error
 

@@ -11,7 +11,7 @@ each client.
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,13 +34,13 @@ class Bounds:
         return self.low_us == self.high_us
 
 
-def percentile_bounds(operations: Sequence[ReadOperation], percentiles: Iterable[str] = ()) -> dict[str, Bounds]:
-    """Every percentile that some client stated (and those asked for) over the values of all clients.
+def percentile_bounds(operations: Sequence[ReadOperation]) -> dict[str, Bounds]:
+    """Every percentile that some client stated over the values of all clients.
 
     One client's own statement stays what it is: a point, or the bucket whose lower border it printed.
     """
     operations = [operation for operation in operations if operation.count != 0]
-    names = {*percentiles, *(name for operation in operations for name in operation.percentiles_us)}
+    names = {name for operation in operations for name in operation.percentiles_us}
     if operations and all(buckets_of(operation) for operation in operations):
         names |= set(OF_BUCKETS)
     by_name = {name: _bounds(operations, name) for name in sorted(names, key=float)}

@@ -11,12 +11,12 @@ from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import database_of, durability_of, servers_of, stated_options, workload_of
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import MergedRun, Phase
+from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
-from runs.ycsb.readers.results import ReadFile, ReadRun
+from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import is_response
 from runs.ycsb.summary_run import SummarisedRun, SummaryClient, summarise
@@ -29,7 +29,6 @@ __all__ = [
     "evidence_of",
     "group",
     "logs_of",
-    "merge_files",
     "merge_run",
     "stated_by_logs",
     "summarised_run",
@@ -41,26 +40,15 @@ _PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
 _COLLECTING: Final = "TOTAL_GC_TIME_%"
 
 
-def merge_files(files: Sequence[ReadFile]) -> tuple[MergedRun | SummarisedRun, ...]:
-    """Every run in these files, merged over the whole of it."""
-    return tuple(merge_run(run, entire=True) for run in group(files))
-
-
-def merge_run(
-    run: RunFiles, *, warmup_s: float = 0.0, measure_s: float | None = None, entire: bool = False
-) -> MergedRun | SummarisedRun:
-    """Exactly, where every client left histograms of everything it counted; else with bounds, and why in `notes`.
-
-    Histograms are cut to the window that the clients have in common, unless `entire`. Raises MergeError where the
-    clients have none.
+def merge_run(run: RunFiles) -> MergedRun | SummarisedRun:
+    """The whole run: exactly, where every client left histograms of everything it counted; else with bounds, and why in
+    `notes`. Raises MergeError.
     """
     summarised = summarised_run(run)
     if summarised is not None:
         return summarised
-    phase: Phase = run.phase or "measure"
-    cut = Cut(phase="load") if entire else Cut(warmup_s, measure_s, phase=phase)
-    merged = ingest([logs_of(client) for client in run.clients], cut, has_series=False).merged
-    return with_evidence(replace(merged, phase=phase), run.clients)
+    merged = ingest([logs_of(client) for client in run.clients], Cut(phase="load"), has_series=False).merged
+    return with_evidence(replace(merged, phase=run.phase or "measure"), run.clients)
 
 
 def summarised_run(run: RunFiles) -> SummarisedRun | None:

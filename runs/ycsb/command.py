@@ -10,7 +10,6 @@ from runs.ycsb.properties import MAX_INT
 WORKLOAD_CLASS: Final = "site.ycsb.workloads.CoreWorkload"
 EXPORTER_CLASS: Final = "site.ycsb.measurements.exporter.TextMeasurementsExporter"
 PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
-SUMMARY_FILE: Final = "summary.txt"
 DEFAULT_HEAP: Final = "-Xmx512m"
 JVM_OPTIONS: Final = ("-Xms256m", DEFAULT_HEAP)  # of every client
 # A run of seconds ends before the code of the second compiler has paid for its compilation: in their first seconds
@@ -66,7 +65,7 @@ def client_properties_for_run(
     warmup_s: int | None = None,
     binding_properties: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The property file of client number `client` of `clients`, but for where it writes (`output_properties`).
+    """The property file of client number `client` of `clients`, but for where it writes.
 
     `workload` is a checked workload; `threads`, `target_ops_s` and `duration_s` are this client's own. A run in phase
     "measure" ends by time alone, so it needs a duration and gets as many operations as it may need; a load ends when
@@ -139,9 +138,3 @@ def operation_count(workload: Mapping[str, str], duration_s: int) -> int:
     if inserts and workload.get("requestdistribution") == "zipfian":
         return min(FASTEST_CLIENT_OPS_S * duration_s, MAX_INT)
     return MAX_INT
-
-
-def output_properties(folder: str) -> dict[str, str]:
-    """Where the client writes. The path of the logs is put in front of their names as it is, so it ends in a slash."""
-    folder = folder.rstrip("/")
-    return {"exportfile": f"{folder}/{SUMMARY_FILE}", "hdrhistogram.output.path": f"{folder}/"}

@@ -22,16 +22,6 @@ BATCH: Final = 64
 BATCH_BYTES: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """One line of a log: seconds since the log's start time, length in seconds, and the histogram."""
-
-    start_s: float
-    length_s: float
-    max_us: float
-    histogram: Histogram
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalLog:
     """All intervals of one measurement of one client, as columns.
@@ -52,20 +42,6 @@ class IntervalLog:
 
     def __len__(self) -> int:
         return int(self.start_s.size)
-
-    @property
-    def intervals(self) -> list[Interval]:
-        return list(self)
-
-    def __iter__(self) -> Iterator[Interval]:
-        for i in range(len(self)):
-            part = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
-            yield Interval(
-                start_s=float(self.start_s[i]),
-                length_s=float(self.length_s[i]),
-                max_us=float(self.max_us[i]),
-                histogram=Histogram.of_sparse(self.index[part], self.count[part]),
-            )
 
     @property
     def total(self) -> int:
@@ -160,22 +136,6 @@ def logs_of(batches: Iterable[Batch], *, truncated: bool = False) -> tuple[Inter
     for batch in batches:
         parts.setdefault(batch.operation, []).append(batch)
     return tuple(_log(name, batches, truncated=truncated) for name, batches in parts.items())
-
-
-def read_logs(pieces: Iterable[bytes], *, operation: str | None = None) -> tuple[IntervalLog, ...]:
-    """All measurements of one log: one, or as many as it has tags and headings. Everything is kept in memory."""
-    decoder = LogDecoder(operation)
-    batches = [batch for piece in pieces for batch in decoder.feed(piece)]
-    batches += decoder.done()
-    return logs_of(batches, truncated=decoder.truncated)
-
-
-def read_log(lines: Iterable[str], *, operation: str | None = None) -> IntervalLog:
-    """Read the log of one measurement. `operation` is the name to use where the log itself does not say it."""
-    logs = read_logs((line.encode(errors="replace") + b"\n" for line in lines), operation=operation)
-    if len(logs) != 1:
-        raise HistogramError(f"the log is of several measurements: {', '.join(log.operation for log in logs)}")
-    return logs[0]
 
 
 def _log(name: str, batches: list[Batch], *, truncated: bool) -> IntervalLog:

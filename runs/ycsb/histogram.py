@@ -113,12 +113,6 @@ class Histogram:
         return histogram
 
     @classmethod
-    def of_values(cls, values_us: Iterable[int]) -> "Histogram":
-        """One count for each value in microseconds."""
-        indices = np.array([index_of(value) for value in values_us], dtype=np.int64)
-        return cls.of_sparse(indices, np.ones(indices.size, dtype=np.int64))
-
-    @classmethod
     def merged(cls, histograms: Iterable["Histogram"]) -> "Histogram":
         total = cls()
         for histogram in histograms:

@@ -7,7 +7,6 @@ percentile varies between the parts shows how much less they say about it than a
 (`runs.ycsb.upper_bounds`).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runs.ycsb.encoded import Counts
-from runs.ycsb.histogram import Floats, Histogram, Ints
+from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.names import MeasurementName, parse_name
 
 _GROWTH: Final = 1024  # indices by which the table gets wider
@@ -77,16 +76,6 @@ class Batches:
 
     def __init__(self, number: int) -> None:
         self._table: Ints = np.zeros((number, 0), dtype=np.int64)
-
-    @classmethod
-    def of_values(cls, parts: Sequence[Sequence[int]]) -> "Batches":
-        """One batch for each list of values in microseconds."""
-        batches = cls(len(parts))
-        for batch, values in enumerate(parts):
-            index, count = Histogram.of_values(values).sparse()
-            sizes = np.array([index.size], dtype=np.int64)
-            batches.add(np.array([batch]), Counts(sizes, index.astype(np.int32), count))
-        return batches
 
     def __len__(self) -> int:
         return int(self._table.shape[0])

@@ -21,7 +21,7 @@ def as_json(run: RunFiles) -> dict[str, Any]:
     """One run of several clients, merged over the whole of it; `error` says why it could not be."""
     names = [list(client.names) for client in run.clients]
     try:
-        merged = merge_run(run, entire=True)
+        merged = merge_run(run)
     except MergeError as error:
         return {"phase": run.phase, "clients": names, "clients_merged": 0, "error": str(error), "warnings": []}
     missing = [f"client {client.number}: {client.reason}" for client in merged.missing]

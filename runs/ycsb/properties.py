@@ -117,37 +117,14 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
     _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
 )
 
-# What Benchsite decides for every client of a run. They have a type too, because `command` writes them.
-CLIENT_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
-    _whole("operationcount", 0, 1, MAX_INT, "The most operations of one client."),
-    _whole("maxexecutiontime", 0, 0, MAX_INT, "How long one client runs; 0 is for ever.", "s"),
-    _whole("insertstart", 0, 0, MAX_INT, "The first record that one client loads."),
-    _whole("insertcount", None, 1, MAX_INT, "How many records one client loads."),
-    _whole("threadcount", 1, 1, 100_000, "Threads of one client."),
-    _whole("target", 0, 0, MAX_INT, "Operations per second of one client; 0 is as many as it can.", "ops/s"),
-    _whole("window.start_s", None, 0, MAX_INT, "From the first operation to the measured window, for a target.", "s"),
-    _switch("dotransactions", "true", "Whether the operations run, or the records are loaded."),
-    _switch("status", "false", "Whether a status line is written at every interval."),
-    _whole("status.interval", 10, 1, 3600, "The interval of status lines and of histogram logs.", "s"),
-    Property(name="label", default="", help="What every status line begins with."),
-    _switch("spin.sleep", "false", "Whether a throttled thread waits busily."),
-    _choice(
-        "measurementtype",
-        "hdrhistogram",
-        ("histogram", "hdrhistogram", "hdrhistogram+histogram", "hdrhistogram+raw", "timeseries", "raw"),
-        "How latencies are collected.",
-    ),
-    _choice("measurement.interval", "op", ("op", "intended", "both"), "From which moment a latency counts."),
-    _switch("measurement.trackjvm", "false", "Whether the virtual machine's own figures are measured too."),
-    _switch("measurement.histogram.verbose", "false", "Whether every bucket is printed."),
-    Property(name="hdrhistogram.percentiles", default="95,99", help="The percentiles of the summary."),
-    _switch("hdrhistogram.fileoutput", "false", "Whether histograms are logged at every interval."),
-    _whole("histogram.buckets", 1000, 1, 1_000_000, "Buckets of 1 ms of the old histogram."),
-    _whole("timeseries.granularity", 1000, 1, 3_600_000, "The interval of a time series.", "ms"),
-    _switch("measurement.raw.no_summary", "false", "Whether raw points come without a summary."),
-    _switch("reportlatencyforeacherror", "false", "Whether failed operations are measured by their status."),
-    Property(name="latencytrackederrors", default="", help="The statuses that are measured by their names."),
-)
+# What Benchsite decides for every client of a run.
+CLIENT_PROPERTIES: Final = frozenset({
+    "dotransactions", "hdrhistogram.fileoutput", "hdrhistogram.percentiles", "histogram.buckets", "insertcount",
+    "insertstart", "label", "latencytrackederrors", "maxexecutiontime", "measurement.histogram.verbose",
+    "measurement.interval", "measurement.raw.no_summary", "measurement.trackjvm", "measurementtype", "operationcount",
+    "reportlatencyforeacherror", "spin.sleep", "status", "status.interval", "target", "threadcount",
+    "timeseries.granularity", "window.start_s",
+})  # fmt: skip
 
 # Classes, files and addresses: what they name would be loaded, read, written or contacted on a load generator.
 REFUSED_PROPERTIES: Final[Mapping[str, str]] = {

@@ -7,7 +7,7 @@ from typing import Final
 
 from runs.ycsb.errors import SummaryMissing
 from runs.ycsb.metric import MetricDraft, split_line
-from runs.ycsb.names import PROCESS, parse_name
+from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import finite
 from runs.ycsb.operation import OtherLine, ReadOperation
 
@@ -31,27 +31,6 @@ class Summary:
     def counts(self) -> dict[str, int]:
         """How many values each metric counted."""
         return {name: operation.count for name, operation in self.operations.items() if operation.count is not None}
-
-    @property
-    def operations_done(self) -> int:
-        """Operations of the workload, failed ones included, each read-modify-write once."""
-        total = 0
-        for name, count in self.counts.items():
-            parsed = parse_name(name)
-            if parsed.kind == "service" and parsed.is_operation:
-                total += -count if parsed.is_composite else count
-        return total
-
-    @property
-    def returns(self) -> dict[str, int]:
-        """Return code -> count over all operations of the database (verifying is not one)."""
-        total: dict[str, int] = {}
-        for name, operation in self.operations.items():
-            if not parse_name(name).is_operation or parse_name(name).is_composite:
-                continue
-            for code, count in operation.returns.items():
-                total[code] = total.get(code, 0) + count
-        return total
 
 
 def is_process(metric: str) -> bool:

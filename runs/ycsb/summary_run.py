@@ -126,10 +126,8 @@ class SummarisedRun(OfClients[SummarisedOperation]):
 _NO_RESULT: Final = "it left neither a result nor a status line that counts an operation"
 
 
-def summarise(
-    clients: Sequence[SummaryClient], *, percentiles: Iterable[str] = (), notes: Iterable[str] = ()
-) -> SummarisedRun:
-    """Merge what the clients of one run state. Without `percentiles` bounds are given for those that they printed."""
+def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) -> SummarisedRun:
+    """Merge what the clients of one run state."""
     parts = [_Part.of(client) for client in sorted(clients, key=lambda client: client.number)]
     counted = [part for part in parts if part.says_something]
     progress = [part.progress for part in counted if part.progress is not None]
@@ -141,7 +139,7 @@ def summarise(
     total = _sum(part.total for part in counted)
     return SummarisedRun(
         phase=counted[0].run.phase if len({part.run.phase for part in counted}) == 1 else None,
-        operations=_operations(counted, tuple(percentiles)),
+        operations=_operations(counted),
         clients=tuple(part.client() for part in counted),
         missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
         total_operations=total,
@@ -294,14 +292,12 @@ def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | 
     return done / window.length_s, "window"
 
 
-def _operations(parts: Sequence[_Part], percentiles: Sequence[str]) -> tuple[SummarisedOperation, ...]:
+def _operations(parts: Sequence[_Part]) -> tuple[SummarisedOperation, ...]:
     keys = sorted({key for part in parts for key in part.operations}, key=lambda key: (key[0], key[1] != "service"))
-    return tuple(
-        _operation([part.operations[key] for part in parts if key in part.operations], percentiles) for key in keys
-    )
+    return tuple(_operation([part.operations[key] for part in parts if key in part.operations]) for key in keys)
 
 
-def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) -> SummarisedOperation:
+def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     """One operation of all clients. A client that does not name it did none of it."""
     values = [entry for statement in stated for entry in statement.latencies if entry.count != 0]
     failed_values = [entry for statement in stated for entry in statement.failed_latencies if entry.count != 0]
@@ -319,7 +315,7 @@ def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) ->
         mean_us=_mean(values),
         min_us=least,
         max_us=most,
-        percentiles_us=percentile_bounds(values, percentiles),
+        percentiles_us=percentile_bounds(values),
         resolution_us=max((entry.resolution_us for entry in values if entry.resolution_us is not None), default=None),
         variance_us2=_variance(values),
         buckets=buckets,

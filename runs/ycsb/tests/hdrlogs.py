@@ -3,10 +3,65 @@
 import base64
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.histogram import Histogram
+import numpy as np
+
+from runs.ycsb.encoded import Counts
+from runs.ycsb.hdr import IntervalLog, LogDecoder, logs_of
+from runs.ycsb.histogram import Histogram, index_of
+from runs.ycsb.intervals import Batches
+
+
+class Interval(NamedTuple):
+    """One line of a log: seconds since the log's start time, length in seconds, and the histogram."""
+
+    start_s: float
+    length_s: float
+    max_us: float
+    histogram: Histogram
+
+
+def each_interval(log: IntervalLog) -> list[Interval]:
+    return list(_intervals(log))
+
+
+def _intervals(log: IntervalLog) -> Iterator[Interval]:
+    for i in range(len(log)):
+        part = slice(int(log.offsets[i]), int(log.offsets[i + 1]))
+        histogram = Histogram.of_sparse(log.index[part], log.count[part])
+        yield Interval(float(log.start_s[i]), float(log.length_s[i]), float(log.max_us[i]), histogram)
+
+
+def histogram_of(values_us: Iterable[int]) -> Histogram:
+    """One count for each value in microseconds."""
+    indices = np.array([index_of(value) for value in values_us], dtype=np.int64)
+    return Histogram.of_sparse(indices, np.ones(indices.size, dtype=np.int64))
+
+
+def batches_of(parts: Sequence[Sequence[int]]) -> Batches:
+    """One batch for each list of values in microseconds."""
+    batches = Batches(len(parts))
+    for batch, values in enumerate(parts):
+        index, count = histogram_of(values).sparse()
+        sizes = np.array([index.size], dtype=np.int64)
+        batches.add(np.array([batch]), Counts(sizes, index.astype(np.int32), count))
+    return batches
+
+
+def read_logs(pieces: Iterable[bytes], *, operation: str | None = None) -> tuple[IntervalLog, ...]:
+    """All measurements of one log: one, or as many as it has tags and headings."""
+    decoder = LogDecoder(operation)
+    batches = [batch for piece in pieces for batch in decoder.feed(piece)]
+    batches += decoder.done()
+    return logs_of(batches, truncated=decoder.truncated)
+
+
+def read_log(lines: Iterable[str], *, operation: str | None = None) -> IntervalLog:
+    """The log of one measurement."""
+    (log,) = read_logs((line.encode(errors="replace") + b"\n" for line in lines), operation=operation)
+    return log
 
 
 def v1(counts: Sequence[int], *, word: str = "q", digits: int = 3, lowest: int = 1) -> str:
@@ -49,7 +104,7 @@ def lines_of(log: IntervalLog, *, version: int = 2, tag: str = "") -> list[str]:
     rows = [
         f"{interval.start_s!r},{interval.length_s!r},{interval.max_us / 1e6!r},"
         f"{encoded(interval.histogram, version=version)}"
-        for interval in log
+        for interval in each_interval(log)
     ]
     if tag:
         return [f"Tag={tag},{row}" for row in rows]

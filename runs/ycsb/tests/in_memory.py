@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runs.ycsb.encoded import Counts
-from runs.ycsb.hdr import IntervalLog, read_logs
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram, Ints
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
@@ -19,6 +19,7 @@ from runs.ycsb.names import as_response, parse_name
 from runs.ycsb.rollups import BLOCK_S, Pyramid
 from runs.ycsb.series import Series, levels_of, run_grid
 from runs.ycsb.stored import IntervalWriter, StoredIntervals, Write
+from runs.ycsb.tests.hdrlogs import read_logs
 from runs.ycsb.window import Cut, Windowed, windowed
 
 SEGMENT = 60

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runs.ycsb.hdr import IntervalLog, read_log
-from runs.ycsb.histogram import Histogram
+from runs.ycsb.clients import group, merge_run
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.merged import MergedRun, Phase
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.series import Series
 from runs.ycsb.summary import Summary, parse_summary
+from runs.ycsb.summary_run import SummarisedRun
+from runs.ycsb.tests.hdrlogs import histogram_of, read_log
 from runs.ycsb.window import Cut
 
 DATA = Path(__file__).parent / "data"
@@ -33,6 +36,11 @@ def client(name: str, number: int = 0, **more: Any) -> ClientLogs:
         summary=parse_summary(summary.read_text()) if summary.exists() else None,
         **{"threads": 2, **more},
     )
+
+
+def merge_files(files: Sequence[ReadFile]) -> tuple[MergedRun | SummarisedRun, ...]:
+    """Every run in these files."""
+    return tuple(map(merge_run, group(files)))
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ def made_log(
     start_time_s: float = 1_700_000_000.0,
 ) -> IntervalLog:
     """A log of (start since start_time_s, length, latencies in µs) for every interval."""
-    parts = [Histogram.of_values(values).sparse() for _, _, values in intervals]
+    parts = [histogram_of(values).sparse() for _, _, values in intervals]
     return IntervalLog(
         operation=operation,
         start_time_s=start_time_s,

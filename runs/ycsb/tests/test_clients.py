@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from runs.ycsb.bounds import Bounds
-from runs.ycsb.clients import group, merge_files, merge_run
-from runs.ycsb.errors import MergeError
+from runs.ycsb.clients import group
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.status import StatusLine
 from runs.ycsb.summary_run import SummarisedRun
-from runs.ycsb.tests.samples import steady_log
+from runs.ycsb.tests.samples import merge_files, steady_log
 
 T0 = 1_700_000_000.0
 
@@ -215,8 +214,6 @@ def test_it_adds_histograms_where_every_client_has_them():
 def test_it_merges_all_of_it_also_where_clients_start_apart():
     (merged,) = merge_files([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 2)])
     assert merged.operation("READ").ok == 1000
-    (run,) = group([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 2)])
-    assert merge_run(run).operation("READ").ok == 600, "cut to the three seconds that they share"
 
 
 def test_it_gives_bounds_where_a_client_left_no_histograms():
@@ -249,12 +246,6 @@ def test_a_killed_clients_histograms_count_where_another_has_none():
 
 def test_clients_that_never_worked_together_are_two_runs():
     assert len(merge_files([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 60)])) == 2
-
-
-def test_it_says_so_when_no_window_is_left():
-    (run,) = group([log("a/READ.hdr"), log("b/READ.hdr")])
-    with pytest.raises(MergeError, match="no common window"):
-        merge_run(run, warmup_s=60.0)
 
 
 def test_threads_are_taken_from_the_properties():

@@ -9,7 +9,6 @@ from runs.ycsb.command import (
     go_ycsb_properties,
     java_command,
     operation_count,
-    output_properties,
     split,
 )
 from runs.ycsb.errors import SplitError
@@ -112,11 +111,6 @@ def test_it_keeps_the_key_space_of_inserting_zipfian_workloads_small():
     assert operation_count(scans, 12) == 600_000
     assert operation_count(scans, 10**9) == 2_147_483_647
     assert operation_count(check_workload(CORE_WORKLOADS["D"]), 12) == 2_147_483_647
-
-
-def test_it_ends_the_prefix_of_the_logs_with_a_slash():
-    expected = {"exportfile": "/x/y/summary.txt", "hdrhistogram.output.path": "/x/y/"}
-    assert output_properties("/x/y") == output_properties("/x/y/") == expected
 
 
 def test_go_ycsb_gets_its_own_measurement_and_no_profiler():

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from runs.ycsb.encoded import Layout
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.hdr import LogDecoder, read_log, read_logs
+from runs.ycsb.hdr import LogDecoder
 from runs.ycsb.hdrtext import MAX_LINE_LENGTH
-from runs.ycsb.histogram import Histogram, index_of
+from runs.ycsb.histogram import index_of
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.tests.hdrlogs import file_of, lines_of, v1, v2, zigzag
+from runs.ycsb.tests.hdrlogs import each_interval, file_of, histogram_of, lines_of, read_log, read_logs, v1, v2, zigzag
 from runs.ycsb.tests.samples import DATA, made_log
 
 HEAD = ["#[Logging for: READ]", "#[StartTime: 1700000000.000 (seconds since epoch), then]"]
@@ -58,7 +58,7 @@ def test_it_reads_the_old_encoding_of_a_stock_client():
 
 def test_it_knows_when_an_interval_began():
     log = read_log((DATA / "two_clients/0/READ.hdr").read_text().splitlines())
-    interval = log.intervals[2]
+    interval = each_interval(log)[2]
     assert 0.9 < interval.length_s < 1.1
     assert interval.histogram.count > 100
     assert log.start_time_s == pytest.approx(1795233869, abs=60)
@@ -78,7 +78,7 @@ def test_it_agrees_with_the_python_port_of_hdrhistogram(intervals):
     log = read_log(lines)
     assert len(log) == len(intervals)
     for interval, values in zip(log, intervals, strict=True):
-        assert interval.histogram == Histogram.of_values(values)
+        assert interval.histogram == histogram_of(values)
 
 
 @pytest.mark.parametrize("word", ["h", "i", "q"])
@@ -89,7 +89,7 @@ def test_it_reads_old_counts_of_every_width(word):
 
 def test_it_reads_both_encodings_in_one_log():
     log = read_log([*HEAD, f"0,1,0,{v1([0, 3])}", f"1,1,0,{v2(zigzag(-1) + zigzag(4))}"])
-    assert [interval.histogram.count for interval in log] == [3, 4]
+    assert [interval.histogram.count for interval in each_interval(log)] == [3, 4]
     assert log.histogram().counts.tolist() == [0, 7]
 
 
@@ -278,7 +278,7 @@ def test_it_converts_other_resolutions_exactly_or_not_at_all(digits, lowest):
         expected[index] = expected.get(index, 0) + count
     log = read_log([*HEAD, line, f"1,1,0,{v2(zigzag(-5) + zigzag(4))}"])
     assert dict(zip(log.index[: int(log.offsets[1])].tolist(), log.count.tolist(), strict=False)) == expected
-    assert log.intervals[1].histogram == Histogram.of_values([5] * 4)
+    assert each_interval(log)[1].histogram == histogram_of([5] * 4)
 
 
 def test_it_reads_values_of_a_coarser_unit_that_are_large_enough():
@@ -286,7 +286,7 @@ def test_it_reads_values_of_a_coarser_unit_that_are_large_enough():
     index = (2 << 10) + 100
     (low,), (high,) = (column.tolist() for column in Layout(3, 1).values(np.array([index])))
     log = read_log([*HEAD, f"0,1,0,{v2(zigzag(-index) + zigzag(9), lowest=2)}"])
-    assert log.histogram() == Histogram.of_values([low] * 9)
+    assert log.histogram() == histogram_of([low] * 9)
     assert high - low == 3
 
 

@@ -15,6 +15,7 @@ from runs.ycsb.histogram import (
     median_values,
     rank_of,
 )
+from runs.ycsb.tests.hdrlogs import histogram_of
 
 HOUR_US = 3_600_000_000
 values_us = st.one_of(st.integers(0, 3000), st.integers(0, HOUR_US))
@@ -52,7 +53,7 @@ def test_it_agrees_with_the_python_port_of_hdrhistogram(values):
     port = HdrHistogram(1, HOUR_US * 2, 3)
     for value in values:
         port.record_value(value, 10_000)
-    ours = Histogram.of_values(values)
+    ours = histogram_of(values)
     ours = Histogram(ours.counts * 10_000)
     assert ours.count == port.get_total_count()
     assert ours.min == port.get_min_value()
@@ -76,8 +77,8 @@ def test_it_answers_none_where_there_is_nothing():
 
 
 def test_it_never_averages_percentiles_of_clients():
-    histogram = Histogram.of_values([1000] * 9850 + [10_000] * 150)
-    other = Histogram.of_values([1000] * 900 + [100_000] * 100)
+    histogram = histogram_of([1000] * 9850 + [10_000] * 150)
+    other = histogram_of([1000] * 900 + [100_000] * 100)
     merged = Histogram.merged([histogram, other])
     assert (histogram.percentile(99), other.percentile(99)) == (10_007, 100_031)
     assert merged.percentiles([97, 99, 99.5]) == [1000, 10_007, 100_031]
@@ -89,13 +90,13 @@ def test_it_never_averages_percentiles_of_clients():
 @settings(max_examples=50)
 @given(st.lists(st.lists(values_us, max_size=20), max_size=5))
 def test_it_adds_without_losing_anything(groups):
-    merged = Histogram.merged([Histogram.of_values(group) for group in groups])
-    assert merged == Histogram.of_values([value for group in groups for value in group])
-    assert merged == Histogram.merged([Histogram.of_values(group) for group in reversed(groups)])
+    merged = Histogram.merged([histogram_of(group) for group in groups])
+    assert merged == histogram_of([value for group in groups for value in group])
+    assert merged == Histogram.merged([histogram_of(group) for group in reversed(groups)])
 
 
 def test_it_adds_the_longest_values():
-    histogram = Histogram.of_values([5, 5, 7, 100])
+    histogram = histogram_of([5, 5, 7, 100])
     assert histogram.longest_total_us(1) == 100
     assert histogram.longest_total_us(3) == 112
     assert histogram.longest_total_us(99) == 117

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runs.ycsb.clients import merge_files
-from runs.ycsb.hdr import read_log, read_logs
 from runs.ycsb.histogram import Histogram, lowest_value
 from runs.ycsb.names import parse_name
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.tests.samples import DATA
+from runs.ycsb.tests.hdrlogs import read_log, read_logs
+from runs.ycsb.tests.samples import DATA, merge_files
 
 pytestmark = pytest.mark.slow
 

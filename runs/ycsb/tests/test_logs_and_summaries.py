@@ -7,12 +7,13 @@ import pytest
 
 from runs.ycsb.bounds import percentile_bounds
 from runs.ycsb.clients import ClientFiles, RunFiles, merge_run
-from runs.ycsb.hdr import IntervalLog, read_log
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram, highest_values
 from runs.ycsb.names import parse_name
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import parse_summary
+from runs.ycsb.tests.hdrlogs import histogram_of, read_log
 from runs.ycsb.tests.samples import DATA
 
 # Stock YCSB 0.17 has HdrHistogram 2.1.4, which takes the nearest rank; Benchsite's bindings have 2.2.2: the next one.
@@ -69,7 +70,7 @@ def test_every_operation_of_a_summary_has_a_log(run, client):
 @pytest.mark.parametrize("run", SHARED_RUNS)
 def test_a_merge_of_logs_has_the_sums_of_the_summaries(run):
     folders = sorted((DATA / run).iterdir())
-    merged = merge_run(as_run(run), entire=True)
+    merged = merge_run(as_run(run))
     for operation in merged.operations:
         name = operation.operation if operation.kind == "service" else f"Intended-{operation.operation}"
         stated = [printed(run, folder.name).operations[name] for folder in folders]
@@ -83,7 +84,7 @@ def test_a_merge_of_logs_has_the_sums_of_the_summaries(run):
 
 @pytest.mark.parametrize("run", SHARED_RUNS)
 def test_bounds_of_the_summaries_contain_the_percentiles_of_the_logs(run):
-    exact, bounded = merge_run(as_run(run), entire=True), merge_run(as_run(run, with_logs=False))
+    exact, bounded = merge_run(as_run(run)), merge_run(as_run(run, with_logs=False))
     compared = 0
     for operation in exact.operations:
         other = bounded.operation(operation.operation, operation.kind)
@@ -125,7 +126,7 @@ def test_raw_points_are_the_values_of_the_log_beside_them():
     found = logs("hdrhistogram_and_raw", "0")
     assert set(values) == set(found)
     for name, latencies in values.items():
-        assert Histogram.of_values(latencies) == found[name].histogram()
+        assert histogram_of(latencies) == found[name].histogram()
         assert printed("hdrhistogram_and_raw", "0").operations[name].count == len(latencies)
 
 

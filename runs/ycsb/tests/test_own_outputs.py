@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from runs.ycsb.clients import group, merge_files
+from runs.ycsb.clients import group
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_run import SummarisedRun
-from runs.ycsb.tests.samples import DATA
+from runs.ycsb.tests.samples import DATA, merge_files
 
 SUMMARIES = sorted(
     path.relative_to(DATA).as_posix()

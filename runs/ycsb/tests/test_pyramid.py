@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.ycsb.errors import MergeError
-from runs.ycsb.histogram import Histogram
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.series import Series
+from runs.ycsb.tests.hdrlogs import histogram_of
 from runs.ycsb.tests.samples import made_log, merge, series_of
 
 EPOCH = 1_700_000_000.0
@@ -39,7 +39,7 @@ def test_every_level_is_that_of_all_its_values(parts, shift):
                 values.setdefault((second - shift) // level * level, []).extend(latencies)
         assert (np.diff(series.points["second"]) >= level).all()
         for row in series.points:
-            merged = Histogram.of_values(values.get(int(row["second"]), []))
+            merged = histogram_of(values.get(int(row["second"]), []))
             assert row["count"] == merged.count
             if merged.count:
                 assert [row["p50_us"], row["p95_us"], row["p99_us"]] == [

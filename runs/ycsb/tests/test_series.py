@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.ycsb.errors import PackedDataError
-from runs.ycsb.histogram import Histogram
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.series import MAGIC, POINT, Series, compressed, heading, pack, total_rate, unpack
+from runs.ycsb.tests.hdrlogs import histogram_of
 from runs.ycsb.tests.samples import client, made_log, merge, series_of, steady_log
 
 EPOCH = 1_700_000_000.0
@@ -45,7 +45,7 @@ def test_it_merges_the_percentiles_of_a_second_exactly():
     ]
     points = only(clients).points
     for second in range(4):
-        merged = Histogram.of_values(values[0][second] + values[1][second])
+        merged = histogram_of(values[0][second] + values[1][second])
         row = points[second]
         assert [row["p50_us"], row["p95_us"], row["p99_us"]] == merged.percentiles([50, 95, 99])
         assert (row["count"], row["max_us"]) == (1000, merged.max)

@@ -5,12 +5,13 @@ import pytest
 
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches
+from runs.ycsb.tests.hdrlogs import batches_of, histogram_of
 from runs.ycsb.upper_bounds import min_values, upper_bounds
 
 
 def bounds_of(parts, percentiles=(99.0,)):
     values = [value for part in parts for value in part]
-    return upper_bounds(Histogram.of_values(values), Batches.of_values(parts), percentiles)
+    return upper_bounds(histogram_of(values), batches_of(parts), percentiles)
 
 
 def test_bounds_independent_values_by_their_order():
@@ -25,7 +26,7 @@ def test_bounds_alike_values_less_closely():
     random = np.random.default_rng(7)
     parts = random.lognormal(6, 0.5, (30, 2000)).astype(int)
     slow = parts * np.where(np.arange(30) % 3 == 0, 2, 1)[:, None]
-    p99 = Histogram.of_values(slow.ravel().tolist()).percentile(99.0)
+    p99 = histogram_of(slow.ravel().tolist()).percentile(99.0)
     mixed = random.permutation(slow.ravel()).reshape(30, 2000)
     ((together,), (apart,)) = bounds_of(slow.tolist()), bounds_of(mixed.tolist())
     assert p99 < apart < together
@@ -46,4 +47,4 @@ def test_needs_ten_batches():
 
 def test_percentile_beyond_all_values_of_the_batches():
     values = np.arange(1, 3001).tolist()
-    assert upper_bounds(Histogram.of_values([10**6]), Batches.of_values([values] * 30), (99.0,)) == [None]
+    assert upper_bounds(histogram_of([10**6]), batches_of([values] * 30), (99.0,)) == [None]

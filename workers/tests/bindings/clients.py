@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs.ycsb.hdr import IntervalLog, read_log
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
+from runs.ycsb.tests.hdrlogs import read_log
 from workers.manifests import Manifest, java_executable
 
 PATIENCE_S = 60

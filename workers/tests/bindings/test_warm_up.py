@@ -5,6 +5,7 @@ import time
 import pytest
 import redis
 
+from runs.ycsb.tests.hdrlogs import each_interval
 from workers.tests.bindings.conftest import Target
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ def test_uses_the_database_without_inserts_or_measurements(redis_target: Target)
     assert after > ready, "it goes on until shortly before the instant"
     ended = client.end()
     counts = {operation: sum(codes.values()) for operation, codes in ended.returns.items()}
-    assert counts["INSERT"] > 0 and ended.log("READ-MODIFY-WRITE").intervals
+    assert counts["INSERT"] > 0 and each_interval(ended.log("READ-MODIFY-WRITE"))
     assert counts["READ"] == counts["VERIFY"] == reads(redis_target) - after
 
 

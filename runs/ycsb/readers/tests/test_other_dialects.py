@@ -5,11 +5,11 @@ import io
 import numpy as np
 import pytest
 
-from runs.ycsb.hdr import read_log
 from runs.ycsb.operation import Bucket
 from runs.ycsb.readers import hdrlog, read_file
 from runs.ycsb.readers.loadgenerator import latency_us
 from runs.ycsb.readers.results import ReadFile, ReadRun
+from runs.ycsb.tests.hdrlogs import read_log
 from runs.ycsb.tests.samples import DATA
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runs.ycsb.clients import group, logs_of, merge_files
+from runs.ycsb.clients import group, logs_of
 from runs.ycsb.ingest import ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
@@ -13,7 +13,7 @@ from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.raw import MAX_RUNS
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.series import Series
-from runs.ycsb.tests.samples import DATA
+from runs.ycsb.tests.samples import DATA, merge_files
 from runs.ycsb.window import Cut
 
 T = 1_458_262_912
