@@ -11,8 +11,9 @@ from runs.models.run import Phase
 from runs.recording.intervals import FreshIntervals, Gathering
 from runs.spec import RunSpec
 from runs.uploading.file_pipeline import Reads, chunks_of, read_whole
-from runs.ycsb.clients import ClientFiles, RunFiles, logs_of, summarised_run, with_evidence
+from runs.ycsb.clients import logs_of, summarised_run, with_evidence
 from runs.ycsb.errors import HistogramError
+from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun

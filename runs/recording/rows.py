@@ -13,10 +13,11 @@ from benchsite.accounts.models import User
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.recording.server_samples import server_use_of
 from runs.validity import CheckResult
+from runs.ycsb.bounds import Bounds
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import pack
-from runs.ycsb.summary_run import Bounds, SummarisedClient, SummarisedOperation, SummarisedRun
+from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 
 # The percentiles that have columns of their own.
 COLUMNS: Final[Mapping[str, float]] = {

@@ -22,8 +22,9 @@ from runs.recording.run_context import findings_of, summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
-from runs.ycsb.clients import ClientFiles, RunFiles, summarised_run
+from runs.ycsb.clients import summarised_run
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import Phase as YcsbPhase

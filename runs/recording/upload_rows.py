@@ -22,7 +22,7 @@ from runs.uploading import staging
 from runs.uploading.file_pipeline import Reads
 from runs.uploading.metadata import Stated, StatedRun
 from runs.validity import CheckResult, verdict_of
-from runs.ycsb.clients import ClientFiles, RunFiles
+from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hints import hints_of, words_of
 
 # What a file is kept as, by what it was recognised as; anything else is a summary.

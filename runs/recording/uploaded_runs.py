@@ -24,8 +24,8 @@ from runs.uploading.metadata import Stated, StatedRun, checked, spec_of
 from runs.uploading.upload_lifecycle import member_of
 from runs.validity import CheckResult, Profile, Surroundings
 from runs.validity.spec_facts import cluster_facts, shared_machine
-from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import MergeError
+from runs.ycsb.grouping import RunFiles
 from runs.ycsb.series import Series
 
 STOCK: Final = "ycsb"

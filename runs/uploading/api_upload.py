@@ -29,8 +29,8 @@ from runs.uploading.manifest import Manifest
 from runs.uploading.metadata import Stated
 from runs.uploading.metadata_merge import stated_by, told_by
 from runs.uploading.upload_errors import ResultRefused, check_files, refused_run
-from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
+from runs.ycsb.grouping import RunFiles
 
 log = logging.getLogger(__name__)
 State = Upload.State

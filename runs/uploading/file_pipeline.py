@@ -24,14 +24,16 @@ from runs.uploading import staging, upload_handlers, upload_lifecycle
 from runs.uploading.file_redaction import without_secrets
 from runs.uploading.recognition import MAX_RUNS, Recognised, file_of, run_of, shortened
 from runs.uploading.upload_lifecycle import ReadMember, member_of, own_name
-from runs.ycsb.clients import RunFiles, group, merge_run
+from runs.ycsb.block import Note
+from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
+from runs.ycsb.grouping import RunFiles, group
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import hints_of
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
-from runs.ycsb.readers.results import Note, ReadFile
+from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.summary_run import SummarisedRun
 
 # Of one upload, all archives unpacked.

@@ -18,8 +18,8 @@ from runs.property_schema import nearest
 from runs.spec import WorkloadSpec
 from runs.uploading.manifest import Manifest, ManifestRefused, OneRun, Workload
 from runs.uploading.metadata import Stated, StatedRun
-from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import Hints, hints_of
 from runs.ycsb.properties import check_workload
 

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypedDict
 
-from runs.ycsb.clients import RunFiles
+from runs.ycsb.block import Note
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import Hints
 from runs.ycsb.merged import MergedOperation, MergedRun
-from runs.ycsb.readers.results import Note, ReadFile, ReadOperation, ReadRun
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_run import SummarisedOperation, SummarisedRun
 
 # A file of a stranger may hold any number of anything; a page shows so many, and says how many more there are.

@@ -7,8 +7,8 @@ from typing import Any, Final
 from runs.uploading.file_pipeline import Reads
 from runs.uploading.upload_lifecycle import ReadMember
 from runs.ycsb.block import Block
-from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import HistogramError, YcsbError
+from runs.ycsb.grouping import RunFiles
 from runs.ycsb.readers.refusal import closest_lines
 
 MAX_LINE_LENGTH: Final = 80  # characters of it that are told

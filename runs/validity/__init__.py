@@ -22,32 +22,6 @@ from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile
 from runs.validity.results import CheckResult, Severity, Verdict, verdict_of, worst
 
-__all__ = [
-    "CLIENT_LIMITS",
-    "RUN_CHECKS",
-    "THRESHOLDS",
-    "Check",
-    "CheckResult",
-    "ClientFacts",
-    "ClientProbe",
-    "ClusterFacts",
-    "OperationFacts",
-    "OverTime",
-    "Profile",
-    "RunFacts",
-    "Severity",
-    "SideFacts",
-    "Surroundings",
-    "Verdict",
-    "facts_of",
-    "judge_ladder",
-    "judge_pair",
-    "judge_run",
-    "profile",
-    "verdict_of",
-    "worst",
-]
-
 # The checks that say that the clients were at their limit, not the database.
 CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
 
@@ -57,14 +31,14 @@ UNDISTURBED: Final = frozenset({"V01", "V07", "V09", "V10", "V11", "V12", "V13",
 OF_FAULTS: Final = "The run has planned faults, which disturb its throughput: see its table of faults and recovery."
 
 
-def judge_run(facts: RunFacts, profile: Profile) -> list[CheckResult]:
+def judge_run(facts: RunFacts, thresholds: Profile) -> list[CheckResult]:
     """Every check that applies to the run, in the order of their ids. What two runs differ in is `judge_pair`'s.
 
     A load is as long as its records take, has one kind of operation and no window to be cut: the checks that are not
     of `loads` say nothing about it. Of a run with planned faults those of `UNDISTURBED` are not assessed.
     """
     checks = [check for check in RUN_CHECKS if check.loads or facts.phase != "load"]
-    results = [check.result(facts, profile=profile) for check in checks]
+    results = [check.result(facts, profile=thresholds) for check in checks]
     return [
         replace(result, severity="not_assessed", measured="", message=OF_FAULTS, remedy="")
         if facts.has_faults and result.check_id in UNDISTURBED

@@ -6,7 +6,7 @@ from typing import Final
 
 from runs.ycsb.duplicate_outputs import find_copies, numbers_of
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
-from runs.ycsb.grouping import ClientFiles, RunFiles, group
+from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import database_of, durability_of, servers_of, stated_options, workload_of
 from runs.ycsb.ingest import ClientLogs, ingest
@@ -18,22 +18,10 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
-from runs.ycsb.summary_counts import is_response
-from runs.ycsb.summary_run import SummarisedRun, SummaryClient, summarise
+from runs.ycsb.summary_counts import SummaryClient, is_response
+from runs.ycsb.summary_run import SummarisedRun, summarise
 from runs.ycsb.symptoms import describe
 from runs.ycsb.window import Cut
-
-__all__ = [
-    "ClientFiles",
-    "RunFiles",
-    "evidence_of",
-    "group",
-    "logs_of",
-    "merge_run",
-    "stated_by_logs",
-    "summarised_run",
-    "with_evidence",
-]
 
 _PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
 # What a client's JVM prints of itself, in percent of its run time.

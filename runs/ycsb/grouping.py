@@ -18,8 +18,7 @@ from runs.ycsb.merged import Phase, Window
 from runs.ycsb.names import MeasurementName, parse_name
 from runs.ycsb.progress import progress_of
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.summary_counts import counts_operations, measurement_of, operations_of
-from runs.ycsb.summary_run import SummaryClient
+from runs.ycsb.summary_counts import SummaryClient, counts_operations, measurement_of, operations_of
 
 # Words of a file's name that tell what it holds, and not whose it is.
 _ROLES: Final = re.compile(

@@ -25,7 +25,7 @@ from runs.ycsb.hdrtext import LogText
 from runs.ycsb.histogram import Histogram, Ints, changes
 from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
 from runs.ycsb.logscan import LogSource, ScannedLog, scan
-from runs.ycsb.merge import Counted, assemble
+from runs.ycsb.merge import Counted, assemble, counted_in
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.rollups import BLOCK_S, Columns, Pyramid
@@ -90,7 +90,7 @@ def ingest(
             reading = _Reading(measurement, timeline, window, grid)
             counted.append(reading.read(write, resolution_s))
         if reading.pyramid is not None:
-            latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns()
+            latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns
     merged = assemble(window, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
     return Ingested(merged, levels_of(merged, grid, latencies) if grid is not None else ())
 
@@ -171,7 +171,9 @@ class _Reading:
             self._add_to_window(unit, rows, grouped)
         if writer is not None:
             writer.finish(self._timeline)
-        return self._counted()
+        return counted_in(
+            self._found, self._timeline, lambda number: self._window.get(number, Histogram()), self._batches
+        )
 
     def _add_to_window(self, unit: _Unit, rows: Ints, grouped: Counts) -> None:
         """What lies in the window; where everything does, its fewer groups say the same."""
@@ -181,15 +183,6 @@ class _Reading:
             counts = grouped = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
         self._window.setdefault(unit.client, Histogram()).add_sparse(grouped.index, grouped.count)
         self._batches.add(self._batch[rows[inside]], counts)
-
-    def _counted(self) -> Counted:
-        whole = {}
-        for number in self._found.ranges:
-            mine = self._timeline.client == number
-            if mine.any():
-                whole[number] = int(self._timeline.totals[mine].sum())
-        window = {number: self._window.get(number, Histogram()) for number in whole}
-        return Counted(self._timeline.parsed, self._timeline.name, whole, window, self._batches)
 
 
 def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:

@@ -7,13 +7,14 @@ A run is cut again from its stored intervals, without its logs. Where those of t
 takes whole tens: each client's covered length is that of what is taken, so its throughput stays exact.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
+from runs.ycsb.numbers import added, total_of
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.window import MIN_S, Cut, Span, Windowed, overlap, regrouped, windowed, workload_kind
 
@@ -32,6 +33,18 @@ class Counted:
         """All clients' in the window; nothing may be added to it."""
         histograms = list(self.window.values())
         return histograms[0] if len(histograms) == 1 else Histogram.merged(histograms)
+
+
+def counted_in(
+    window: Windowed, timeline: Timeline, histogram: Callable[[int], Histogram], batches: Batches
+) -> Counted:
+    """What one measurement counts; `histogram` is that of one client in the window."""
+    whole = {}
+    for number in window.ranges:
+        mine = timeline.client == number
+        if mine.any():
+            whole[number] = int(timeline.totals[mine].sum())
+    return Counted(timeline.parsed, timeline.name, whole, {number: histogram(number) for number in whole}, batches)
 
 
 def assemble(
@@ -56,7 +69,9 @@ def assemble(
         ok_operations=sum(client.ok for client in clients),
         failed_operations=sum(client.failed for client in clients),
         throughput_ops_s=sum(client.throughput_ops_s for client in clients),
-        throughput_sum_ops_s=_printed_sum(clients) if not window.missing else None,
+        throughput_sum_ops_s=(
+            total_of(client.printed_throughput_ops_s for client in clients) if not window.missing else None
+        ),
         throughput_wall_ops_s=_wall(clients),
         overlap=overlap(window.spans),
         longest_us=_longest(counted, clients),
@@ -139,11 +154,7 @@ def _operation(
 ) -> MergedOperation:
     histograms = {entry.name.status: entry.histogram() for entry in entries}
     batches = {entry.name.status: entry.batches for entry in entries}
-    returns: dict[str, int] = {}
-    for statement in statements:
-        printed = statement.summary.operations.get(name) if statement.summary else None
-        for code, count in (printed.returns if printed else {}).items():
-            returns[code] = returns.get(code, 0) + count
+    printed = [statement.summary.operations.get(name) for statement in statements if statement.summary]
     failures = {status: histogram for status, histogram in histograms.items() if status}
     return MergedOperation(
         operation=name,
@@ -152,14 +163,9 @@ def _operation(
         batches=batches.get("", Batches(0)),
         failed_histogram=Histogram.merged(failures.values()),
         failures={status: histogram.count for status, histogram in sorted(failures.items()) if histogram.count},
-        returns=returns,
+        returns=added(operation.returns for operation in printed if operation),
         is_composite=entries[0].name.is_composite,
     )
-
-
-def _printed_sum(clients: Sequence[MergedClient]) -> float | None:
-    printed = [client.printed_throughput_ops_s for client in clients]
-    return sum(value for value in printed if value is not None) if None not in printed else None
 
 
 def _wall(clients: Sequence[MergedClient]) -> float:
@@ -168,11 +174,11 @@ def _wall(clients: Sequence[MergedClient]) -> float:
 
 
 def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> float:
-    threads = [client.threads for client in clients]
-    if None in threads:
+    threads = total_of(client.threads for client in clients)
+    if threads is None:
         return 0.0
     everything = Histogram.merged(entry.histogram() for entry in counted if _is_plain(entry.printed_name, "service"))
-    return everything.longest_total_us(sum(number for number in threads if number is not None))
+    return everything.longest_total_us(threads)
 
 
 def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement], cut: Cut) -> MergedRun:
@@ -185,13 +191,6 @@ def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement],
 
 
 def _counted(entry: StoredIntervals, windows: Windowed) -> Counted:
-    inside, batch = windows.inside(entry.kept), windows.batch(entry.kept)
-    whole = {}
-    for number in windows.ranges:
-        mine = entry.timeline.client == number
-        if mine.any():
-            whole[number] = int(entry.timeline.totals[mine].sum())
-    window = {number: entry.histogram(number, inside) for number in whole}
-    batches = Batches(windows.batches)
-    entry.add_to(batches, batch, inside)
-    return Counted(entry.timeline.parsed, entry.timeline.name, whole, window, batches)
+    inside, batches = windows.inside(entry.kept), Batches(windows.batches)
+    entry.add_to(batches, windows.batch(entry.kept), inside)
+    return counted_in(windows, entry.timeline, lambda number: entry.histogram(number, inside), batches)

@@ -2,8 +2,9 @@
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -53,6 +54,24 @@ def ungrouped(text: str, *, is_whole: bool) -> str | None:
     if _GROUPED.fullmatch(text):
         return text.replace(",", "") if is_whole or "." in text or text.count(",") > 1 else None
     return text.replace(",", ".") if _DECIMAL.fullmatch(text) else None
+
+
+Number = TypeVar("Number", int, float)
+
+
+def total_of(parts: Iterable[Number | None]) -> Number | None:
+    """None where there is nothing to add, or one part is unknown."""
+    known = list(parts)
+    return sum(part for part in known if part is not None) if known and None not in known else None
+
+
+def added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """By name the sum of the parts' counts."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, count in part.items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 def are_moments(seconds: Floats | float) -> bool:

@@ -103,20 +103,16 @@ def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def common_window(clients: Sequence[Progress]) -> Window | None:
-    """From the last start to the first end; None where nothing tells the time, or there is no such time."""
-    if not clients or not all(client.is_dated for client in clients):
-        return None
-    window = Window(max(client.started_s for client in clients), min(client.ended_s for client in clients))
-    return window if window.length_s > _MIN_S else None
+def windows_of(clients: Sequence[Progress]) -> tuple[Window | None, Window | None]:
+    """From the last start to the first end, and from the first start to the last end.
 
-
-def whole_window(clients: Sequence[Progress]) -> Window | None:
-    """From the first start to the last end; None where nothing tells the time, or no time has passed."""
+    None where nothing tells the time, or there is no such time.
+    """
     if not clients or not all(client.is_dated for client in clients):
-        return None
-    window = Window(min(client.started_s for client in clients), max(client.ended_s for client in clients))
-    return window if window.length_s > _MIN_S else None
+        return None, None
+    starts, ends = [client.started_s for client in clients], [client.ended_s for client in clients]
+    common, whole = Window(max(starts), min(ends)), Window(min(starts), max(ends))
+    return common if common.length_s > _MIN_S else None, whole if whole.length_s > _MIN_S else None
 
 
 def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:

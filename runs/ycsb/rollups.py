@@ -47,7 +47,8 @@ class Pyramid:
         self._free: list[_Block] = []
         self._long: dict[int, Amounts] = {}
         self.seconds = levels_in(grid.seconds)
-        self._columns = {
+        # Of every level that the run is long enough for; whole when all intervals were added.
+        self.columns: Mapping[int, dict[str, npt.NDArray[np.float32]]] = {
             level: {column: np.full(seconds.size, np.nan, dtype=np.float32) for column in COLUMNS}
             for level, seconds in self.seconds.items()
         }
@@ -66,10 +67,6 @@ class Pyramid:
             self._missing[block] -= number
             if not self._missing[block]:
                 self._close(block)
-
-    def columns(self) -> Mapping[int, Columns]:
-        """Of every level that the run is long enough for, when all intervals were added."""
-        return self._columns
 
     def _add_short(self, second: Ints, counts: Counts) -> None:
         """Intervals that belong to one second each."""
@@ -140,7 +137,7 @@ class Pyramid:
         begins = changes(counted.row)
         at = np.searchsorted(self.seconds[level], from_s + level * counted.row[begins])
         for column, values in _latencies(begins, counted.index, counted.count).items():
-            self._columns[level][column][at] = values
+            self.columns[level][column][at] = values
 
 
 def levels_in(seconds: Ints) -> dict[int, Ints]:

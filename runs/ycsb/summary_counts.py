@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
+from runs.ycsb.numbers import added
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
 
@@ -132,10 +133,7 @@ class _Draft:
 
     def done(self) -> StatedOperation:
         plain = self.plain or ReadOperation(count=0)
-        returns = dict(plain.returns)
-        for operation in self.failed.values():
-            for code, count in operation.returns.items():
-                returns[code] = returns.get(code, 0) + count
+        returns = added(operation.returns for operation in (plain, *self.failed.values()))
         if self.failed:
             return self._split(plain, returns)
         bad = {code: count for code, count in returns.items() if code not in SUCCESSES and count}

@@ -18,28 +18,13 @@ from runs.ycsb.contradictions import contradiction_of, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.names import LatencyKind
+from runs.ycsb.numbers import added, total_of
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
-from runs.ycsb.progress import (
-    Progress,
-    bookkeeping_s,
-    common_window,
-    counted_so_far,
-    progress_of,
-    weighted_mean,
-    whole_window,
-)
+from runs.ycsb.progress import Progress, bookkeeping_s, counted_so_far, progress_of, weighted_mean, windows_of
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
-from runs.ycsb.summary_counts import (
-    Operations,
-    StatedOperation,
-    SummaryClient,
-    counts_operations,
-    operations_of,
-)
-
-__all__ = ["Bounds", "SummarisedClient", "SummarisedOperation", "SummarisedRun", "SummaryClient", "summarise"]
+from runs.ycsb.summary_counts import Operations, StatedOperation, SummaryClient, counts_operations, operations_of
 
 # From what the throughput was computed: the window that all clients have in common (by their status lines), the one
 # client's own statement, or the sum of several clients' statements with nothing known about their windows.
@@ -131,23 +116,21 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     parts = [_Part.of(client) for client in sorted(clients, key=lambda client: client.number)]
     counted = [part for part in parts if part.says_something]
     progress = [part.progress for part in counted if part.progress is not None]
-    complete = len(progress) == len(counted)
-    window = common_window(progress) if complete else None
-    whole = whole_window(progress) if complete else None
+    window, whole = windows_of(progress) if len(progress) == len(counted) else (None, None)
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
-    total = _sum(part.total for part in counted)
+    total = total_of(part.total for part in counted)
     return SummarisedRun(
         phase=counted[0].run.phase if len({part.run.phase for part in counted}) == 1 else None,
         operations=_operations(counted),
         clients=tuple(part.client() for part in counted),
         missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
         total_operations=total,
-        ok_operations=_sum(part.ok for part in counted),
-        failed_operations=_sum(part.failed for part in counted),
+        ok_operations=total_of(part.ok for part in counted),
+        failed_operations=total_of(part.failed for part in counted),
         throughput_ops_s=throughput,
         basis=basis,
-        throughput_sum_ops_s=_sum_of_rates(part.run.throughput_ops_s for part in counted),
+        throughput_sum_ops_s=total_of(part.run.throughput_ops_s for part in counted),
         throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
         overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
         window=window,
@@ -199,7 +182,7 @@ class _Part:
 
     @property
     def failed(self) -> int | None:
-        return _sum(entry.failed for entry in self._plain()) if self._counting() else None
+        return total_of(entry.failed for entry in self._plain()) if self._counting() else None
 
     @property
     def ok(self) -> int | None:
@@ -217,7 +200,7 @@ class _Part:
             return 1.0
         if self.run.format.startswith("go-ycsb"):
             # Its total has no failed operation in it, and both halves of a read-modify-write.
-            counted = _sum(entry.ok for entry in self._plain()) or 0
+            counted = total_of(entry.ok for entry in self._plain()) or 0
         else:
             counted = ok if self.run.phase == "load" else total
         return ok / counted if counted else 1.0
@@ -272,22 +255,11 @@ class _Part:
         )
 
 
-def _sum(counts: Iterable[int | None]) -> int | None:
-    """None where there is nothing to add, or one part is unknown."""
-    known = list(counts)
-    return sum(count for count in known if count is not None) if known and None not in known else None
-
-
-def _sum_of_rates(rates: Iterable[float | None]) -> float | None:
-    known = list(rates)
-    return sum(rate for rate in known if rate is not None) if known and None not in known else None
-
-
 def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | None, ThroughputBasis]:
     if len(parts) == 1 and (parts[0].run.throughput_ops_s is not None or window is None):
         return parts[0].goodput_ops_s, "stated"
     if window is None:
-        return _sum_of_rates(part.goodput_ops_s for part in parts), "sum"
+        return total_of(part.goodput_ops_s for part in parts), "sum"
     done = sum(part.progress.done_in(window) * part.ok_share for part in parts if part.progress is not None)
     return done / window.length_s, "window"
 
@@ -307,10 +279,10 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     return SummarisedOperation(
         operation=name.operation,
         kind=name.kind,
-        ok=_sum(statement.ok for statement in stated),
-        failed=_sum(statement.failed for statement in stated),
-        failures=_added(statement.failures for statement in stated),
-        returns=_added(statement.returns for statement in stated) if name.kind == "service" else {},
+        ok=total_of(statement.ok for statement in stated),
+        failed=total_of(statement.failed for statement in stated),
+        failures=added(statement.failures for statement in stated),
+        returns=added(statement.returns for statement in stated) if name.kind == "service" else {},
         is_composite=name.is_composite,
         mean_us=_mean(values),
         min_us=least,
@@ -324,14 +296,6 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
         is_average=any(entry.is_average for entry in (*values, *failed_values)),
         contradiction=next(filter(None, map(contradiction_of, values)), ""),
     )
-
-
-def _added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for part in parts:
-        for name, count in part.items():
-            total[name] = total.get(name, 0) + count
-    return total
 
 
 def _mean(values: Sequence[ReadOperation]) -> float | None:

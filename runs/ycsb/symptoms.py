@@ -6,7 +6,7 @@ short on purpose: the lines are quoted, and a person reads them.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from runs.ycsb.redact import redact_beginning
@@ -90,8 +90,7 @@ class SymptomCounter:
     def __init__(self) -> None:
         self._symptoms: dict[str, Symptom] = {}
 
-    def take(self, line: str) -> bool:
-        """Whether the line is a sign."""
+    def take(self, line: str) -> None:
         text = line.strip()[:MAX_LINE_LENGTH]
         for kind, meaning, pattern in _KNOWN:
             if pattern.search(text):
@@ -99,20 +98,15 @@ class SymptomCounter:
                 self._symptoms[kind] = (
                     Symptom(kind, meaning, redact_beginning(line.strip(), MAX_LINE_LENGTH))
                     if earlier is None
-                    else Symptom(kind, meaning, earlier.line, earlier.times + 1)
+                    else replace(earlier, times=earlier.times + 1)
                 )
-                return True
-        return False
+                return
 
     def adopt(self, later: "SymptomCounter") -> None:
         """Add what another one counted."""
         for kind, symptom in later._symptoms.items():
             earlier = self._symptoms.get(kind)
-            self._symptoms[kind] = (
-                symptom
-                if earlier is None
-                else Symptom(kind, symptom.meaning, earlier.line, earlier.times + symptom.times)
-            )
+            self._symptoms[kind] = replace(earlier, times=earlier.times + symptom.times) if earlier else symptom
 
     def most_telling(self) -> tuple[Symptom, ...]:
         """The different signs, the most telling first."""

@@ -30,6 +30,7 @@ _HOLE: Final = re.compile(rb"\0+")
 _REPLACEMENT: Final = "\ufffd".encode()
 _LINE_FEED: Final = 10
 BLOCK: Final = MIB
+_HEAD: Final = 4096
 
 
 def encoding_of(head: bytes) -> str:
@@ -89,10 +90,15 @@ def clean(lines: bytes) -> bytes:
     return lines.replace(_BOM, b"")
 
 
-class BlockCutter:
-    """Reads a source to its end. `size`, `notes` and `damage` say afterwards what it was like."""
+class Member:
+    """One file with nothing packed in it any more. Members are read one after the other, each only once.
 
-    def __init__(self, head: bytes, source: Source, longest_line: int) -> None:
+    `size`, `notes` and `damage` say what it was like as far as it was read.
+    """
+
+    def __init__(self, name: str, head: bytes, source: Source, longest_line: int) -> None:
+        self.name = name
+        self.head = head  # its first bytes as they are stored
         self._source = source
         self._decoder = Decoder(head)
         self._longest = longest_line
@@ -100,11 +106,12 @@ class BlockCutter:
         self._lines = 0  # given out
         self._begun: list[bytes] = []  # of a line whose end was not seen yet
         self._begun_size = 0  # of all of that line, kept or not
-        self.size = 0  # bytes as they were stored
-        self.notes: list[Note] = []
-        self.damage: DamagedFile | None = None
+        self.size = 0  # bytes, unpacked but not decoded
+        self.notes: list[Note] = []  # what was odd
+        self.damage: DamagedFile | None = None  # why its end is missing
 
-    def __iter__(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
+        """Its text. Raises UnreadableFile where there is none to be had."""
         while piece := self._read():
             yield from self._take(self._decoder.decode(piece))
         yield from self._take(self._decoder.decode(b"", is_last=True))
@@ -147,37 +154,6 @@ class BlockCutter:
         # Several times as fast as bytes.count, which starts anew at every line feed.
         self._lines += int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == _LINE_FEED))
         return block
-
-
-_HEAD: Final = 4096
-
-
-class Member:
-    """One file with nothing packed in it any more. Members are read one after the other, each only once."""
-
-    def __init__(self, name: str, head: bytes, source: Source, longest_line: int) -> None:
-        self.name = name
-        self.head = head  # its first bytes as they are stored
-        self._cutter = BlockCutter(head, source, longest_line)
-
-    def blocks(self) -> Iterator[Block]:
-        """Its text. Raises UnreadableFile where there is none to be had."""
-        return iter(self._cutter)
-
-    @property
-    def size(self) -> int:
-        """Bytes read so far, unpacked but not decoded."""
-        return self._cutter.size
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What was odd about it so far."""
-        return tuple(self._cutter.notes)
-
-    @property
-    def damage(self) -> DamagedFile | None:
-        """Why its end is missing."""
-        return self._cutter.damage
 
 
 def open_members(

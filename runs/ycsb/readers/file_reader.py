@@ -69,7 +69,7 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
         format=runs[0].format if runs else front.format,
         version=next((run.version for run in runs if run.version), None),
         error=None if runs else refusal(front.lines, front.closest, front.format),
-        warnings=member.notes,
+        warnings=tuple(member.notes),
         runs=runs,
         preface=None if runs else next(iter(read), None),
         size=member.size,

@@ -9,7 +9,8 @@ import json
 import re
 from typing import Final
 
-from runs.ycsb.readers.results import Block, OtherLine, ReadRun
+from runs.ycsb.block import Block
+from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.text import TextReader
 
 _OBJECT: Final = re.compile(rb"\{[^{}]{0,4000}\}")
@@ -18,11 +19,11 @@ _PUNCTUATION: Final = b" \t\r\n,[]"
 _METRIC: Final = b'"metric"'
 
 
-class ExporterReader:
+class ExporterReader(TextReader):
     """Reads the blocks of one file, which may be text alone: what a client says on the way comes before its objects."""
 
     def __init__(self) -> None:
-        self._text = TextReader()
+        super().__init__()
         self._rest = b""  # of the block before: it may be the beginning of an object
         self._rest_line = 1
         self._is_array = False
@@ -30,16 +31,11 @@ class ExporterReader:
         self._has_objects = False
         self._is_cut = False  # the last line ends without a line end
 
-    @property
-    def closest(self) -> tuple[OtherLine, ...]:
-        """The lines that looked most like a result."""
-        return self._text.closest
-
     def feed(self, block: Block) -> None:
         if self._rest or _METRIC in block.data or block.data.rstrip().endswith(b"{"):
             self._feed_objects(block)
         else:
-            self._text.feed(block)
+            super().feed(block)
 
     def _feed_objects(self, block: Block) -> None:
         self._is_cut = block.unterminated
@@ -62,10 +58,10 @@ class ExporterReader:
 
     def done(self) -> tuple[ReadRun, ...]:
         if self._has_objects and (self._rest or (self._is_array and not self._is_closed)):
-            self._text.broke_off()
+            self._main.broke_off()
         if self._rest:
-            self._text.feed(Block(self._rest, self._rest_line, self._is_cut))
-        return self._text.done()
+            super().feed(Block(self._rest, self._rest_line, self._is_cut))
+        return super().done()
 
     def _object(self, data: bytes, line: int) -> None:
         self._is_closed = False
@@ -76,14 +72,15 @@ class ExporterReader:
         metric, key = fields.get("metric"), fields.get("measurement")
         if isinstance(metric, str) and isinstance(key, str) and "value" in fields:
             self._has_objects = True
-            self._text.run_format = "ycsb-json"
-            self._text.measurement(metric, key, str(fields["value"]), line)
+            self.run_format = "ycsb-json"
+            if self._has_room(self._main, line):
+                self._main.measurement(metric, key, str(fields["value"]), line)
         else:
-            self._text.feed(Block(data + b"\n", line))
+            super().feed(Block(data + b"\n", line))
 
     def _between(self, data: bytes, line: int, *, is_cut: bool = False) -> None:
         """What stands between two objects: of the array that they are in, or lines of text."""
         self._is_array |= data.rstrip().endswith(b"[") and not self._has_objects
         self._is_closed |= b"]" in data
         if data.strip(_PUNCTUATION):
-            self._text.feed(Block(data if data.endswith(b"\n") else data + b"\n", line, is_cut))
+            super().feed(Block(data if data.endswith(b"\n") else data + b"\n", line, is_cut))

@@ -13,7 +13,6 @@ import numpy as np
 from runs.ycsb.block import Block, Note
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Ints
-from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.run_builder import phase_of
 from runs.ycsb.readers.text import TextReader
@@ -24,24 +23,19 @@ PAUSE_S: Final = 300.0
 MAX_RUNS: Final = 100
 
 
-class RawReader:
+class RawReader(TextReader):
     """Reads the blocks of one file."""
 
     def __init__(self) -> None:
-        self._text = TextReader("ycsb-raw")
+        super().__init__("ycsb-raw")
         self._is_cut = False
 
-    @property
-    def closest(self) -> tuple[OtherLine, ...]:
-        """The lines that looked most like a result."""
-        return self._text.closest
-
     def feed(self, block: Block) -> None:
-        self._text.feed(block)
+        super().feed(block)
         self._is_cut = block.unterminated
 
     def done(self) -> tuple[ReadRun, ...]:
-        runs = [part for run in self._text.done() for part in _runs(run)]
+        runs = [part for run in super().done() for part in _runs(run)]
         if runs and self._is_cut:
             runs[-1] = replace(runs[-1], complete=False)
         return tuple(runs)

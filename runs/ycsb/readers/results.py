@@ -12,22 +12,9 @@ from typing import Literal, Protocol
 from runs.ycsb.block import Block, Note
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
-from runs.ycsb.operation import Bucket, OtherLine, ReadOperation, SeriesPoint
+from runs.ycsb.operation import OtherLine, ReadOperation
 from runs.ycsb.status import StatusLine
 from runs.ycsb.symptoms import Symptom
-
-__all__ = [
-    "Block",
-    "Bucket",
-    "Format",
-    "Note",
-    "OtherLine",
-    "ReadFile",
-    "ReadOperation",
-    "ReadRun",
-    "Reader",
-    "SeriesPoint",
-]
 
 Format = Literal[
     "ycsb-text",  # summaries, status lines, buckets, time series and raw points of brianfrankcooper/YCSB

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
 from runs.ycsb.metric import MetricDraft, Taken
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
@@ -15,7 +16,7 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.completeness import counted, sums_of, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
-from runs.ycsb.readers.results import Format, Note, ReadRun
+from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
 from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
 from runs.ycsb.summary import is_process

@@ -8,10 +8,12 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from runs.ycsb.block import Block
 from runs.ycsb.metric import is_row, split_line
 from runs.ycsb.numbers import finite
+from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
-from runs.ycsb.readers.results import Block, Format, OtherLine, ReadRun
+from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.statuses import DIGITS, StatusReader, shape_of
 from runs.ycsb.redact import redact_beginning
@@ -130,15 +132,6 @@ class TextReader:
                 self._look_closer(line, shape, number)
         if last is not None:
             self._last(last, block.first_line + len(lines))
-
-    def measurement(self, metric: str, key: str, value: str, number: int) -> None:
-        """A measurement that was written in another way than as a line of text."""
-        if self._has_room(self._main, number):
-            self._main.measurement(metric, key, value, number)
-
-    def broke_off(self) -> None:
-        """The file ends in the middle of something."""
-        self._main.broke_off()
 
     def done(self) -> tuple[ReadRun, ...]:
         runs = [run for segments in self._sources.values() for run in segments.done(self.run_format)]

@@ -171,7 +171,7 @@ def series_in_memory(merged: MergedRun, intervals: Sequence[Intervals]) -> tuple
             for begin in range(0, order.size, 64):
                 some = order[begin : begin + 64]
                 pyramid.add(some, entry.counts_of(some))
-            latencies[entry.parsed.operation, entry.parsed.kind] = pyramid.columns()
+            latencies[entry.parsed.operation, entry.parsed.kind] = pyramid.columns
     return levels_of(merged, grid, latencies)
 
 

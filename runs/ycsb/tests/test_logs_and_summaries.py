@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from runs.ycsb.bounds import percentile_bounds
-from runs.ycsb.clients import ClientFiles, RunFiles, merge_run
+from runs.ycsb.clients import merge_run
+from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram, highest_values
 from runs.ycsb.names import parse_name

@@ -8,7 +8,8 @@ from runs.ycsb.merged import Window
 from runs.ycsb.operation import ReadOperation, SeriesPoint
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.status import StatusLine, StatusOperation
-from runs.ycsb.summary_run import SummaryClient, summarise
+from runs.ycsb.summary_counts import SummaryClient
+from runs.ycsb.summary_run import summarise
 
 T0 = 1_700_000_000.0
 

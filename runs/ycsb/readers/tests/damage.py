@@ -12,8 +12,9 @@ from pathlib import Path
 
 import zstandard
 
+from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers import read_file
-from runs.ycsb.readers.results import ReadFile, ReadOperation, ReadRun
+from runs.ycsb.readers.results import ReadFile, ReadRun
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 

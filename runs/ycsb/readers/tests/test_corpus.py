@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers import read_file
-from runs.ycsb.readers.results import ReadFile, ReadOperation, ReadRun
+from runs.ycsb.readers.results import ReadFile, ReadRun
 
 CORPUS = Path(__file__).parents[5] / "shared" / "data" / "corpus"
 MISSING = "the corpus of published outputs is not on this machine"

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from runs.ycsb.clients import group, logs_of
+from runs.ycsb.clients import logs_of
+from runs.ycsb.grouping import group
 from runs.ycsb.ingest import ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
