@@ -377,7 +377,7 @@ class Curve:
             # load, or by its own numbers where no check says that they are not to be trusted.
             rung, checks = point.as_rung(), frozenset(point.rejected_by)
             trusted = not checks & UNTRUSTED and point.clients_merged >= point.clients_expected
-            failed = bool(checks & OVERLOADED) or (trusted and judged_rung(rung).outcome != "sustained")
+            failed = bool(checks & OVERLOADED) or (trusted and judged_rung(rung) != "sustained")
             as_rejected_rungs.append(replace(rung, rejected="failed" if failed else "unknown"))
         return as_rejected_rungs
 

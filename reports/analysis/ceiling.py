@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from reports.analysis.plateau import Top, top_of
 from reports.analysis.ratios import Noise
-from runs.measures.sustained_load import MAX_ERRORS, SUSTAINED, TargetReached, judge_target
+from runs.measures.sustained_load import MAX_ERRORS, SUSTAINED, Outcome, judge_target
 
 # A rung this close to the highest one counts as having reached it.
 NEAR_CEILING = 0.95
@@ -272,16 +272,16 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     if not counted:
         return None
     judged = [judged_rung(rung) for rung in ladder]
-    held = next((i for i, result in enumerate(judged) if not _held(result)), len(ladder))
+    held = next((i for i, outcome in enumerate(judged) if outcome != "sustained"), len(ladder))
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
     best = ladder[held - 1] if held else fastest
     failed = ladder[held] if held < len(ladder) else None
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
     of_clients = failed is not None and not unknown and failed.client_limited
-    judged_only = [result for rung, result in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
-    missed = next((i for i, result in enumerate(judged_only) if not _held(result)), len(judged_only))
-    contradicted = any(_held(result) for result in judged_only[missed:])
+    judged_only = [outcome for rung, outcome in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
+    missed = next((i for i, outcome in enumerate(judged_only) if outcome != "sustained"), len(judged_only))
+    contradicted = "sustained" in judged_only[missed:]
     notes = (
         (NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (CLIENT_LIMITED, of_clients), (NOT_KNOWN, unknown),
     )  # fmt: skip
@@ -299,9 +299,7 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
         saturation_ops_s=max(rung.throughput_ops_s for rung in counted),
         bracket=(_target(ladder[held - 1]) if held else 0.0, _target(failed) if failed else None),
         notes=tuple(note for note, holds in notes if holds),
-        marginal=tuple(
-            _target(rung) for rung, result in zip(ladder, judged, strict=True) if result.outcome == "marginal"
-        ),
+        marginal=tuple(_target(rung) for rung, outcome in zip(ladder, judged, strict=True) if outcome == "marginal"),
         # 1.5 · target · p99 (analysis 1.c), p99 in seconds.
         threads_needed=math.ceil(THREADS_TO_SPARE * _target(failed) * failed.p99_s)
         if failed and limited and failed.p99_s
@@ -312,21 +310,16 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
 
 def _failed_runs(target_ops_s: float, rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float]) -> int:
     """How many runs were offered at least the target, and did less."""
-    failed = [rung for rung in rungs if rung.rejected != "unknown" and not _held(judged_rung(rung))]
+    failed = [rung for rung in rungs if rung.rejected != "unknown" and judged_rung(rung) != "sustained"]
     below = sum(ops_s < SUSTAINED * target_ops_s for ops_s in unthrottled_ops_s)
     return sum(max(len(rung.repeats_ops_s), 1) for rung in failed) + below
 
 
-def judged_rung(rung: Rung) -> TargetReached:
+def judged_rung(rung: Rung) -> Outcome:
     """Whether the rung's target was sustained, by the rule for single runs; unknown errors are none."""
-    result = judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
     if rung.backlog_growing or rung.rejected:
-        return replace(result, outcome="failed", backlog_growing=rung.backlog_growing)
-    return result
-
-
-def _held(result: TargetReached) -> bool:
-    return result.outcome == "sustained"
+        return "failed"
+    return judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
 
 
 def _best_of_each_target(rungs: Sequence[Rung]) -> list[Rung]:
@@ -337,7 +330,10 @@ def _best_of_each_target(rungs: Sequence[Rung]) -> list[Rung]:
     usable = sorted((rung for rung in rungs if rung.target_ops_s and rung.throughput_ops_s > 0), key=_target)
     ranks = ("unknown", "failed", "")
     return [
-        max(same, key=lambda rung: (_held(judged_rung(rung)), ranks.index(rung.rejected), rung.throughput_ops_s))
+        max(
+            same,
+            key=lambda rung: (judged_rung(rung) == "sustained", ranks.index(rung.rejected), rung.throughput_ops_s),
+        )
         for _, same in groupby(usable, key=_target)
     ]
 
@@ -365,7 +361,7 @@ def within_ceiling(rung: Rung, stated: Ceiling | None) -> bool:
         return True
     most = stated.target_ops_s or 0.0
     low = rung.target_ops_s <= most and rung.throughput_ops_s <= stated.throughput_ops_s
-    return low and _held(judged_rung(rung))
+    return low and judged_rung(rung) == "sustained"
 
 
 def ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = ()) -> Ceiling | None:

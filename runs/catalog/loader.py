@@ -8,7 +8,7 @@ import functools
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -131,7 +131,7 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
         properties = {**_properties(table, "properties"), **shared}
         endpoint = _endpoint(table.table("endpoint"), properties) if "endpoint" in table else Endpoint()
         target = table.text("target", "")
-        _check_placeholders(table, target, frozenset({"database", "table"}))
+        _check_placeholders(table, [target], frozenset({"database", "table"}))
         return table.record(
             Binding,
             name=table.slug("name"),
@@ -158,7 +158,7 @@ def _stock(table: Table, modes: Mapping[str, Mode]) -> StockClient:
 def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
     with table:
         endpoint = table.record(Endpoint)
-        _check_placeholders(table, endpoint.template, frozenset({"nodes", "database", "credentials", "options"}))
+        _check_placeholders(table, [endpoint.template], frozenset({"nodes", "database", "credentials", "options"}))
         named = {key: [table.text(key)] for key in ADDRESS_PROPERTIES if key in table}
         for key, names in {**named, "options": endpoint.options}.items():
             for name in names:
@@ -246,9 +246,8 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         if unknown := set(not_in_config) - settings.keys():
             raise table.error(f"not_in_config: no such settings: {', '.join(sorted(unknown))}.")
         config_head = table.text("config_head", "")
-        known = PLACEHOLDERS | set(not_in_config)
-        for text in (*argv, *init_argv, *fixed.values(), config_head):
-            _check_placeholders(table, text, known)
+        texts = (*argv, *init_argv, *fixed.values(), config_head)
+        _check_placeholders(table, texts, PLACEHOLDERS | set(not_in_config))
         recipe = table.record(
             ProcessRecipe,
             config_name=config_name,
@@ -277,8 +276,8 @@ def _node_recipe(
         fixed = {**recipe.fixed, **_fixed(table, recipe.config_format, settings)}
         argv, init_argv = table.texts("argv") or recipe.argv, table.texts("init_argv") or recipe.init_argv
         config_head = recipe.config_head + table.text("config_head", "")
-        for text in (*argv, *init_argv, *fixed.values(), config_head):
-            _check_placeholders(table, text, PLACEHOLDERS | set(recipe.not_in_config))
+        texts = (*argv, *init_argv, *fixed.values(), config_head)
+        _check_placeholders(table, texts, PLACEHOLDERS | set(recipe.not_in_config))
         return dataclasses.replace(
             recipe,
             argv=argv,
@@ -317,8 +316,8 @@ def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, P
         fixed = _fixed(table, process.config_format, settings)
         files = _files(table, process.config_name)
         argv, init_argv = table.texts("argv", required=True), table.texts("init_argv")
-        for text in (*argv, *init_argv, *fixed.values()):
-            _check_placeholders(table, text, (PLACEHOLDERS | set(process.not_in_config)) - PROGRAMS)
+        known = (PLACEHOLDERS | set(process.not_in_config)) - PROGRAMS
+        _check_placeholders(table, (*argv, *init_argv, *fixed.values()), known)
         repository = table.text("repository")
         if not _REPOSITORY.fullmatch(repository):
             raise table.error(f"repository is {repository!r}: write the image's name without a tag")
@@ -360,8 +359,8 @@ def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, P
         return recipe
 
 
-def _check_placeholders(table: Table, text: str, known: frozenset[str] = PLACEHOLDERS) -> None:
-    for name in re.findall(r"\{([^{}]*)\}", text):
+def _check_placeholders(table: Table, texts: Iterable[str], known: frozenset[str]) -> None:
+    for name in re.findall(r"\{([^{}]*)\}", "\n".join(texts)):
         if name not in known:
             raise table.error(f"{{{name}}} stands for nothing; known are {', '.join(sorted(known))}")
 

@@ -426,6 +426,10 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+# Columns that a plan lacks, or has otherwise.
+_OF_MATRIX_ALONE: Final = {"stops_early", "tags", "processes_per_generator", "rungs", "resets", "looks"}
+
+
 def planned(file: PlanFile) -> Plan:
     """The plan that expands into the runs of this file, its roles in the place of rows."""
     matrix = file.matrix
@@ -444,35 +448,22 @@ def planned(file: PlanFile) -> Plan:
         for role, database in file.databases.items()
     }
     return Plan(
-        name=matrix.name,
-        purpose=matrix.purpose,
+        **matrix.model_dump(exclude=_OF_MATRIX_ALONE),
         entries=tuple(Entry(databases[entry.database], entry.mode) for entry in file.entries),
         workloads=tuple(
             PlannedWorkload(role, workload.name, workload.short_name, workload.properties)
             for role, workload in file.workloads.items()
         ),
         generators=tuple(
-            PlannedGenerator(role, role, generator.slots, f"{role}/1", role, {})
+            PlannedGenerator(role, role, generator.slots, f"{role}/1", {})
             for role, generator in file.generators.items()
         ),
         processes=matrix.processes_per_generator,
-        ladder=matrix.ladder,
         rungs=tuple(matrix.rungs),
-        threads=matrix.threads,
-        repeats=matrix.repeats,
-        order=matrix.order,
-        seed=matrix.seed,
         exclusions=tuple(Rule(**rule.model_dump(exclude_none=True)) for rule in file.exclusions),
         overrides=tuple(Rule(**rule.model_dump(exclude_none=True, exclude={"rule"})) for rule in file.overrides),
-        load_policy=matrix.load_policy,
-        load_threads=matrix.load_threads,
         resets=matrix.resets.model_dump(exclude_none=True),
-        warmup_s=matrix.warmup_s,
-        min_measure_s=matrix.min_measure_s,
-        max_measure_s=matrix.max_measure_s,
-        min_operations=matrix.min_operations,
         priming=None,
-        bracket=matrix.bracket,
         looks=tuple(matrix.looks),
         faults=tuple(file.fault_specs),
         search=file.search.model_dump() if file.search else None,

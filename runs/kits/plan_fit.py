@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Literal
 
-from benchsite.core.formatting import exact, size
+from benchsite.core.formatting import counted, exact, size
 from runs.catalog import UnknownSystem, load_catalog
 from runs.kits.plan import Facts, PlanFile, planned, twice_the_same
 from runs.models import Cluster, Database, LoadGenerator, Machine
@@ -15,8 +15,6 @@ from runs.planning.plan import Entry, PlannedGenerator
 from runs.property_schema import PropertyError
 from runs.thresholds import thresholds_of
 from runs.validity import THRESHOLDS, profile
-
-MIB: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
         bare,
         entries=tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries),
         generators=tuple(
-            PlannedGenerator(str(row.pk), role, row.slots, str(row.machine_id), row.machine.name, row.bindings)
+            PlannedGenerator(str(row.pk), role, row.slots, str(row.machine_id), row.bindings)
             for role, row in ((role, chosen.generators[role]) for role in file.generators)
         ),
     )
@@ -93,7 +91,7 @@ def _clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     for role, cluster in chosen.clusters.items():
         meant, nodes = file.clusters[role], list(cluster.nodes.all())
         if len(nodes) != len(meant.nodes):
-            there, here = _nodes(len(meant.nodes)), _nodes(len(nodes))
+            there, here = counted(len(meant.nodes), "node"), counted(len(nodes), "node")
             yield Misfit("note", role, f"The plan has {there} and {cluster.name} has {here}: the numbers will differ.")
         if cluster.provisioner != meant.provisioner:
             text = f"The plan's servers were {_started(meant.provisioner)}, those of {cluster.name} are "
@@ -111,10 +109,6 @@ def _clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
             if generator.machine_id in machines and role not in file.generators[name].shares:
                 text = f"{generator.name} runs on a machine of {cluster.name}; in the plan they were apart. "
                 yield Misfit("note", name, f"{text}Compare shapes, not numbers.")
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"
 
 
 def _started(provisioner: str) -> str:

@@ -1,7 +1,6 @@
-"""Whether a target was sustained: reached, without errors, and without a growing backlog."""
+"""Whether a target was sustained: reached and without errors; and by how much a backlog grew."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -9,39 +8,16 @@ import numpy as np
 SUSTAINED: Final = 0.98  # reached / target; leaves room for start-up and tick losses
 MARGINAL: Final = 0.95
 MAX_ERRORS: Final = 0.001
-BACKLOG_SHARE: Final = 0.5  # of the mean response time
-MIN_BACKLOG_US: Final = 100_000.0
 
 Outcome = Literal["sustained", "marginal", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetReached:
-    outcome: Outcome
-    ratio: float  # reached / target
-    backlog_growing: bool
-    backlog_us: float  # by how much the mean response time grew over the window
-
-
-def judge_target(
-    throughput_ops_s: float, target_ops_s: float, error_ratio: float, response_mean_us: Sequence[float] = ()
-) -> TargetReached:
-    """`response_mean_us` is the mean response time of every second, where there is one."""
+def judge_target(throughput_ops_s: float, target_ops_s: float, error_ratio: float) -> Outcome:
+    """By the throughput that was reached and the share of failed operations."""
     ratio = throughput_ops_s / target_ops_s
-    growth, growing = backlog(response_mean_us)
-    outcome: Outcome = "failed"
-    if ratio >= MARGINAL and error_ratio <= MAX_ERRORS and not growing:
-        outcome = "sustained" if ratio >= SUSTAINED else "marginal"
-    return TargetReached(outcome, ratio, growing, growth)
-
-
-def backlog(response_mean_us: Sequence[float]) -> tuple[float, bool]:
-    """The growth (µs) of the mean response time over the window by least squares, and whether it is too much."""
-    rate = backlog_growth(response_mean_us)
-    if rate is None:
-        return 0.0, False
-    growth, mean = rate
-    return growth, growth > max(BACKLOG_SHARE * mean, MIN_BACKLOG_US)
+    if ratio >= MARGINAL and error_ratio <= MAX_ERRORS:
+        return "sustained" if ratio >= SUSTAINED else "marginal"
+    return "failed"
 
 
 def backlog_growth(response_mean_us: Sequence[float]) -> tuple[float, float] | None:

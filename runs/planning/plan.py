@@ -91,7 +91,6 @@ class PlannedGenerator:
     name: str
     slots: int
     machine_id: str
-    machine_name: str
     bindings: Mapping[str, str]  # binding -> digest over its jars
     cores: int = 0  # 0: unknown
     capacity: Mapping[str, Capacity] = field(default_factory=dict)  # binding -> what its clients can generate
@@ -336,7 +335,6 @@ def _generator(generator: LoadGenerator) -> PlannedGenerator:
         name=generator.name,
         slots=generator.slots,
         machine_id=str(generator.machine_id),
-        machine_name=generator.machine.name,
         bindings=generator.bindings,
         cores=int(cores.get("value") or 0),
         capacity=generator.capacity,

@@ -37,16 +37,14 @@ def write_set(
     findings: Iterable[CheckResult],
     *,
     created_by: User | None = None,
-    current: bool = True,
     note: str = "",
 ) -> MeasurementSet:
-    """Store one measurement set with its operations and findings; as the current one it takes the place of another.
+    """Store one measurement set with its operations and findings; as the current one, in the place of another.
 
     Raises OSError where the samples of the run's servers cannot be read.
     """
-    if current:
-        run.measurement_sets.filter(is_current=True).update(is_current=False)
-    kept = set_row(run, number, merged, created_by=created_by, current=current, note=note)
+    run.measurement_sets.filter(is_current=True).update(is_current=False)
+    kept = set_row(run, number, merged, created_by=created_by, note=note)
     if merged.window is not None:
         kept.server_use = server_use_of(run, merged.window.from_s, merged.window.to_s)
     kept.save(force_insert=True)
@@ -56,19 +54,13 @@ def write_set(
 
 
 def set_row(
-    run: Run,
-    number: int,
-    merged: MergedRun | SummarisedRun,
-    *,
-    created_by: User | None = None,
-    current: bool = True,
-    note: str = "",
+    run: Run, number: int, merged: MergedRun | SummarisedRun, *, created_by: User | None = None, note: str = ""
 ) -> MeasurementSet:
     """The row of a measurement set, not yet stored."""
     return MeasurementSet(
         run=run,
         number=number,
-        is_current=current,
+        is_current=True,
         created_by=created_by,
         note=note or " ".join(merged.notes),
         **set_fields(merged),

@@ -16,7 +16,8 @@ from runs.tests.importing import DATA
 from runs.uploading.file_pipeline import runs_in
 from runs.uploading.inline import NamedContent, read_at_once
 from runs.uploading.metadata import Stated, spec_of
-from runs.validity import CheckResult, profile, worst
+from runs.validity import CheckResult, profile
+from runs.validity.tests.verdicts import worst
 from runs.ycsb.grouping import group
 from runs.ycsb.histogram import indices_of, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS

@@ -6,7 +6,6 @@ Whatever the files tell need not be stated. Unknown names are refused with the n
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NoReturn
 from urllib.parse import urlsplit
 
@@ -69,16 +68,12 @@ def _link(text: str) -> str:
     return text
 
 
-def _named(text: str, known: Sequence[str], kind: str) -> str:
-    if text not in known:
-        near = nearest(text, known)
-        raise ValueError(f"“{text[:60]}” is no {kind}." + (f" Did you mean “{near}”?" if near else "")
-                         + f" Known are: {', '.join(known)}.")  # fmt: skip
-    return text
-
-
 def _purpose(text: str) -> str:
-    return _named(text, Purpose.values, "purpose")
+    if text not in Purpose.values:
+        near = nearest(text, Purpose.values)
+        raise ValueError(f"“{text[:60]}” is no purpose." + (f" Did you mean “{near}”?" if near else "")
+                         + f" Known are: {', '.join(Purpose.values)}.")  # fmt: skip
+    return text
 
 
 Text = Annotated[str, Field(max_length=500), AfterValidator(_lines)]

@@ -20,7 +20,7 @@ from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, Operatio
 from runs.validity.ladder import judge_ladder
 from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile
-from runs.validity.results import CheckResult, Severity, Verdict, verdict_of, worst
+from runs.validity.results import CheckResult, Severity, Verdict, verdict_of
 
 # The checks that say that the clients were at their limit, not the database.
 CLIENT_LIMITS: Final = frozenset({"V02", "V03"})

@@ -356,7 +356,7 @@ def complaints_about(cluster: ClusterFacts) -> list[str]:
     """What of a cluster makes its numbers hard to repeat, as far as it is known."""
     complaints = []
     if cluster.replication_factor and cluster.nodes and cluster.replication_factor > cluster.nodes:
-        complaints.append(f"{cluster.replication_factor} copies were asked of {_node_count(cluster.nodes)}")
+        complaints.append(f"{cluster.replication_factor} copies were asked of {counted(cluster.nodes, 'node')}")
     for complaint, is_so in (
         ("a node's CPU is rationed (burstable)", _is_burstable),
         ("a node has swap", _swaps),
@@ -365,10 +365,6 @@ def complaints_about(cluster: ClusterFacts) -> list[str]:
         if any(is_so(machine) for machine in cluster.machines):
             complaints.append(complaint)
     return complaints
-
-
-def _node_count(number: int) -> str:
-    return "1 node" if number == 1 else f"{number} nodes"
 
 
 def _is_burstable(machine: Mapping[str, object]) -> bool:

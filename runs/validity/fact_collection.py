@@ -9,6 +9,7 @@ from runs.measures.host import HostSamples
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, RunFacts
 from runs.validity.over_time import over_time
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun, Phase
+from runs.ycsb.numbers import added
 from runs.ycsb.properties import dataset, proportions
 from runs.ycsb.series import Series
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
@@ -83,7 +84,7 @@ def facts_of(
         failed_operations=merged.failed_operations,
         throughput_ops_s=merged.throughput_ops_s,
         overlap=merged.overlap,
-        returns=_added([operation.returns for operation in merged.operations if not operation.is_composite]),
+        returns=added(entry.returns for entry in merged.operations if not entry.is_composite) or None,
         rows_loaded=rows_loaded,
         **own,
         **_stated(workload, phase),
@@ -96,6 +97,8 @@ _AROUND: Final = (
     "client_on_database_host", "divided_cpus", "mode_stated", "low_latency_us", "probe", "cluster", "durability",
     "mode_properties", "made_elsewhere", "without_codes", "other_system", "has_faults",
 )  # fmt: skip
+# What both kinds of merged operations have by these names.
+_SAME: Final = ("operation", "kind", "is_composite", "ok", "failed", "mean_us", "min_us", "max_us")
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.
 _WHOLE_MICROSECONDS: Final = frozenset({"ycsb-text", "ycsb-json", "thumbtack"})
 
@@ -175,14 +178,7 @@ def _merged_operation(operation: MergedOperation, expected_us: float | None) -> 
     if expected_us is not None and operation.kind == "service" and not operation.is_composite:
         estimate = corrected(operation.histogram, expected_us).percentile(99.0)
     return OperationFacts(
-        operation=operation.operation,
-        kind=operation.kind,
-        is_composite=operation.is_composite,
-        ok=operation.ok,
-        failed=operation.failed,
-        mean_us=operation.mean_us,
-        min_us=operation.min_us,
-        max_us=operation.max_us,
+        **{name: getattr(operation, name) for name in _SAME},
         percentiles_us=operation.percentiles_us,
         upper_bounds_us=operation.upper_bounds_us,
         response_estimated_us=estimate,
@@ -201,24 +197,9 @@ def _summarised_operation(operation: SummarisedOperation, *, whole: bool) -> Ope
     lowest = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items()}
     ends = [end for bounds in operation.percentiles_us.values() for end in (bounds.low_us, bounds.high_us)]
     return OperationFacts(
-        operation=operation.operation,
-        kind=operation.kind,
-        is_composite=operation.is_composite,
-        ok=operation.ok,
-        failed=operation.failed,
-        mean_us=operation.mean_us,
-        min_us=operation.min_us,
-        max_us=operation.max_us,
+        **{name: getattr(operation, name) for name in _SAME},
         percentiles_us=lowest,
         resolution_us=operation.resolution_us,
         contradiction=operation.contradiction,
         averaged=operation.is_average or (whole and any(end is not None and not end.is_integer() for end in ends)),
     )
-
-
-def _added(parts: Sequence[Mapping[str, int]]) -> dict[str, int] | None:
-    total: dict[str, int] = {}
-    for part in parts:
-        for code, number in part.items():
-            total[code] = total.get(code, 0) + number
-    return total or None

@@ -41,11 +41,6 @@ def worst_of(severities: Iterable[Severity]) -> Severity:
     return max(severities, key=_ORDER.index, default="pass")
 
 
-def worst(results: Iterable[CheckResult]) -> Verdict:
-    """The verdict of a run. Infos and checks without their data change nothing."""
-    return verdict_of(result.severity for result in results)["verdict"]
-
-
 class JudgedColumns(TypedDict):
     """What a run's row copies of its findings."""
 
@@ -55,7 +50,10 @@ class JudgedColumns(TypedDict):
 
 
 def verdict_of(severities: Iterable[Severity]) -> JudgedColumns:
-    """The verdict of findings with these severities, and how many of them are more than a missing fact."""
+    """The verdict of findings with these severities, and how many of them are more than a missing fact.
+
+    Infos and checks without their data change nothing.
+    """
     known = list(severities)
     severity = worst_of(known)
     return {

@@ -107,11 +107,7 @@ class Segment:
     number: Ints
     index: Ints
     total: Ints
-    parts: "_Frame"
-
-    def counts(self) -> Counts:
-        """The histograms of the single intervals."""
-        return self.parts.counts()
+    parts: "_Frame"  # the histograms of the single intervals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +149,7 @@ class StoredIntervals:
             if mask.all():
                 merged.add_sparse(segment.index, segment.total)
             else:
-                counts = segment.counts()
+                counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 merged.add_sparse(counts.index[chosen], counts.count[chosen])
         return merged
@@ -169,7 +165,7 @@ class StoredIntervals:
                 sizes = np.array([segment.index.size], dtype=np.int64)
                 batches.add(its_batch[:1], Counts(sizes, segment.index.astype(np.int32), segment.total))
             elif mask.any():
-                counts = segment.counts()
+                counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 batches.add(its_batch[mask], Counts(counts.sizes[mask], counts.index[chosen], counts.count[chosen]))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.measures.sustained_load import backlog, judge_target
+from runs.measures.sustained_load import backlog_growth, judge_target
 
 
 @pytest.mark.parametrize(
@@ -16,25 +16,21 @@ from runs.measures.sustained_load import backlog, judge_target
     ],
 )
 def test_it_judges_a_ladder_of_targets(target, reached, outcome):
-    assert judge_target(reached, target, 0.0).outcome == outcome
-
-
-def test_it_tells_by_how_much_a_target_was_missed():
-    ratios = [judge_target(reached, target, 0.0).ratio for target, reached in ((75, 74.9), (100, 93.0), (125, 94.2))]
-    assert ratios == pytest.approx([0.9987, 0.930, 0.7536], abs=1e-4)
+    assert judge_target(reached, target, 0.0) == outcome
 
 
 def test_it_refuses_a_target_that_was_reached_with_errors():
-    assert judge_target(1000, 1000, 0.002).outcome == "failed"
+    assert judge_target(1000, 1000, 0.002) == "failed"
 
 
 def test_it_sees_a_growing_backlog():
     growing = [1000 + 30_000 * second for second in range(60)]
-    reached = judge_target(990, 1000, 0.0, growing)
-    assert reached.backlog_growing and reached.outcome == "failed"
-    assert reached.backlog_us == pytest.approx(1_800_000)
+    growth_us, mean_us = backlog_growth(growing)
+    assert growth_us == pytest.approx(1_800_000)
+    assert mean_us == pytest.approx(886_000)
 
 
 @pytest.mark.parametrize("series", [[], [5.0, 6.0], [1000.0] * 60, [float("nan")] * 60, [1000.0 + second for second in range(60)]])  # fmt: skip  # noqa: E501
 def test_it_leaves_even_response_times_alone(series):
-    assert not backlog(series)[1]
+    growth = backlog_growth(series)
+    assert growth is None or growth[0] < 100

@@ -19,8 +19,8 @@ from runs.validity import (
     RunFacts,
     judge_run,
     profile,
-    worst,
 )
+from runs.validity.tests.verdicts import worst
 from runs.ycsb.evidence import ClientEvidence
 
 MEASURED = profile("measured")

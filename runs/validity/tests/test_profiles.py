@@ -4,9 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from runs.validity import THRESHOLDS, OperationFacts, judge_run, profile, worst
+from runs.validity import THRESHOLDS, OperationFacts, judge_run, profile
 from runs.validity.profile import ORDERED, refusal
 from runs.validity.tests.test_checks import both, client, facts, severity
+from runs.validity.tests.verdicts import worst
 
 # A demo point at its worst: seconds long, one machine for everything, no CPU left, clients that hold each other up.
 POOR = facts(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from runs.validity import Surroundings, facts_of, judge_run, profile, worst
+from runs.validity import Surroundings, facts_of, judge_run, profile
+from runs.validity.tests.verdicts import worst
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.series import total_rate
 from runs.ycsb.tests.samples import client, merge, series_of

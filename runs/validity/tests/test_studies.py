@@ -7,7 +7,8 @@ import pytest
 
 from benchsite.core.formatting import THIN
 from runs.measures.little import explained_share_of_operations
-from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile, worst
+from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile
+from runs.validity.tests.verdicts import worst
 from runs.ycsb.clients import merge_run
 from runs.ycsb.grouping import group
 from runs.ycsb.operation import Bucket, ReadOperation

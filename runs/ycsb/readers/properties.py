@@ -34,15 +34,10 @@ class PropertiesReader:
 
     def __init__(self) -> None:
         self._properties: dict[str, str] = {}
-        self._closest: tuple[OtherLine, ...] = ()
-
-    @property
-    def closest(self) -> tuple[OtherLine, ...]:
-        """The first lines, which say why the file alone makes no run."""
-        return self._closest
+        self.closest: tuple[OtherLine, ...] = ()  # the first lines, which say why the file alone makes no run
 
     def feed(self, block: Block) -> None:
-        self._closest = self._closest or closest_lines(block)
+        self.closest = self.closest or closest_lines(block)
         for line in redact(block.data.decode(errors="replace")).split("\n"):
             name, equals, value = line.partition("=")
             if equals and not name.lstrip().startswith(("#", "!")):
