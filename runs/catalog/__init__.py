@@ -8,7 +8,6 @@ from runs.catalog.configuration import (
     client_properties,
     data_target,
     node_count,
-    render_config,
     render_server,
     scans,
     secret_properties,
@@ -16,8 +15,8 @@ from runs.catalog.configuration import (
     site_files,
     start_problem,
 )
-from runs.catalog.durability import Durability, Survival, same_class
-from runs.catalog.loader import load_catalog, read_catalog, read_system
+from runs.catalog.durability import Durability
+from runs.catalog.loader import load_catalog
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
     GO_FLAVOUR,
@@ -28,20 +27,15 @@ from runs.catalog.records import (
     UNKNOWN_MODE,
     UPLOAD_NAMES,
     BadTag,
-    Binding,
     Catalog,
-    Endpoint,
     ImageRecipe,
     Mode,
     OwnMode,
     ProcessRecipe,
-    Readback,
-    Recognition,
     System,
     UnknownMode,
     UnknownName,
     UnknownSystem,
     flavour_of,
 )
-from runs.catalog.toml_table import CatalogError
-from runs.property_schema import Property, PropertyError, check_properties
+from runs.property_schema import Property, PropertyError

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs.catalog import UnknownMode, UnknownSystem, load_catalog, read_catalog
-from runs.catalog.loader import SYSTEMS, read_files
+from runs.catalog import UnknownMode, UnknownSystem, load_catalog
+from runs.catalog.loader import SYSTEMS, read_catalog, read_files
 
 CATALOG = load_catalog()
 MODES = [(system, mode) for system in CATALOG.systems.values() for mode in system.modes.values()]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs.catalog import CatalogError, read_catalog, read_system
-from runs.catalog.loader import SYSTEMS
+from runs.catalog.loader import SYSTEMS, read_catalog, read_system
+from runs.catalog.toml_table import CatalogError
 
 REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
 

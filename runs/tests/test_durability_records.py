@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from runs.catalog import Durability, same_class
+from runs.catalog import Durability
+from runs.catalog.durability import same_class
 
 
 def record(**changes) -> Durability:

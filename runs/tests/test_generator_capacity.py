@@ -29,7 +29,7 @@ NO_DATABASE = {"digest": DIGEST["redis"], "client_ops_s": 60_000.0, "ops_s": 100
 
 
 def planned(capacity, **fields):
-    usual = {"id": "1", "name": "lab-1", "slots": 4, "machine_id": "2", "machine_name": "lab", "cores": 4}
+    usual = {"id": "1", "name": "lab-1", "slots": 4, "machine_id": "2", "cores": 4}
     return PlannedGenerator(**{**usual, "bindings": DIGEST, "capacity": {"redis": capacity}, **fields})
 
 

@@ -4,15 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runs.catalog import (
-    BadTag,
-    PropertyError,
-    client_properties,
-    load_catalog,
-    render_config,
-    render_server,
-    secret_properties,
-)
+from runs.catalog import BadTag, PropertyError, client_properties, load_catalog, render_server, secret_properties
+from runs.catalog.configuration import render_config
 
 REDIS = load_catalog().system("redis")
 POSTGRESQL = load_catalog().system("postgresql")

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from runs.catalog import CatalogError, load_catalog
+from runs.catalog import load_catalog
+from runs.catalog.toml_table import CatalogError
 from runs.studies import studies
 from runs.studies.deviations import Chosen, ChosenEntry, deviations
 from runs.studies.scaling import MAX_RECORDS, Machine, scaled

@@ -27,7 +27,7 @@ from runs.uploading.form_data import Arrived
 from runs.uploading.inline import TooMuchAtOnce, read_at_once
 from runs.uploading.manifest import Manifest
 from runs.uploading.metadata import Stated
-from runs.uploading.metadata_merge import stated_by, told_by
+from runs.uploading.metadata_merge import stated_by
 from runs.uploading.upload_errors import ResultRefused, check_files, refused_run
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 from runs.ycsb.grouping import RunFiles
@@ -149,7 +149,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
     groups = runs_in(reads, request.manifest.grouping)
-    stated = stated_by(request.manifest, request.team, [told_by(group) for group in groups])
+    stated = stated_by(request.manifest, request.team, groups)
     try:
         return JudgedUpload(stated, reads, judged_runs(row, stated, groups, reads))
     except YcsbError as error:
@@ -191,7 +191,7 @@ def stated_later(row: Upload, reads: Reads, groups: Sequence[RunFiles]) -> Mappi
         check_files(reads)
     except ResultRefused as error:
         raise UnreadableFile(str(error)) from error
-    return stated_by(Manifest.model_validate(row.manifest), row.team, [told_by(group) for group in groups])
+    return stated_by(Manifest.model_validate(row.manifest), row.team, groups)
 
 
 def brought(name: str, content: bytes) -> Arrived:

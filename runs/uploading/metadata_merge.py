@@ -5,7 +5,6 @@ Where a manifest says nothing the command lines in the files do. Raises Manifest
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from benchsite.accounts.models import Team
@@ -27,28 +26,17 @@ _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 MAX_SHORT: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the files tell of one run."""
-
-    phase: str | None
-    hints: Hints
-
-
-def told_by(files: RunFiles) -> Told:
-    return Told(files.phase, hints_of([client.summary for client in files.clients if client.summary is not None]))
-
-
-def stated_by(manifest: Manifest, team: Team, hints: Sequence[Told]) -> Stated:
-    """What is to be saved, and under which names."""
-    return _Stating(manifest, team, hints).stated()
+def stated_by(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> Stated:
+    """What is to be saved of these runs, and under which names."""
+    return _Stating(manifest, team, runs).stated()
 
 
 class _Stating:
-    def __init__(self, manifest: Manifest, team: Team, told: Sequence[Told]) -> None:
-        self.manifest, self.team, self.from_files = manifest, team, told
+    def __init__(self, manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> None:
+        self.manifest, self.team, self.from_files = manifest, team, runs
         self.faults: list[tuple[str, str]] = []
-        self.hints = next((run.hints for run in told if run.hints.binding or run.hints.properties), Hints())
+        self.hints_of_runs = [hints_of([each.summary for each in run.clients if each.summary]) for run in runs]
+        self.hints = next((hints for hints in self.hints_of_runs if hints.binding or hints.properties), Hints())
 
     def stated(self) -> Stated:
         manifest = self.manifest
@@ -161,20 +149,19 @@ class _Stating:
         if len(stated.runs) > len(self.from_files):
             self._fault("runs", f"The files hold {len(self.from_files)} runs, and {len(stated.runs)} are stated.")
         own = [*stated.runs[: len(self.from_files)], *[OneRun()] * (len(self.from_files) - len(stated.runs))]
-        pairs = enumerate(zip(self.from_files, own, strict=True))
-        return [self._run(index, from_files, run) for index, (from_files, run) in pairs]
+        return [self._run(index, run) for index, run in enumerate(own)]
 
-    def _run(self, index: int, from_files: Told, stated: OneRun) -> StatedRun:
+    def _run(self, index: int, stated: OneRun) -> StatedRun:
         """What is said of this run counts more than what its files tell, and that more than what is said of all of
         several; of a single run all that is said is said of it."""
         manifest, alone = self.manifest, len(self.from_files) == 1
-        common = manifest if alone else OneRun()
-        phase = stated.phase or common.phase or from_files.phase or manifest.phase or Phase.MEASURE.value
-        threads = stated.threads or common.threads or from_files.hints.threads or manifest.threads
+        common, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
+        phase = stated.phase or common.phase or self.from_files[index].phase or manifest.phase or Phase.MEASURE.value
+        threads = stated.threads or common.threads or hints.threads or manifest.threads
         if threads is None:
             place = "threads" if alone else f"runs/{index}/threads"
             self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
-        target = stated.target_ops_s or common.target_ops_s or from_files.hints.target_ops_s or manifest.target_ops_s
+        target = stated.target_ops_s or common.target_ops_s or hints.target_ops_s or manifest.target_ops_s
         repeat = stated.repeat or common.repeat
         return {"index": index, "phase": phase, "threads": threads or 1, "target_ops_s": target, "repeat": repeat}
 

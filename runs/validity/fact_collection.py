@@ -1,12 +1,12 @@
 """The facts of a run, from what its clients left behind and from what is known beside it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from runs.measures.coordinated_omission import corrected
 from runs.measures.host import HostSamples
-from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, RunFacts
+from runs.validity.facts import ClientFacts, OperationFacts, RunContext, RunFacts
 from runs.validity.over_time import over_time
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun, Phase
 from runs.ycsb.numbers import added
@@ -15,27 +15,15 @@ from runs.ycsb.series import Series
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is known of a run beside its output. Mappings by client number may be incomplete."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings(RunContext):
+    """With what is known of its clients and machines. Mappings by client number may be incomplete."""
 
-    client_on_database_host: bool | None = None
-    divided_cpus: tuple[int, int] | None = None  # of that machine, for servers and for clients
     machines: Mapping[int, str] = field(default_factory=dict)  # the names of the clients' hosts
     cores: Mapping[int, int] = field(default_factory=dict)  # of those hosts
     cpu_percent: Mapping[int, float] = field(default_factory=dict)
     clock_offsets_s: Mapping[int, float] = field(default_factory=dict)
     gc_shares: Mapping[int, float] = field(default_factory=dict)  # of their run times, collecting garbage
-    low_latency_us: float | None = None
-    probe: ClientProbe | None = None
-    cluster: ClusterFacts = field(default_factory=ClusterFacts)
-    durability: Mapping[str, object] = field(default_factory=dict)
-    mode_properties: Mapping[str, str] = field(default_factory=dict)
-    other_system: str = ""  # whose binding the command lines name
-    mode_stated: bool = False
-    has_faults: bool = False
-    made_elsewhere: bool = False
-    without_codes: bool = False
     hosts: tuple[HostSamples, ...] = ()  # of the whole run
 
 
@@ -88,15 +76,10 @@ def facts_of(
         rows_loaded=rows_loaded,
         **own,
         **_stated(workload, phase),
-        **{name: getattr(known, name) for name in _AROUND},
+        **{entry.name: getattr(known, entry.name) for entry in fields(RunContext)},
     )
 
 
-# What is known of the run as a whole beside its output.
-_AROUND: Final = (
-    "client_on_database_host", "divided_cpus", "mode_stated", "low_latency_us", "probe", "cluster", "durability",
-    "mode_properties", "made_elsewhere", "without_codes", "other_system", "has_faults",
-)  # fmt: skip
 # What both kinds of merged operations have by these names.
 _SAME: Final = ("operation", "kind", "is_composite", "ok", "failed", "mean_us", "min_us", "max_us")
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.

@@ -129,8 +129,26 @@ class OverTime:
         return self.resolution_s is not None and self.resolution_s <= 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What is known of a run as a whole beside its output."""
+
+    client_on_database_host: bool | None = None
+    divided_cpus: tuple[int, int] | None = None  # of that machine, for servers and for clients; None: not divided
+    low_latency_us: float | None = None  # the mean service time on another, the lowest rung of the sweep
+    probe: ClientProbe | None = None
+    cluster: ClusterFacts = field(default_factory=ClusterFacts)
+    durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record; empty: unknown
+    mode_properties: Mapping[str, str] = field(default_factory=dict)  # what the mode gives to a YCSB client
+    mode_stated: bool = False  # the servers of a scheduled run were not asked for their mode
+    made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
+    without_codes: bool = False  # its clients are go-ycsb's, which print no return codes
+    has_faults: bool = False  # planned ones were applied while it was measured
+    other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts(RunContext):
     """One run as the checks see it."""
 
     phase: Phase | None
@@ -156,19 +174,7 @@ class RunFacts:
     rows_loaded: int | None = None
     rate_ops_s: Sequence[float] | None = None  # per second of the window, all clients
     over_time: OverTime | None = None
-    client_on_database_host: bool | None = None
-    divided_cpus: tuple[int, int] | None = None  # of that machine, for servers and for clients; None: not divided
-    low_latency_us: float | None = None  # the mean service time on another, the lowest rung of the sweep
-    probe: ClientProbe | None = None
-    cluster: ClusterFacts = field(default_factory=ClusterFacts)
-    durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record; empty: unknown
-    mode_properties: Mapping[str, str] = field(default_factory=dict)  # what the mode gives to a YCSB client
-    mode_stated: bool = False  # the servers of a scheduled run were not asked for their mode
     whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
-    made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
-    without_codes: bool = False  # its clients are go-ycsb's, which print no return codes
-    has_faults: bool = False  # planned ones were applied while it was measured
-    other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
     hosts: tuple[HostSamples, ...] = ()  # within the window
 
     @property

@@ -160,10 +160,6 @@ class _Draft:
     prefaces: list[_Item] = field(default_factory=list)
 
     @property
-    def has_results(self) -> bool:
-        return bool(self.names_of_results)
-
-    @property
     def names_of_results(self) -> list[str]:
         """Of the files that hold any."""
         return [*(run.names[0] for run in self.summaries), *(item.name for item in [*self.logs, *self.statuses])]
@@ -284,7 +280,7 @@ def _adopt(drafts: dict[str, _Draft]) -> None:
 def _share(drafts: dict[str, _Draft]) -> None:
     """Properties whose name leads to no client are those of every client in their folder and below."""
     for key, draft in list(drafts.items()):
-        if draft.has_results or not draft.prefaces or not all(item.is_shared for item in draft.prefaces):
+        if draft.names_of_results or not draft.prefaces or not all(item.is_shared for item in draft.prefaces):
             continue
         for item in draft.prefaces:
             folder, slash, _ = item.name.rpartition("/")

@@ -123,10 +123,6 @@ class MetricDraft:
             self.has_millisecond_percentiles |= unit == "ms"
         return "known"
 
-    def take_row(self, key: int, value: float, *, is_double: bool, rate: float | None = None) -> None:
-        """As `take`, of a row whose numbers are read."""
-        self.rows.add(key, value, is_double=is_double, rate=rate)
-
     def take_back(self, key: str) -> None:
         """Forget a value of which digits may be missing."""
         if is_row(key):

@@ -150,7 +150,7 @@ def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -
     return sum(mean * count for mean, count in known) / total
 
 
-def bookkeeping_s(operations: Mapping[str, ReadOperation], name: str = "CLEANUP") -> float | None:
+def cleanup_s(operations: Mapping[str, ReadOperation]) -> float | None:
     """How long the longest clean-up of a thread took."""
-    operation = operations.get(name) or operations.get(f"Hdr{name}") or operations.get(f"Bucket{name}")
+    operation = operations.get("CLEANUP") or operations.get("HdrCLEANUP") or operations.get("BucketCLEANUP")
     return None if operation is None or operation.max_us is None else operation.max_us / 1e6

@@ -107,7 +107,11 @@ class Segment:
     number: Ints
     index: Ints
     total: Ints
-    parts: "_Frame"  # the histograms of the single intervals
+    parts: "_Frame"
+
+    def counts(self) -> Counts:
+        """The histograms of the single intervals."""
+        return self.parts.counts()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +153,7 @@ class StoredIntervals:
             if mask.all():
                 merged.add_sparse(segment.index, segment.total)
             else:
-                counts = segment.parts.counts()
+                counts = segment.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 merged.add_sparse(counts.index[chosen], counts.count[chosen])
         return merged
@@ -165,7 +169,7 @@ class StoredIntervals:
                 sizes = np.array([segment.index.size], dtype=np.int64)
                 batches.add(its_batch[:1], Counts(sizes, segment.index.astype(np.int32), segment.total))
             elif mask.any():
-                counts = segment.parts.counts()
+                counts = segment.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 batches.add(its_batch[mask], Counts(counts.sizes[mask], counts.index[chosen], counts.count[chosen]))
 

@@ -21,7 +21,7 @@ from runs.ycsb.names import LatencyKind
 from runs.ycsb.numbers import added, total_of
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
-from runs.ycsb.progress import Progress, bookkeeping_s, counted_so_far, progress_of, weighted_mean, windows_of
+from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, progress_of, weighted_mean, windows_of
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
 from runs.ycsb.summary_counts import Operations, StatedOperation, SummaryClient, counts_operations, operations_of
@@ -246,7 +246,7 @@ class _Part:
             printed_counts=None if any(entry.is_average for entry in run.operations.values()) else counts,
             started_s=dated.started_s if dated is not None else None,
             ended_s=dated.ended_s if dated is not None else None,
-            cleanup_s=bookkeeping_s(run.operations),
+            cleanup_s=cleanup_s(run.operations),
             complete=run.complete,
             format=run.format,
             status_interval_s=progress.interval_s if progress is not None else None,

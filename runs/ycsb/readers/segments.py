@@ -80,7 +80,7 @@ class Segments:
         """A row of buckets or of a series, where nothing but to keep it is to be done; else False."""
         if self._pending or self._run.is_doubled or self._run.has_overall_last or metric not in self._run.metrics:
             return False
-        self._run.metrics[metric].take_row(key, value, is_double=is_double, rate=rate)
+        self._run.metrics[metric].rows.add(key, value, is_double=is_double, rate=rate)
         self._run.last_line = number
         self._previous = None
         return True

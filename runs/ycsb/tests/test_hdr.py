@@ -77,7 +77,7 @@ def test_it_agrees_with_the_python_port_of_hdrhistogram(intervals):
         lines.append(f"{second}.000,1.000,0.1,{port.encode().decode()}")
     log = read_log(lines)
     assert len(log) == len(intervals)
-    for interval, values in zip(log, intervals, strict=True):
+    for interval, values in zip(each_interval(log), intervals, strict=True):
         assert interval.histogram == histogram_of(values)
 
 
@@ -218,8 +218,6 @@ def test_it_tells_tagged_measurements_apart():
     assert (reads.operation, updates.operation, untagged.operation) == ("READ", "UPDATE", "SCAN")
     assert (reads.total, updates.total, untagged.total) == (3, 2, 1)
     assert (reads.start_s.tolist(), untagged.start_s.tolist()) == ([0, 1], [2])
-    with pytest.raises(HistogramError, match="several measurements: READ, UPDATE"):
-        read_log(lines)
 
 
 def test_it_reads_logs_that_were_put_together():

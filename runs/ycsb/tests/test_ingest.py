@@ -20,7 +20,7 @@ from runs.ycsb.merge import recut
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.stored import Write
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.tests.hdrlogs import file_of, lines_of
+from runs.ycsb.tests.hdrlogs import each_interval, file_of, lines_of
 from runs.ycsb.tests.in_memory import Kept, intervals_of, logs_of, merged_in_memory, series_in_memory, statements
 from runs.ycsb.tests.samples import DATA, made_log, steady_log
 from runs.ycsb.window import Cut
@@ -195,7 +195,8 @@ def test_it_names_the_line_that_is_damaged():
 def test_it_finds_the_last_operation_behind_empty_intervals_of_any_length():
     busy, idle = lively(1, 5), [(5.0 + second, 1.0, []) for second in range(300)]
     log = made_log(
-        "READ", [*((i.start_s, i.length_s, [7, 7]) for i in busy), *idle, (305.0, 1.0, [5]), (306.0, 1.0, [])]
+        "READ",
+        [*((i.start_s, i.length_s, [7, 7]) for i in each_interval(busy)), *idle, (305.0, 1.0, [5]), (306.0, 1.0, [])],
     )
     found, _ = assert_same([made(0, log)], Cut())
     assert found.merged.clients[0].ended_s == log.start_time_s + 306

@@ -12,7 +12,7 @@ from runs.ycsb.readers import points, read_file
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.raw import apart
 from runs.ycsb.readers.rows import parse_rows
-from runs.ycsb.tests.hdrlogs import histogram_of
+from runs.ycsb.tests.hdrlogs import each_interval, histogram_of
 from runs.ycsb.tests.samples import DATA
 
 NAMES = ["READ", "UPDATE", "READ-MODIFY-WRITE", "Join", "X", "READ-FAILED", "A" * 8, "A" * 16 + "B" * 8, "B" * 30]
@@ -84,7 +84,7 @@ def test_it_counts_every_second_as_a_loop_does(rows, pieces):
         assert log.start_time_s == T + first
         assert log.length_s[1:-1].tolist() == [1.0] * (len(log) - 2)
         assert ((log.length_s >= 0.00099) & (log.length_s <= 1)).all()
-        for interval in log:
+        for interval in each_interval(log):
             values = seconds.get(int(interval.start_s) + first, [])
             assert interval.histogram == histogram_of(values)
             assert interval.max_us == (interval.histogram.max or 0)
