@@ -209,12 +209,13 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
 
 def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
     """What one client printed about its whole run."""
+    evidence = stated.get("evidence")  # An earlier release stored none.
     return ClientStatement(
         number=row.number,
         summary=_summary(stated) if stated.get("printed_counts") is not None else None,
         threads=stated.get("threads"),
         truncated=bool(stated.get("truncated")),
-        evidence=ClientEvidence.from_dict(stated.get("evidence")),
+        evidence=ClientEvidence(**evidence) if evidence else None,
     )
 
 

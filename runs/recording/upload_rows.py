@@ -190,7 +190,7 @@ def _client(run: Run, client: ClientFiles) -> ClientRun:
         state=ClientRun.State.FINISHED,
         finished_at=run.finished_at,
         order=order,
-        command=words_of(summary.command) if summary is not None else [],
+        command=list(words_of(summary.command)) if summary is not None else [],
     )
 
 

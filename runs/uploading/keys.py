@@ -43,13 +43,6 @@ def fits(key: str) -> bool:
 
 def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
     """What was stored under this key; None: nothing, or nothing is left of it. Raises KeyReused."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_KNOWN, [team.pk, kind, key])
-        is_known = cursor.fetchone() is not None
-    return _known(team, kind, key, fingerprint) if is_known else None
-
-
-def _known(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
     known = UploadKey.objects.filter(team=team, kind=kind, key=key).select_related("upload").first()
     if known is None or (kind == Kind.NATURAL and _is_empty(known)):
         return None
@@ -70,7 +63,7 @@ def hold(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
             raise KeyBusy(key)
         cursor.nextset()
         is_known = cursor.fetchone() is not None
-    return _known(team, kind, key, fingerprint) if is_known else None
+    return find(team, kind, key, fingerprint) if is_known else None
 
 
 def make_row(

@@ -22,12 +22,7 @@ class ClientEvidence:
     copy_of: int | None = None  # the number of the client whose numbers these are
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON; `from_dict` reads it back."""
+        """Plain JSON of the fields."""
         stated = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         lists = {"messages": list(self.messages), "written": list(self.written)}
         return {**stated, "properties": dict(self.properties), **lists}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any] | None) -> "ClientEvidence | None":
-        """None where an earlier release stored none."""
-        return cls(**stored) if stored else None

@@ -15,7 +15,7 @@ from typing import Final
 
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase, Window
-from runs.ycsb.names import MeasurementName, parse_name
+from runs.ycsb.names import MeasurementName, parse_name, printed_name
 from runs.ycsb.progress import progress_of
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_counts import SummaryClient, counts_operations, measurement_of, operations_of
@@ -240,8 +240,7 @@ def _named(run: ReadRun) -> Iterable[IntervalLog]:
     logs: dict[str, IntervalLog] = {}
     for log in sorted(run.logs, key=lambda log: log.operation.startswith("Raw")):
         parsed = measurement_of(log.operation, replace(run, properties={}))
-        name = parsed.operation + (f"-{parsed.status}" if parsed.status else "")
-        name = name if parsed.kind == "service" else f"Intended-{name}"
+        name = printed_name(parsed.operation, parsed.kind, parsed.status)
         logs.setdefault(name, replace(log, operation=name))
     return logs.values()
 

@@ -67,7 +67,7 @@ class Batch:
 class LogDecoder:
     """Decodes a log that comes in pieces of any size, some hundred intervals at a time, and keeps no more than those.
 
-    A line that breaks off at the very end is left out and noted as `truncated`; a damaged line before others raises
+    A line that breaks off at the very end is left out, and `text.damage` says so; a damaged line before others raises
     HistogramError with its number, and so does a text in which nothing is a log.
     """
 
@@ -75,10 +75,6 @@ class LogDecoder:
         """`operation` is the name to use (of the file) where the log itself does not say it."""
         self.text = LogText(operation)
         self._waiting: dict[str, _Waiting] = {}
-
-    @property
-    def truncated(self) -> bool:
-        return self.text.truncated
 
     def feed(self, piece: bytes) -> Iterator[Batch]:
         yield from self._batches(self.text.feed(piece))
@@ -94,7 +90,7 @@ class LogDecoder:
             try:
                 payload = inflate(row.payload, row.line_number)
             except HistogramError as error:
-                self.text.damaged(error)
+                self.text.damage = error
                 continue
             waiting = self._waiting.setdefault(row.name, _Waiting())
             waiting.add(row, payload, self.text.start_times[row.name])

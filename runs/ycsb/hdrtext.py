@@ -40,7 +40,7 @@ class Row(NamedTuple):
 class LogText:
     """Takes a log apart, in pieces of any size; it keeps no more than a line and what the comments said.
 
-    `truncated` tells that the last line broke off: it is left out. A damaged line before others raises HistogramError
+    With `damage` at the end the last line broke off: it is left out. A damaged line before others raises HistogramError
     with its number; so does a text in which nothing is a log.
     """
 
@@ -55,11 +55,7 @@ class LogText:
         self._is_log = False
         self._line_number = 0
         self._rest: list[bytes] = []  # of a line that has not ended yet
-        self._damage: HistogramError | None = None
-
-    @property
-    def truncated(self) -> bool:
-        return self._damage is not None
+        self.damage: HistogramError | None = None  # also of a row that could not be decoded, as the caller says
 
     def feed(self, piece: bytes) -> Iterator[Row]:
         """The lines that end within this piece."""
@@ -77,15 +73,9 @@ class LogText:
         rest, self._rest = b"".join(self._rest), []
         yield from self._rows([rest])
         if not self.start_times and not self._is_log:
-            raise self._damage or HistogramError(
-                "this is not a histogram log: it has neither a heading nor an interval"
-            )
+            raise self.damage or HistogramError("this is not a histogram log: it has neither a heading nor an interval")
         if not self.start_times:
             self._measurement(None, 0.0)
-
-    def damaged(self, error: HistogramError) -> None:
-        """The row that was given last cannot be decoded."""
-        self._damage = error
 
     def _rows(self, lines: Iterable[bytes]) -> Iterator[Row]:
         for line in lines:
@@ -97,12 +87,12 @@ class LogText:
                 line = line.strip().lstrip(_HOLE).removeprefix(_MARK)
                 if not line or self._is_comment(line):
                     continue
-            if self._damage is not None:
-                raise self._damage
+            if self.damage is not None:
+                raise self.damage
             try:
                 row = self._row(line)
             except HistogramError as error:
-                self._damage = error
+                self.damage = error
             else:
                 yield row
 

@@ -133,18 +133,16 @@ def _stated_options(command: str, properties: tuple[tuple[str, str], ...]) -> di
     return options
 
 
-def words_of(command: str) -> list[str]:
-    """The words of a command line, however it was quoted; of one without end, its beginning."""
-    return list(_words(command[:MAX_COMMAND]))
-
-
 @lru_cache(maxsize=32)
-def _words(command: str) -> tuple[str, ...]:
-    """Remembered, since the same run is asked several times, and shlex takes one character after the other."""
+def words_of(command: str) -> tuple[str, ...]:
+    """The words of a command line, however it was quoted; of one without end, its beginning.
+
+    Remembered, since the same run is asked several times, and shlex takes one character after the other.
+    """
     try:
-        return tuple(shlex.split(command))
+        return tuple(shlex.split(command[:MAX_COMMAND]))
     except ValueError:
-        return tuple(command.split())
+        return tuple(command[:MAX_COMMAND].split())
 
 
 def _binding(words: Sequence[str]) -> str:

@@ -199,7 +199,7 @@ def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
         try:
             payload = inflate(row.payload, row.line_number)
         except HistogramError as error:
-            text.damaged(error)
+            text.damage = error
             continue
         at = first + len(waiting)
         if at >= end:

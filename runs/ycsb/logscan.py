@@ -71,7 +71,7 @@ def scan(source: LogSource | IntervalLog, *, thorough: bool = False) -> tuple[Sc
         if known is None:
             known = seen[last.name] = _Seen(text.start_times[last.name])
         known.add(last, thorough=thorough)
-    truncated = text.truncated
+    truncated = text.damage is not None
     if last is not None and not truncated and _is_damaged(last.payload):
         seen[last.name].drop()
         truncated = True

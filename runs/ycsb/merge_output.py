@@ -8,7 +8,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.names import printed_name
 from runs.ycsb.summary_run import SummarisedRun
 
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
@@ -63,7 +63,7 @@ def _apart(merged: MergedRun | SummarisedRun) -> list[str]:
 def _of_histograms(merged: MergedRun) -> dict[str, Any]:
     operations: dict[str, Any] = {}
     for operation in merged.operations:
-        name = _name(operation.operation, operation.kind)
+        name = printed_name(operation.operation, operation.kind)
         operations[name] = _of_histogram(operation.histogram) | {"returns": dict(operation.returns)}
         if operation.failed:
             operations[f"{name}-FAILED"] = _of_histogram(operation.failed_histogram) | {
@@ -86,7 +86,7 @@ def _of_histogram(histogram: Histogram) -> dict[str, Any]:
 def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
     operations: dict[str, Any] = {}
     for operation in merged.operations:
-        name = _name(operation.operation, operation.kind)
+        name = printed_name(operation.operation, operation.kind)
         # A percentile stands under `percentiles_us` only where its bounds meet.
         bounds = operation.percentiles_us
         operations[name] = {
@@ -105,8 +105,3 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
                 "returns": dict(operation.failures),
             }
     return operations
-
-
-def _name(operation: str, kind: LatencyKind) -> str:
-    """As YCSB names it."""
-    return operation if kind == "service" else f"Intended-{operation}"

@@ -69,4 +69,9 @@ def as_response(name: str) -> str:
     parsed = parse_name(name)
     if parsed.kind == "response" or not parsed.is_operation:
         return name
-    return _INTENDED + parsed.operation + (f"-{parsed.status}" if parsed.status else "")
+    return printed_name(parsed.operation, "response", parsed.status)
+
+
+def printed_name(operation: str, kind: LatencyKind, status: str = "") -> str:
+    """As YCSB names it."""
+    return (_INTENDED if kind == "response" else "") + operation + (f"-{status}" if status else "")

@@ -171,12 +171,6 @@ class _Counted:
     def width(self) -> int:
         return int(self.index.max(initial=-1)) + 1
 
-    @property
-    def is_ordered(self) -> bool:
-        """Whether every index occurs but once in its row, and all are in order."""
-        keys = self.row * self.width + self.index
-        return bool((keys[1:] > keys[:-1]).all())
-
     def coarser(self, number: int) -> "_Counted":
         """So many neighbouring rows added up; 1 only brings them into order."""
         rows, width = int(self.row.max(initial=-1)) // number + 1, self.width
@@ -249,7 +243,8 @@ class _Block:
         count = np.concatenate([counts.count for _, counts in self.parts])
         some = count > 0
         held = _Counted(row, index, count) if some.all() else _Counted(row[some], index[some], count[some])
-        return held if held.is_ordered else held.coarser(1)
+        keys = held.row * held.width + held.index
+        return held if (keys[1:] > keys[:-1]).all() else held.coarser(1)
 
     def clear(self) -> None:
         self.values.fill(0)

@@ -74,15 +74,11 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
 
 def compressed(body: bytes) -> bytes:
     """With a checksum, so that damage does not look like other numbers."""
-    return _compressor().compress(body)
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    """One for each thread: to make one costs more than to compress what is small."""
+    # One for each thread: to make one costs more than to compress what is small.
     compressor: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
     if compressor is None:
         compressor = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-    return compressor
+    return compressor.compress(body)
 
 
 def decompressed(packed: bytes | memoryview, size: int) -> bytes:

@@ -126,20 +126,17 @@ class StoredIntervals:
     def from_bytes(cls, data: bytes) -> "StoredIntervals":
         """Raises PackedDataError when the bytes are not of a version known here."""
         try:
-            return cls._from_frames(*_read(data))
+            name, frames = _read(data)
+            if not frames or frames[-1].kind != _TIMELINE:
+                raise ValueError("their end is missing")
+            timeline = frames[-1].timeline(name)
+            segments = [total.segment(parts) for total, parts in zip(frames[:-1:2], frames[1:-1:2], strict=True)]
+            segments.sort(key=lambda segment: (segment.client, int(segment.first[0])))
+            return cls(timeline, tuple(segments), _kept(timeline, segments))
         except PackedDataError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, struct.error) as error:
             raise PackedDataError(f"the stored intervals are damaged: {error}") from error
-
-    @classmethod
-    def _from_frames(cls, name: str, frames: "Sequence[_Frame]") -> "StoredIntervals":
-        if not frames or frames[-1].kind != _TIMELINE:
-            raise ValueError("their end is missing")
-        timeline = frames[-1].timeline(name)
-        segments = [total.segment(parts) for total, parts in zip(frames[:-1:2], frames[1:-1:2], strict=True)]
-        segments.sort(key=lambda segment: (segment.client, int(segment.first[0])))
-        return cls(timeline, tuple(segments), _kept(timeline, segments))
 
     def histogram(self, client: int, inside: npt.NDArray[np.bool_]) -> Histogram:
         """The sum of one client's intervals at which `inside` (over all of `kept`) is true."""

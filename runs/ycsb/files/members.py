@@ -193,10 +193,6 @@ def _open(name: str, source: Source, meter: Meter, layer: int = 0) -> Iterator[M
             meter.enter()
             yield from _open(f"{name}/{path}", part, meter, layer + 1)
     else:
-        for path, part in zip_members(source if _can_seek(source) else whole):
+        for path, part in zip_members(source if isinstance(source, Counted) and source.seekable() else whole):
             meter.enter()
             yield from _open(f"{name}/{path}", Metered(part, meter), meter, layer + 1)
-
-
-def _can_seek(source: Source) -> bool:
-    return isinstance(source, Counted) and source.seekable()

@@ -51,7 +51,7 @@ class HdrReader:
 
     def done(self) -> tuple[ReadRun, ...]:
         self._take(self._decoder.done())  # what was taken apart before any damage still waits to be decoded
-        truncated = self._decoder.truncated or self._damage is not None
+        truncated = self._decoder.text.damage is not None or self._damage is not None
         logs = logs_of(self._kept.batches, truncated=truncated)
         if not logs:
             return ()
@@ -79,7 +79,7 @@ class HdrReader:
     def _warnings(self, logs: Sequence[IntervalLog]) -> Iterator[Note]:
         if self._damage is not None:
             yield Note(f"The log is damaged: {self._damage}. What follows was not read.", self._damage.line_number)
-        elif self._decoder.truncated:
+        elif self._decoder.text.damage is not None:
             yield Note("The last line of the log broke off and was left out.", self._lines)
         if not any(len(log) for log in logs):
             yield Note("There is no interval in the log.")

@@ -189,11 +189,6 @@ class StatusTable(Sequence[StatusLine]):
         return _joined([part.operations_done for part in self._parts], np.int64)
 
     @property
-    def rate_ops_s(self) -> Floats:
-        """NaN where a line states none."""
-        return _joined([part.rate_ops_s for part in self._parts], np.float64)
-
-    @property
     def at_s(self) -> Floats:
         """NaN where a line has no date."""
         return _joined([part.at_s for part in self._parts], np.float64)

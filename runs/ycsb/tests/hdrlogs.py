@@ -55,7 +55,7 @@ def read_logs(pieces: Iterable[bytes], *, operation: str | None = None) -> tuple
     decoder = LogDecoder(operation)
     batches = [batch for piece in pieces for batch in decoder.feed(piece)]
     batches += decoder.done()
-    return logs_of(batches, truncated=decoder.truncated)
+    return logs_of(batches, truncated=decoder.text.damage is not None)
 
 
 def read_log(lines: Iterable[str], *, operation: str | None = None) -> IntervalLog:
