@@ -22,12 +22,11 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.merged import Phase as YcsbPhase
 from runs.ycsb.names import COMPOSITE
-from runs.ycsb.numbers import finite
 from runs.ycsb.series import Series, total_rate
 from runs.ycsb.summary import Summary, parse_summary
 from runs.ycsb.summary_run import SummarisedRun
 
-_COLLECTING = "[TOTAL_GC_TIME_%]"
+_COLLECTING = "TOTAL_GC_TIME_% "
 # Measured runs that others may be compared with.
 USABLE: Final = Q(phase=Phase.MEASURE, status=Status.SUCCEEDED) & ~Q(verdict=Verdict.REJECT)
 
@@ -121,9 +120,8 @@ def summary_of(client: ClientRun) -> Summary | None:
 
 def _gc_share(summary: Summary | None) -> float | None:
     """The part of its run time that a client's JVM collected garbage."""
-    lines = (line.text for line in summary.others if line.text.startswith(_COLLECTING)) if summary else ()
-    shares = [share for line in lines if (share := finite(line.rpartition(",")[2])) is not None]
-    return shares[0] / 100 if shares else None
+    process = summary.process if summary else {}
+    return next((percent / 100 for name, percent in process.items() if name.startswith(_COLLECTING)), None)
 
 
 def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.command import PERCENTILES
@@ -15,17 +15,6 @@ from runs.ycsb.summary import Summary
 from runs.ycsb.upper_bounds import upper_bounds
 
 Phase = Literal["load", "measure"]
-
-
-class _Named(Protocol):
-    @property
-    def operation(self) -> str: ...
-
-    @property
-    def kind(self) -> LatencyKind: ...
-
-
-Operation = TypeVar("Operation", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +131,12 @@ class MissingClient:
     reason: str
 
 
-class OfClients(Generic[Operation]):
+class OfClients:
     """What merged runs have in common, whether of histograms or of summaries."""
 
     __slots__ = ()
     clients: tuple[Any, ...]
     missing: tuple[MissingClient, ...]
-    operations: tuple[Operation, ...]
 
     @property
     def clients_expected(self) -> int:
@@ -158,12 +146,9 @@ class OfClients(Generic[Operation]):
     def clients_merged(self) -> int:
         return len(self.clients)
 
-    def operation(self, name: str, kind: LatencyKind = "service") -> Operation | None:
-        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
-
 
 @dataclass(frozen=True, slots=True)
-class MergedRun(OfClients[MergedOperation]):
+class MergedRun(OfClients):
     """Every number of a run that is stored. `operations` is sorted by name, service before response times."""
 
     phase: Phase

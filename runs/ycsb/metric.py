@@ -12,8 +12,6 @@ from typing import Final, Literal
 from runs.ycsb.numbers import NO_MINIMUM, finite, ungrouped, whole
 from runs.ycsb.operation import Bucket, ReadOperation, SeriesPoint
 
-Taken = Literal["known", "unknown", "repeated"]
-
 _LATENCY: Final = re.compile(r"(Average|Min|Max)Latency\((us|ms)\)|(Average|Min|Max)")
 _PERCENTILE: Final = re.compile(
     r"(\d{1,3}(?:\.\d{1,10})?)(?:st|nd|rd|th)?PercentileLatency\((us|ms)\)|p(\d{1,3}(?:\.\d{1,10})?)", re.ASCII
@@ -90,19 +88,20 @@ class MetricDraft:
             if _WITH_COMMAS.fullmatch(value) and (key.startswith("Return=") or _named(key)[0] is not None)
         }
 
-    def take(self, key: str, value: str) -> Taken:
-        """Keep one line. Of what is stated twice the first counts."""
+    def take(self, key: str, value: str) -> bool:
+        """Keep one line; whether it states something again. Of what is stated twice the first counts."""
         if is_row(key):
-            return "known" if self.rows.take(key, value) else "unknown"
+            self.rows.take(key, value)
+            return False
         if len(self.returns) + len(self.extra) + len(self.percentiles) >= _MAX_KEYS:
-            return "unknown"
+            return False
         if key.startswith("Return="):
             return self._take_return(key[7:], value)
         name, unit = _named(key)
         if name is None:
             return self._take_extra(key, value)
         if name in self._seen:
-            return "repeated"
+            return True
         digits = ungrouped(value, is_whole=name not in ("Average", "variance"))
         number = None if digits is None else finite(digits)
         if digits is None or (name == "count" and number is None):
@@ -121,7 +120,7 @@ class MetricDraft:
         elif number is not None:
             self.percentiles[name] = number * _US[unit]
             self.has_millisecond_percentiles |= unit == "ms"
-        return "known"
+        return False
 
     def take_back(self, key: str) -> None:
         """Forget a value of which digits may be missing."""
@@ -163,7 +162,7 @@ class MetricDraft:
         """Whether the measurement type counts in buckets of one millisecond."""
         return "variance" in self._seen or self.rows.are_histogram
 
-    def _take_return(self, code: str, value: str) -> Taken:
+    def _take_return(self, code: str, value: str) -> bool:
         digits = ungrouped(value, is_whole=True)
         count = None if digits is None else self._count(digits)
         if count is None:
@@ -171,7 +170,7 @@ class MetricDraft:
         # The same name twice is two statuses that differ only in what they describe.
         self.returns[code] = self.returns.get(code, 0) + count
         self._seen.add("returns")
-        return "known"
+        return False
 
     def _count(self, digits: str) -> int | None:
         """A count, rounded where it is a fraction: only people and scripts that average runs write such."""
@@ -181,13 +180,11 @@ class MetricDraft:
             return round(number)
         return count
 
-    def _take_extra(self, key: str, value: str) -> Taken:
-        if key == _RAW_HEADLINE:
-            return "known"
-        if key in self.extra:
-            return "repeated"
-        self.extra[key] = value
-        return "unknown"
+    def _take_extra(self, key: str, value: str) -> bool:
+        is_repeated = key in self.extra
+        if key != _RAW_HEADLINE:
+            self.extra.setdefault(key, value)
+        return is_repeated
 
 
 def _named(key: str) -> tuple[str | None, str]:
@@ -222,21 +219,17 @@ class _Rows:
         """Only a histogram has an overflow, and only its counts are printed as whole numbers."""
         return self.overflow is not None or (bool(self.keys) and not self.have_doubles and not self.rates)
 
-    def take(self, key: str, text: str) -> bool:
+    def take(self, key: str, text: str) -> None:
         value, comma, rate = text.partition(",")
         number, per_second = finite(value), finite(rate) if comma else None
         if key.startswith(">"):
             count = whole(value)
-            if comma or count is None:
-                return False
-            self.overflow = int(key[1:]), count
-            return True
-        if number is None and value.strip() != "NaN":
-            return False
-        self.have_gaps |= number is None
-        is_double = number is None or "." in value
-        self.add(int(key), math.nan if number is None else number, is_double=is_double, rate=per_second)
-        return True
+            if not comma and count is not None:
+                self.overflow = int(key[1:]), count
+        elif number is not None or value.strip() == "NaN":
+            self.have_gaps |= number is None
+            is_double = number is None or "." in value
+            self.add(int(key), math.nan if number is None else number, is_double=is_double, rate=per_second)
 
     def add(self, key: int, value: float, *, is_double: bool, rate: float | None) -> None:
         self.have_doubles |= is_double

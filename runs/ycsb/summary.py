@@ -1,15 +1,15 @@
-"""The summary a client writes at its end, in the text layout of YCSB 0.17.0; unknown lines are kept as they are."""
+"""The summary a client writes at its end, in the text layout of YCSB 0.17.0."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runs.ycsb.errors import SummaryMissing
 from runs.ycsb.metric import MetricDraft, split_line
 from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import finite
-from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.operation import ReadOperation
 
 # Metrics that are of the client's process and not of an operation.
 _PROCESS: Final = re.compile(
@@ -25,7 +25,7 @@ class Summary:
     runtime_ms: float | None
     throughput_ops_s: float | None
     operations: Mapping[str, ReadOperation]
-    others: tuple[OtherLine, ...] = ()
+    process: Mapping[str, float] = field(default_factory=dict)  # "TOTAL_GC_TIME_% Time(%)": of the client itself
 
     @property
     def counts(self) -> dict[str, int]:
@@ -42,22 +42,17 @@ def parse_summary(text: str) -> Summary:
     """Read the text of one client. Raises SummaryMissing when there is not a single result in it."""
     overall: dict[str, float | None] = {}
     drafts: dict[str, MetricDraft] = {}
-    others: list[OtherLine] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
+    process: dict[str, float] = {}
+    for line in text.splitlines():
         metric, key, value = split_line(line) or ("", "", "")
-        if metric == "OVERALL" and key in ("RunTime(ms)", "Throughput(ops/sec)"):
-            overall[key] = finite(value)
-            if overall[key] is None and value != "NaN":
-                others.append(OtherLine(number, line))
-        elif (
-            not metric
-            or metric == "OVERALL"
-            or is_process(metric)
-            or drafts.setdefault(metric, MetricDraft()).take(key, value) != "known"
-        ):
-            others.append(OtherLine(number, line))
+        if metric == "OVERALL":
+            if key in ("RunTime(ms)", "Throughput(ops/sec)"):
+                overall[key] = finite(value)
+        elif is_process(metric):
+            if (number := finite(value)) is not None:
+                process[f"{metric} {key}"] = number
+        elif metric:
+            drafts.setdefault(metric, MetricDraft()).take(key, value)
     operations = {metric: _without_empty(draft.done()) for metric, draft in drafts.items() if draft.is_measured}
     if not overall and not operations:
         raise SummaryMissing(_nothing(text))
@@ -65,7 +60,7 @@ def parse_summary(text: str) -> Summary:
         runtime_ms=overall.get("RunTime(ms)"),
         throughput_ops_s=overall.get("Throughput(ops/sec)"),
         operations=operations,
-        others=tuple(others),
+        process=process,
     )
 
 

@@ -84,7 +84,7 @@ class SummarisedClient:
 
 
 @dataclass(frozen=True, slots=True)
-class SummarisedRun(OfClients[SummarisedOperation]):
+class SummarisedRun(OfClients):
     """Every number that summaries allow. `operations` is sorted by name, service before response times."""
 
     phase: Phase | None

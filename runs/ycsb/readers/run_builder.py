@@ -9,7 +9,7 @@ import numpy as np
 
 from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
-from runs.ycsb.metric import MetricDraft, Taken
+from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
 from runs.ycsb.operation import ReadOperation
@@ -101,19 +101,20 @@ class RunDraft:
     def take_measurement(self, metric: str, key: str, value: str, number: int) -> None:
         """One line of the summary."""
         self.last_line = number
+        is_repeated = False
         if metric == "OVERALL":
-            taken: Taken = "repeated" if key in self.overall else "known"
+            is_repeated = key in self.overall
             self.overall.setdefault(key, value)
         elif is_process(metric):
-            taken = "known" if self._take_process(metric, key, value) else "unknown"
-        elif metric not in self.metrics and len(self.metrics) == _MAX_METRICS:
-            taken = "unknown"
-        else:
+            count = finite(value)
+            if count is not None and not key.lstrip(">").isdecimal():  # the rows of a histogram of it
+                self.process[f"{metric} {key}"] = count
+        elif metric in self.metrics or len(self.metrics) < _MAX_METRICS:
             draft = self.metrics.get(metric)
             if draft is None:
                 draft = self.metrics[metric] = MetricDraft()
-            taken = draft.take(key, value)
-        if taken == "repeated":
+            is_repeated = draft.take(key, value)
+        if is_repeated:
             self._repeated = self._repeated or number
 
     def take_back(self, metric: str, key: str) -> None:
@@ -164,13 +165,6 @@ class RunDraft:
         self.symptoms.adopt(later.symptoms)
         self.is_cut |= later.is_cut
         self.last_line = max(self.last_line, later.last_line)
-
-    def _take_process(self, metric: str, key: str, value: str) -> bool:
-        number = finite(value)
-        if number is None or key.lstrip(">").isdecimal():  # the rows of a histogram of it
-            return False
-        self.process[f"{metric} {key}"] = number
-        return True
 
     # --- the result ----------------------------------------------------------------------------------------------
 

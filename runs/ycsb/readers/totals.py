@@ -87,9 +87,9 @@ class TotalsReader(LineReader):
         elif (head := read_head(line)) is not None:
             self._of(None, number).status(head, text, is_whole=not may_be_cut)
         elif match := _LOADED.search(text):
-            self._of("load", number).counted("" if may_be_cut else match[1])
+            self._of("load", number).total("operations", "" if may_be_cut else match[1])
         elif match := _COUNTED.search(text):
-            self._of("measure", number).counted("" if may_be_cut else match[1])
+            self._of("measure", number).total("operations", "" if may_be_cut else match[1])
         elif match := _THROUGHPUT.search(text):
             run = self._of(_PHASES[match[1]], number)
             if match[2]:
@@ -136,9 +136,6 @@ class _Draft:
             self._count = whole(value)
         else:
             self._totals[name] = finite(value)
-
-    def counted(self, value: str) -> None:
-        self._count = whole(value)
 
     def thousands(self, value: str) -> None:
         """A throughput in thousands of operations per second."""

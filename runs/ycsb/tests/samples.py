@@ -39,6 +39,10 @@ def client(name: str, number: int = 0, **more: Any) -> ClientLogs:
     )
 
 
+def operation_of(run: MergedRun | SummarisedRun, name: str, kind: str = "service") -> Any:
+    return next((entry for entry in run.operations if (entry.operation, entry.kind) == (name, kind)), None)
+
+
 def merge_files(files: Sequence[ReadFile]) -> tuple[MergedRun | SummarisedRun, ...]:
     """Every run in these files."""
     return tuple(map(merge_run, group(files)))

@@ -14,7 +14,7 @@ from runs.ycsb.histogram import Histogram, lowest_value
 from runs.ycsb.names import parse_name
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.tests.hdrlogs import read_log, read_logs
-from runs.ycsb.tests.samples import DATA, merge_files
+from runs.ycsb.tests.samples import DATA, merge_files, operation_of
 
 pytestmark = pytest.mark.slow
 
@@ -123,7 +123,7 @@ def test_the_merge_of_a_run_is_that_of_java(java, run):
     for name, log in names.items():
         if not name.is_operation:
             continue
-        operation = merged.operation(name.operation, name.kind)
+        operation = operation_of(merged, name.operation, name.kind)
         assert_same(operation.failed_histogram if name.status else operation.histogram, java[f"{run}/{log}"])
 
 

@@ -15,7 +15,7 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.hdrlogs import histogram_of, read_log
-from runs.ycsb.tests.samples import DATA
+from runs.ycsb.tests.samples import DATA, operation_of
 
 # Stock YCSB 0.17 has HdrHistogram 2.1.4, which takes the nearest rank; Benchsite's bindings have 2.2.2: the next one.
 STOCK = ("stock_v1", "v1_target", "intended", "hdrhistogram_and_histogram", "hdrhistogram_and_raw")
@@ -88,7 +88,7 @@ def test_bounds_of_the_summaries_contain_the_percentiles_of_the_logs(run):
     exact, bounded = merge_run(as_run(run)), merge_run(as_run(run, with_logs=False))
     compared = 0
     for operation in exact.operations:
-        other = bounded.operation(operation.operation, operation.kind)
+        other = operation_of(bounded, operation.operation, operation.kind)
         assert (other.ok, other.min_us, other.max_us) == (
             operation.ok,
             operation.histogram.min,

@@ -13,7 +13,7 @@ from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_run import SummarisedRun
-from runs.ycsb.tests.samples import DATA, merge_files
+from runs.ycsb.tests.samples import DATA, merge_files, operation_of
 
 SUMMARIES = sorted(
     path.relative_to(DATA).as_posix()
@@ -232,7 +232,7 @@ def test_statuses_are_told_apart_where_they_were_asked_for():
         assert run.operations["READ"].returns["NOT_FOUND"] == run.operations[name].count
     (merged,) = merge_files(folder("errors_by_status"))
     assert merged.failed_operations == by_status.operations["READ-NOT_FOUND"].count
-    assert dict(merged.operation("READ").failures) == {"NOT_FOUND": merged.failed_operations}
+    assert dict(operation_of(merged, "READ").failures) == {"NOT_FOUND": merged.failed_operations}
 
 
 # --- Several clients ---
@@ -278,7 +278,7 @@ def test_clients_with_buckets_are_added_bucket_by_bucket():
     for number in (0, 1):
         found = lines(f"histogram/{number}/stdout.txt")
         expected.update({key: int(n) for metric, key, n in found if metric == "READ" and key.strip(">").isdigit()})
-    read = merged.operation("READ")
+    read = operation_of(merged, "READ")
     assert {f"{bucket.from_us / 1000:g}": bucket.count for bucket in read.buckets if bucket.to_us} == {
         key: count for key, count in expected.items() if count and not key.startswith(">")
     }
@@ -300,7 +300,7 @@ def test_response_times_under_plain_names_are_seen_as_such():
         ("READ", "response"),
         ("UPDATE", "response"),
     ]
-    assert merged.operation("READ", "response").ok == run_of("intended/0/stdout.txt").operations["READ"].count
+    assert operation_of(merged, "READ", "response").ok == run_of("intended/0/stdout.txt").operations["READ"].count
 
 
 # --- go-ycsb ---
@@ -387,10 +387,10 @@ def test_two_clients_of_go_ycsb_are_merged_with_bounds():
     assert isinstance(merged, SummarisedRun)
     one, other = (final_report(f"go_ycsb/plain/{number}/stdout.txt") for number in (0, 1))
     assert (merged.clients_merged, merged.basis) == (2, "sum")
-    assert merged.operation("READ").ok == one["READ"][0] + other["READ"][0]
+    assert operation_of(merged, "READ").ok == one["READ"][0] + other["READ"][0]
     # The operations asked for: a read-modify-write is one of them.
     assert merged.total_operations == 1200 + 900
-    bounds = merged.operation("READ").percentiles_us["99"]
+    bounds = operation_of(merged, "READ").percentiles_us["99"]
     assert (bounds.low_us, bounds.high_us) == tuple(sorted((one["READ"][2]["99th"], other["READ"][2]["99th"])))
 
 

@@ -9,7 +9,7 @@ from runs.ycsb.errors import PackedDataError
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.series import MAGIC, POINT, Series, compressed, heading, pack, total_rate, unpack
 from runs.ycsb.tests.hdrlogs import histogram_of
-from runs.ycsb.tests.samples import client, made_log, merge, series_of, steady_log
+from runs.ycsb.tests.samples import client, made_log, merge, operation_of, series_of, steady_log
 
 EPOCH = 1_700_000_000.0
 
@@ -29,7 +29,8 @@ def test_it_gives_every_second_of_real_clients():
     middle = reads.points[1:5]
     assert np.allclose(middle["covered_s"], 2, atol=0.1)
     assert (middle["p50_us"] <= middle["p95_us"]).all() and (middle["p99_us"] <= middle["max_us"]).all()
-    whole = merge([client("two_clients/0", 0), client("two_clients/1", 1)], warmup_s=0, phase="load").operation("READ")
+    merged = merge([client("two_clients/0", 0), client("two_clients/1", 1)], warmup_s=0, phase="load")
+    whole = operation_of(merged, "READ")
     assert whole is not None
     assert np.nanmax(reads.points["max_us"]) == whole.histogram.max
 

@@ -29,8 +29,8 @@ def test_it_reads_a_real_summary(name):
     assert done == round(summary.throughput_ops_s * summary.runtime_ms / 1000)
     for operation in summary.operations.values():
         assert set(operation.percentiles_us) == {"50", "90", "95", "99", "99.9", "99.99"}
-    assert all("TOTAL_GC" in other.text for other in summary.others)
-    assert len(summary.others) == text.count("TOTAL_GC")
+    assert all("TOTAL_GC" in name for name in summary.process)
+    assert len(summary.process) == text.count("TOTAL_GC")
 
 
 def test_it_keeps_operations_with_hyphens_apart():
@@ -68,15 +68,6 @@ def test_it_reads_numbers_as_java_prints_them():
     assert read.count == 10_000_000
     assert read.percentiles_us == {"99.9": 46_399_487, "99": 3000}
     assert read.returns == {"OK": 9}
-
-
-def test_it_keeps_unknown_lines_with_their_numbers():
-    summary = parse_summary("noise\n[READ], Operations, 5\n\n[READ], Colour, blue\n[WARN] something, with, commas\n")
-    assert [(other.line_number, other.text) for other in summary.others] == [
-        (1, "noise"),
-        (4, "[READ], Colour, blue"),
-        (5, "[WARN] something, with, commas"),
-    ]
 
 
 def test_it_says_when_there_is_no_summary():
