@@ -1,7 +1,7 @@
 """Names and page phrases that the project has given up: no file may have more of them than words_baseline.json says.
 
-A vague name (`found`, `said`) says how a value came about and not what it is. Limits are named MAX_ and MIN_. Retired
-page phrases have a plain one in their place. Standard library only.
+A vague name (`found`, `said`) says how a value came about and not what it is. Limits are named MAX_ and MIN_. A test's
+name has at most MAX_TEST_NAME characters. Retired page phrases have a plain one in their place. Standard library only.
 
     python .ci/check_words.py            lists every use beyond the baseline; exit code 1 if there is any
     python .ci/check_words.py --all      lists every use
@@ -23,6 +23,7 @@ VAGUE: Final = frozenset({"asked", "found", "given", "one", "said", "thing", "to
 LIMIT: Final = re.compile(
     r"_?([A-Z0-9]+_)*(MOST|LEAST|LONGEST|SHORTEST|FEWEST|LARGEST|SMALLEST|HIGHEST|LOWEST)(_[A-Z0-9]+)*"
 )
+MAX_TEST_NAME: Final = 60
 # Retired phrase, in lower case -> the one in its place.
 PHRASES: Final = {
     "a restriction away": "a filter",
@@ -63,6 +64,10 @@ def uses(path: str) -> list[tuple[int, str]]:
                 known.append((n, name, f"`{name}` does not say what the value is"))
             elif LIMIT.fullmatch(name):
                 known.append((n, name, f"`{name}`: name a limit MAX_ or MIN_, with its unit"))
+            elif name.startswith("test_") and len(name) > MAX_TEST_NAME:
+                known.append(
+                    (n, name, f"`{name}` has {len(name)} characters: a test's name has at most {MAX_TEST_NAME}")
+                )
     return sorted((n, message) for n, word, message in known if word not in allowed)
 
 

@@ -12,6 +12,6 @@ def test_no_check_cries_wolf_or_sleeps():
     assert wrong == []
 
 
-def test_every_statistical_check_is_tried_on_healthy_and_on_faulty_runs():
+def test_every_statistical_check_has_healthy_and_faulty_cases():
     for check_id in ("V01", "V07", "V08", "V09", "V10", "V11", "V12", "V13", "V15", "V26", "V27", "V28", "V29", "V30"):
         assert {case.healthy for case in CASES if case.check_id == check_id} == {True, False}, check_id

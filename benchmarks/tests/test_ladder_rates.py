@@ -25,7 +25,7 @@ SHARE = 300  # ladders of each case; a rate of 95 % then has a standard error of
 
 @pytest.mark.parametrize("name", ["flat top, 6 rungs", "flat top, 10 rungs", "peak, neighbours 3 % lower"])
 @pytest.mark.parametrize("noise", [(0.05, 0.0), (0.01, 0.05)])
-def test_the_interval_holds_the_ceiling_and_the_estimate_is_hardly_biased(name, noise):
+def test_interval_covers_ceiling_and_estimate_has_little_bias(name, noise):
     rate = ceiling_rate(FLAT[name], 3, noise, SHARE)
     assert rate.held >= 0.92 and abs(rate.bias) < 0.025
     if name.startswith("flat") and noise == (0.05, 0.0):
@@ -62,7 +62,7 @@ def test_the_best_is_in_the_set_and_slower_sides_are_not(sides):
     assert rate.held >= 0.92 and rate.excluded >= 0.95
 
 
-def test_forty_sides_still_exclude_those_that_are_20_per_cent_slower():
+def test_best_of_40_sides_excludes_those_20_percent_slower():
     rate = best_rate(40, 3, (0.03, 0.03), 30)
     assert rate.held >= 0.9 and rate.excluded >= 0.8
 

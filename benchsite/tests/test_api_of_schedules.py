@@ -135,7 +135,7 @@ def test_it_is_deleted_and_what_it_submitted_stays(program, matrix):
     assert Matrix.objects.count() == 2
 
 
-def test_a_field_that_nobody_knows_is_refused_and_changes_nothing(program, matrix):
+def test_refuses_unknown_field_and_changes_nothing(program, matrix):
     own = f"/schedules/{made(program, matrix)['id']}"
     for refused in (
         program.ask("PATCH", own, {"active": False}),

@@ -115,7 +115,7 @@ def test_a_benchmark_that_the_checks_reject_ends_with_5(checkout):
     assert "checks: reject" in checkout.said and "::error" not in checkout.said.splitlines()[0]
 
 
-def test_a_site_that_is_away_fails_the_upload_unless_it_is_only_a_warning(checkout):
+def test_unreachable_site_fails_upload_unless_set_to_warn(checkout):
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{nobody.getsockname()[1]}"

@@ -65,7 +65,7 @@ def test_they_keep_what_was_written_from_one_start_to_the_next(var):
         assert connection.execute("SELECT what FROM kept").fetchall() == [("rows",)]
 
 
-def test_they_listen_on_sockets_only_in_a_folder_closed_to_others(var):
+def test_servers_listen_only_on_sockets_in_a_private_folder(var):
     with servers_of(var) as servers:
         assert servers.postgresql and servers.redis
         for server in (servers.postgresql, servers.redis):
@@ -101,7 +101,7 @@ def test_a_tight_umask_is_no_obstacle(var):
 
 
 @as_root
-def test_root_puts_them_elsewhere_where_the_account_cannot_reach_var(work_folder):
+def test_root_uses_outside_folder_if_account_cannot_reach_var(work_folder):
     closed = work_folder / "closed"
     closed.mkdir(mode=0o700)
     var = closed / "var"
@@ -156,7 +156,7 @@ def owner(var: Path) -> Iterator["subprocess.Popen[str]"]:
     process.communicate()
 
 
-def test_nothing_stays_when_their_owner_is_killed_and_the_next_start_works(var, owner):
+def test_servers_end_with_killed_owner_and_next_start_works(var, owner):
     assert owner.stdout.readline()
     people = processes_of(paths.places(var))
     assert len(people) > 4
@@ -168,7 +168,7 @@ def test_nothing_stays_when_their_owner_is_killed_and_the_next_start_works(var, 
         assert all_gone(set(people) - {os.getpid()})
 
 
-def test_a_start_after_everything_was_killed_believes_no_stale_pid(var, owner):
+def test_start_after_total_kill_ignores_stale_pid_file(var, owner):
     """With somebody else's number in postmaster.pid, which PostgreSQL alone would take for a running server."""
     postgresql, guardian = map(int, owner.stdout.readline().split())
     owner.send_signal(signal.SIGSTOP)
@@ -198,7 +198,7 @@ def test_a_server_that_dies_is_named_with_its_last_words(var):
             servers.check()
 
 
-def test_a_server_that_does_not_come_up_is_named_with_its_last_words(var):
+def test_failed_start_names_server_and_its_log_tail(var):
     with servers_of(var) as servers:
         data = servers.places.postgresql
     with (data / "postgresql.conf").open("a") as settings:
@@ -231,7 +231,7 @@ def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch
 
 
 @as_root
-def test_binaries_out_of_the_accounts_reach_are_copied_to_where_it_reaches(var, monkeypatch):
+def test_copies_unreachable_binaries_to_a_reachable_folder(var, monkeypatch):
     wheel = next((program for program in find_postgresql() if program.origin == "wheel"), None)
     if wheel is None:
         pytest.skip("the wheel with PostgreSQL is not installed")
@@ -289,7 +289,7 @@ def make_foreign(folder: Path) -> None:
         pytest.param(make_foreign, "belongs to user 12345", marks=as_root),
     ],
 )
-def test_a_socket_folder_that_others_could_have_prepared_is_refused(var, make, complaint):
+def test_refuses_socket_folder_that_others_could_prepare(var, make, complaint):
     there = paths.places(var)
     var.mkdir()
     make(there.sockets)

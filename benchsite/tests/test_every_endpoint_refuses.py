@@ -165,7 +165,7 @@ def test_a_body_that_cannot_be_read_is_a_problem_document(team, body):
     problem(program_of(team).ask("PATCH", f"/runs/{run.pk}", body), 400, "validation-error")
 
 
-def test_a_failure_of_the_site_is_a_problem_document_that_tells_nothing(team, monkeypatch):
+def test_internal_error_is_problem_document_without_details(team, monkeypatch):
     monkeypatch.setattr("runs.api.catalog.load_catalog", lambda: 1 / 0)
     refusal = problem(program_of(team).get("/systems"), 500, "internal-error")
     assert "ZeroDivision" not in str(refusal)

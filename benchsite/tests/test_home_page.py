@@ -144,7 +144,7 @@ def test_the_number_of_queries_does_not_grow(client_in, team):
     assert queries_of(client_in, "/") == few
 
 
-def test_a_rejected_run_is_a_sweeps_highest_only_by_a_written_reason(team):
+def test_rejected_run_is_highest_only_with_override_reason(team):
     sweep = make_sweep(team=team)
     make_run(sweep, threads=2, throughput=1000.0)
     run = make_run(sweep, threads=4, throughput=9000.0, verdict="reject")

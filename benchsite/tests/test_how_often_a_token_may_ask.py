@@ -67,7 +67,7 @@ def test_every_line_of_a_batch_is_an_upload(team, settings):
     assert '"uploads";r=0;' in batch_of(program, 3, "?dry_run=1")["RateLimit"]
 
 
-def test_a_batch_larger_than_the_minute_takes_from_the_minutes_that_follow(team, settings, monkeypatch):
+def test_large_batch_uses_quota_of_the_following_minutes(team, settings, monkeypatch):
     settings.API_REQUESTS_PER_MINUTE, settings.API_UPLOADS_PER_MINUTE = 20, 5
     program = program_of(team)
     assert batch_of(program, 2).status_code == 200

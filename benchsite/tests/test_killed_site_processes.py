@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 
 
 @pytest.mark.long
-def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
+def test_killed_generator_fails_its_run_and_the_site_continues(site):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=4)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")
@@ -45,7 +45,7 @@ def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
         pytest.param(["scheduler", "conductor", "generator-1", "generator-2"], id="everything", marks=pytest.mark.long),
     ],
 )
-def test_what_was_killed_and_is_started_again_ends_its_runs_at_once(site, parts):
+def test_restarted_processes_end_interrupted_runs_at_once(site, parts):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=6)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")

@@ -26,7 +26,7 @@ def generators():
 
 
 @pytest.mark.parametrize(("entries", "cells", "minutes"), [(ENTRIES, 3, 10), (ALL_ENTRIES, 5, 16)])
-def test_searches_the_ceiling_of_each_mode_then_measures_its_curve(team, user, generators, entries, cells, minutes):
+def test_searches_each_modes_ceiling_then_measures_curve(team, user, generators, entries, cells, minutes):
     """The time is the most that it may need: a search that ends sooner leaves some of its trials."""
     matrix = submit_quick_study(team, user, generators, entries)
     plan = preview(stored_plan(matrix))
@@ -40,7 +40,7 @@ def test_searches_the_ceiling_of_each_mode_then_measures_its_curve(team, user, g
 
 
 @pytest.mark.slow
-def test_a_second_study_keeps_the_first_and_cancels_what_waits_of_it(team, user, generators):
+def test_second_study_keeps_results_and_cancels_queued_runs(team, user, generators):
     first = submit_quick_study(team, user, generators)
     done = Run.objects.filter(matrix=first).order_by("position").first()
     Run.objects.filter(pk=done.pk).update(status=Status.SUCCEEDED, finished_at=Now())
@@ -50,7 +50,7 @@ def test_a_second_study_keeps_the_first_and_cancels_what_waits_of_it(team, user,
     assert Run.objects.filter(matrix=second, status=Status.QUEUED).count() == 6
 
 
-def test_its_summary_counts_every_run_and_leaves_rejected_points_out_of_the_ceiling(tmp_path):
+def test_summary_counts_all_runs_and_ceiling_skips_rejected(tmp_path):
     sweep = make_sweep()
     make_run(sweep, threads=4, throughput=2_000)
     make_run(sweep, threads=2, throughput=1_000)

@@ -74,7 +74,7 @@ def web(tmp_path):
     server.part.guarded.stop()
 
 
-def test_a_scrape_counts_the_requests_of_every_worker_that_ever_was(web):
+def test_scrape_counts_requests_of_live_and_dead_workers(web):
     before = web.counted("readyz")
     for _ in range(ASKED):
         web.get("/readyz")

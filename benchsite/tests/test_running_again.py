@@ -104,7 +104,7 @@ def step(upload: Upload) -> None:
     work_on(upload.pk, claim)
 
 
-def test_a_kit_run_without_benchsite_comes_back_as_a_complete_sweep(kit, server):
+def test_kit_run_without_benchsite_imports_as_complete_sweep(kit, server):
     plan, folder = kit
     build(settings.YCSB_DIR)
     environment = {

@@ -168,7 +168,7 @@ def test_it_makes_half_a_data_folder_anew(engine, servers):
     assert provisioner.start().administration.size("usertable") == 0
 
 
-def test_it_listens_on_its_own_address_on_a_network_of_containers(engine, place, servers):
+def test_server_on_container_network_has_its_own_address(engine, place, servers):
     with engine.client() as client:
         network = client.networks.create("lab")
         try:
@@ -200,7 +200,7 @@ def test_it_says_what_is_wrong_before_it_makes_anything(engine, place, servers):
         assert client.volumes.list() == []
 
 
-def test_it_tells_of_a_server_that_ends_and_of_what_the_engine_refuses(place, servers, monkeypatch):
+def test_reports_ended_server_and_refusal_by_the_engine(place, servers, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         monkeypatch.setattr("workers.provision.docker.free_port", lambda host: port)

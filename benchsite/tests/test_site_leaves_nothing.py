@@ -190,7 +190,7 @@ def test_a_signal_stops_everything_in_order(place, site, number):
         pytest.param("generator-2's guardian", marks=pytest.mark.long),
     ],
 )
-def test_a_killed_part_is_started_again_and_a_killed_site_leaves_nothing(place, site, part):
+def test_restarts_killed_part_and_killed_site_leaves_nothing(place, site, part):
     name = part.partition("'s ")[0]
     before = place.pid_of(name)
     family = [before, *(child.pid for child in psutil.Process(before).children(recursive=True))]

@@ -108,7 +108,7 @@ def test_it_ends_as_the_verdict_says(run_client, word, options, code):
     assert run_client(STORED, (200, verdict(word)), options=options)[0] == code
 
 
-def test_it_asks_a_busy_site_again_with_the_same_key_and_the_same_body(run_client):
+def test_retries_busy_site_with_same_key_and_same_body(run_client):
     busy = (503, {"type": "/problems/overloaded", "detail": "busy"}, {"Retry-After": "1"})
     exit_code, output, requests = run_client((429, {}, {"Retry-After": "0"}), busy, STORED, (200, verdict("pass")))
     assert exit_code == 0 and "again in" in output
@@ -153,7 +153,7 @@ def test_what_it_prints_and_writes_holds_nothing_but_text(run_client, tmp_path):
     assert json.loads((tmp_path / "o.json").read_text())["exit_code"] == 1
 
 
-def test_it_states_the_job_as_session_and_lists_flagged_manifests(run_client, tmp_path):
+def test_sends_job_as_session_and_lists_flagged_manifests(run_client, tmp_path):
     (tmp_path / "m.json").write_text('{"cluster": {"nodes": 1}}')
     github = {
         "GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7", "GITHUB_JOB": "confirm",

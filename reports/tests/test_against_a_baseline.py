@@ -43,7 +43,7 @@ def test_the_baseline_is_the_strongest_promise():
     assert baseline_of([curve(points=[])], None) is None
 
 
-def test_a_promise_that_nobody_knows_is_no_baseline_beside_a_known_one():
+def test_baseline_has_known_durability_if_any_side_has():
     unknown, weak = side(1, "none", durability={}), side(1, "off")
     assert baseline_of([unknown, weak], None) is weak
 
@@ -76,7 +76,7 @@ def test_a_single_run_each_has_a_ratio_and_no_verdict():
     assert ratio.outcome.startswith("inconclusive: needs ") and ratio.interval == ""
 
 
-def test_variation_between_sessions_counts_between_plans_and_not_within_one():
+def test_session_variation_counts_between_plans_not_within():
     setup = Setup(cluster_name="here")
     weak, strong = side(1.1, "off", setup=setup), side(1, "always", setup=setup)
     noisy = Judging({}, profile("measured", {}), {"here": SessionSpread(0.1**2, 9, 10, 4)})

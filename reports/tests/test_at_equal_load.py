@@ -157,7 +157,8 @@ def test_a_load_that_some_repeats_miss_has_no_latency():
     assert above.values == () and above.why.startswith("not reached: the highest is 2.00k")
 
 
-def test_rungs_without_two_repeats_in_common_have_the_one_latency_of_their_medians():
+def test_rungs_without_common_repeats_give_a_single_latency():
+    """It is interpolated between the medians; an interval needs two repeats that all rungs have."""
     rungs = [
         point(2, 1000.0, **repeated([1000.0, 1010.0], [100.0, 110.0])),
         point(4, 2000.0, **repeated([2000.0], [200.0])),
@@ -171,7 +172,7 @@ def targets(*pairs):
     return curve(points=[point(64, x, target_ops_s=target) for target, x in pairs], ladder="target")
 
 
-def test_the_throughput_within_a_limit_never_lies_above_the_sustained_ceiling():
+def test_throughput_within_limit_is_at_most_sustained_ceiling():
     side = targets((25_000, 25_000.0), (50_000, 45_000.0), (100_000, 99_900.0))
     operation = equal_load([side], ["READ"], limit_us=1e6).sides[0].operations[0]
     assert operation.within.throughput_ops_s == 25_000 and operation.within.capped
@@ -180,7 +181,7 @@ def test_the_throughput_within_a_limit_never_lies_above_the_sustained_ceiling():
     assert none.within.throughput_ops_s is None and within_text(none.within) == "no target was sustained"
 
 
-def test_sides_of_one_rung_each_have_no_equal_load_unless_somebody_names_one():
+def test_single_rung_sides_have_equal_load_only_on_request():
     sides = [ladder(1, rungs=((2, 1000.0),)), ladder(2, rungs=((2, 1000.0),))]
     assert equal_load(sides, ["READ"]) is None
     assert equal_load(sides, ["READ"], load_ops_s=1000.0).load_ops_s == 1000.0

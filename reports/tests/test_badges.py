@@ -76,7 +76,7 @@ def test_whoever_has_the_address_sees_the_verdict_and_no_more(link):
 
 
 @pytest.mark.django_db
-def test_one_that_was_taken_back_is_gone_and_one_that_never_was_is_not_found(link, team):
+def test_revoked_badge_answers_410_and_unknown_badge_404(link, team):
     revoke_badge(link, make_user(team=team, role=Role.ADMIN))
     for address in (f"{link.token}.svg", f"{link.token}/history.svg"):
         assert Client().get(f"/api/v1/badges/{address}").status_code == 410

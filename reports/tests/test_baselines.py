@@ -97,7 +97,7 @@ def test_a_pinned_run_cannot_be_deleted(team, user, runs):
     assert not type(runs[0]).objects.filter(pk=runs[0].pk).exists()
 
 
-def test_a_person_sets_a_baseline_from_a_sweep_and_from_a_run_and_unsets_it(client_in, team, runs):
+def test_person_sets_baseline_from_sweep_or_run_and_unsets_it(client_in, team, runs):
     sweep = runs[0].sweep
     assert "Set as baseline named" in client_in.get(reverse("sweep", args=[sweep.pk])).content.decode()
     html = client_in.post(reverse("baseline-set"), {"sweep": sweep.pk, "name": "all"}, follow=True).content.decode()
@@ -126,7 +126,7 @@ def test_strangers_and_viewers_may_not(stranger, team, runs, user):
     assert "Unset" not in viewer.get(reverse("baselines")).content.decode()
 
 
-def test_a_runs_page_loads_its_verdict_and_the_verdict_has_a_page(client_in, team, runs):
+def test_run_page_loads_verdict_and_verdict_has_own_page(client_in, team, runs):
     new = commit_runs(runs[0].sweep, "cccc3333", 700.0, days_ago=1)
     html = client_in.get(reverse("run", args=[new[0].pk])).content.decode()
     address = reverse("run-against", args=[new[0].pk])

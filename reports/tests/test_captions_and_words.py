@@ -27,7 +27,7 @@ def test_it_says_that_several_nodes_share_one_machine():
     )
 
 
-def test_it_names_the_machine_that_generators_share_with_the_cluster():
+def test_names_machine_shared_by_generators_and_cluster():
     other = MachineFacts("m3", "three", None)
     partly = Setup(cluster_machines=(ONE_MACHINE, other), generator_machines=(ONE_MACHINE,))
     assert "(one)" in machine_sentence([curve(setup=partly)])
@@ -49,7 +49,7 @@ def test_notes_name_the_rung_that_no_curve_explains():
     assert notes_of([uneven, uneven])[0].startswith("Uneven ladder, and 1 more: ")
 
 
-def test_the_caption_says_n_window_kind_clients_mode_and_exclusions():
+def test_caption_states_n_window_kind_clients_and_exclusions():
     text = caption([curve()], kind="service")
     for part in ("n = 1 run per point", "10\u202fs measured after 2\u202fs", "service time (from the call)"):
         assert part in text
@@ -136,7 +136,7 @@ def test_points_without_throughput_are_counted():
     assert "no throughput" not in caption([curve()])
 
 
-def test_sides_that_are_called_alike_differ_by_the_names_of_the_pictures():
+def test_sides_with_equal_names_use_their_figure_labels():
     first, second = curve(workload="A"), curve(workload="B")
     (workload, *_) = differences([first, second], labels_of([first, second]))
     assert [labels for _, labels in workload.sides] == [("Redis 7.0 · always · A",), ("Redis 7.0 · always · B",)]

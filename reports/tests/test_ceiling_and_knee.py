@@ -50,7 +50,7 @@ def test_it_calls_a_growing_ladder_too_short():
     assert ceiling.throughput_ops_s == 39648
 
 
-def test_the_limit_of_the_last_gain_is_five_per_cent_per_doubling():
+def test_last_gain_limit_is_five_percent_per_doubling():
     assert end_as_measured(ladder({2: 1000, 4: 1049})) is Ladder.SATURATED
     assert end_as_measured(ladder({2: 1000, 4: 1051})) is Ladder.SHORT
     # Two doublings in one step: 1.05 ** 2 = 1.1025 is the limit.
@@ -58,7 +58,7 @@ def test_the_limit_of_the_last_gain_is_five_per_cent_per_doubling():
     assert end_as_measured(ladder({4: 1000, 16: 1103})) is Ladder.SHORT
 
 
-def test_the_limit_of_a_retrograde_end_is_95_per_cent_of_the_highest():
+def test_retrograde_limit_is_95_percent_of_the_highest():
     assert end_as_measured(ladder({2: 1000, 4: 949})) is Ladder.RETROGRADE
     assert end_as_measured(ladder({2: 1000, 4: 951})) is Ladder.SATURATED
 
@@ -94,7 +94,7 @@ def test_the_power_of_the_golden_ladder():
 
 
 @pytest.mark.parametrize("most_threads", [128, 256])
-def test_the_knee_of_the_golden_ladder_does_not_depend_on_where_it_is_cut(most_threads):
+def test_knee_of_golden_ladder_is_independent_of_its_cut(most_threads):
     knee = power_knee(cut(most_threads))
     assert knee is not None and knee.reached and (knee.threads, knee.throughput_ops_s) == (32, 28921)
     assert knee.latency_s * 1e3 == pytest.approx(1.1065, abs=1e-4)
@@ -122,7 +122,7 @@ def test_knee_lies_at_most_at_the_ceiling():
     assert knee is not None and knee.reached and knee.share_of_ceiling == 1
 
 
-def test_the_knee_is_not_reached_while_power_still_grows_or_with_three_rungs():
+def test_knee_is_not_reached_if_power_grows_or_rungs_are_few():
     growing = power_knee(cut(32))
     assert growing is not None and not growing.reached and growing.threads == 32 and growing.reason
     short = power_knee(ladder({8: 1000, 16: 1100, 32: 1110}))
@@ -130,7 +130,7 @@ def test_the_knee_is_not_reached_while_power_still_grows_or_with_three_rungs():
     assert power_knee([]) is None
 
 
-def test_a_rung_after_the_highest_throughput_shows_that_the_knee_was_passed():
+def test_rung_past_highest_throughput_shows_knee_is_reached():
     knee = power_knee(ladder({2: 1000, 4: 2000, 16: 8000, 32: 6000}))
     assert knee is not None and knee.reached and knee.threads == 16
 
@@ -141,7 +141,7 @@ def test_a_point_is_the_median_of_its_repeats_with_their_band():
     assert spread([math.nan]) is None
 
 
-def test_a_knee_needs_power_to_fall_beyond_noise_by_the_last_rung():
+def test_knee_needs_power_to_fall_beyond_noise():
     """Cut at 64 threads the power of single runs has its maximum at 32, but fell by 6 % only."""
     single = power_knee(cut(64))
     assert not single.reached and "does not fall beyond noise" in single.reason

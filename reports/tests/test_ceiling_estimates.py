@@ -57,7 +57,8 @@ def test_the_end_is_short_where_it_grows_beyond_noise_else_open():
     assert thread_ceiling(ladder(1000, 1900, 2020, noise=(0.9, 1.0, 1.1))).ladder is Ladder.OPEN
 
 
-def test_the_end_is_short_where_all_runs_of_the_last_rung_more_than_double_the_others():
+def test_end_is_short_if_last_rung_more_than_doubles():
+    """In all of its runs: one slow run leaves the end open."""
     ceiling = thread_ceiling([rung(4, 4900, 4950, 4850), rung(8, 10_000, 10_100, 9_900)])
     assert ceiling.ladder is Ladder.SHORT and ceiling.is_lower_bound
     assert thread_ceiling([rung(4, 2000, 2010), rung(8, 2000, 6200)]).ladder is Ladder.OPEN

@@ -131,7 +131,7 @@ def test_a_history_whose_runs_are_deleted_goes_with_its_look(sweep, asked):
     assert not HistoryLook.objects.exists()
 
 
-def test_whoever_delivers_has_it_looked_for_and_a_finder_that_fails_stops_nothing(sweep, asked, monkeypatch):
+def test_delivery_looks_for_notices_despite_a_failing_finder(sweep, asked, monkeypatch):
     nights(sweep, *[1000] * 14)
     change_point_alerts.look()
     nights(sweep, *[900] * 8)

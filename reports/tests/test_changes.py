@@ -86,7 +86,8 @@ def test_a_confirmed_change_stays_where_nothing_is_found():
     assert (change.index, change.kept, change.counts) == (20, True, True)
 
 
-def test_a_false_alarm_is_shown_and_ends_no_level_even_when_it_moves():
+def test_dismissed_change_is_shown_and_ends_no_level():
+    """Also when its index has moved."""
     values = steps((1000, 30), (900, 30))
     for index in (29, 30, 32):
         course = course_of(values, THROUGHPUT, dismissed=[index])

@@ -139,7 +139,7 @@ def test_more_nodes_of_one_kind_are_no_other_hardware():
     assert gate(A, side(setup={"nodes": 6}), findings(nodes=6, records=60_000_000), ("nodes",)).comparable
 
 
-def test_what_both_share_is_no_difference_and_a_demo_is_judged_mildly():
+def test_shared_warning_is_no_difference_and_demo_is_lenient():
     swapping = ClusterFacts(1, 1, ({**NODE, "swap_bytes": 5},))
     both = judge_pair(facts("A", cluster=swapping), facts("B", cluster=swapping), profile("measured"))
     assert any(one.severity == "warn" for one in both) and gate(A, side(), both, ()).comparable
@@ -152,7 +152,8 @@ def test_what_nobody_knows_shuts_nothing_and_is_said():
     assert reasons.comparable and "number of records" in reasons.unknown[0] and len(reasons.unknown) == 3
 
 
-def test_an_undeclared_selection_compares_no_promises_across_systems():
+def test_undeclared_selection_stops_unlike_durability():
+    """Across systems only: modes of the same system are comparable."""
     other, unlike = side("Memcached", "none", system="memcached"), findings(durability=MEMORY)
     assert gate(A, other, unlike, ("mode", "database")).comparable
     reasons = gate(A, other, unlike, ("mode", "database"), declared=False)

@@ -111,7 +111,7 @@ def test_another_teams_matrix_is_not_shown(client_in, team):
     assert "That matrix is not among your team" in html and "Mine" in html and foreign.matrix.name not in html
 
 
-def test_across_all_matrices_only_what_is_meant_to_be_compared_is_shown(client_in, team):
+def test_all_matrices_leaves_out_demos_unless_selected(client_in, team):
     study(team, name="A demonstration", purpose="demo")
     study(team, name="For real", purpose="measured", modes=("everysec",))
     assert "1 sweep<" in page(client_in, "?matrix=all")

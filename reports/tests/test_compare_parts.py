@@ -21,7 +21,7 @@ def links(html, text):
     return [href.replace("&amp;", "&") for href in re.findall(rf'<a[^>]*href="([^"]+)"[^>]*>{re.escape(text)}', html)]
 
 
-def test_menu_is_answered_with_changed_parts_and_canonical_address(client_in, team):
+def test_menu_returns_changed_parts_and_canonical_address(client_in, team):
     matrix = study(team)
     address = f"/compare/?v=1&op=&matrix={matrix.pk}&stat=p95&scale=auto"
     response = client_in.get(address, headers=HTMX)

@@ -208,7 +208,7 @@ def test_a_latency_is_laid_only_over_its_own_kind():
     assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operation="UPDATE", statistic="mean"))
 
 
-def test_loads_are_laid_over_loads_and_nothing_over_an_unknown_study():
+def test_load_overlays_are_loads_and_unknown_study_has_none():
     assert not overlays(["columbia-2016"]) and len(overlays(["columbia-2016"], phase="load")) == 3
     assert not overlays(["nobody-1999", ""])
 

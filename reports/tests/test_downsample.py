@@ -25,7 +25,7 @@ def test_it_leaves_a_short_series_alone_and_ignores_nan():
     assert m4([], 3).tolist() == []
 
 
-def test_the_largest_triangles_keep_the_course_and_may_drop_a_dip():
+def test_largest_triangles_keep_course_and_may_drop_a_dip():
     # Worked in the analysis design.
     assert [(int(at), Y[at]) for at in lttb(Y, 5)] == [(0, 10), (3, 50), (4, 11), (10, 2), (11, 10)]
     assert lttb(Y, 12).tolist() == list(range(12)) and lttb(Y, 99).tolist() == list(range(12))

@@ -15,7 +15,7 @@ from runs.tests.factories import make_team
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-def test_a_figure_may_be_framed_by_this_site_alone_where_nobody_said_otherwise(team, client):
+def test_only_this_site_may_frame_a_figure_by_default(team, client):
     answer = client.get(f"/r/{link_of(published(team)).token}/embed?figure=latency")
     assert answer.status_code == 200
     assert "X-Frame-Options" not in answer
@@ -34,7 +34,7 @@ def test_an_operator_says_which_sites_may(team, client, settings):
     assert "frame-ancestors 'none'" in client.get(url)["Content-Security-Policy"]
 
 
-def test_the_first_figure_is_framed_where_none_is_named_and_an_unknown_one_is_nowhere(team, client):
+def test_embed_shows_first_figure_and_404_for_unknown_name(team, client):
     url = f"/r/{link_of(published(team, order=['price', 'latency'])).token}/embed"
     assert "figures/price/" in client.get(url).content.decode()
     for name in ("nothing", "points", "../x", "%00", "x" * 500):
@@ -72,7 +72,7 @@ def test_it_says_so_when_nothing_is_open_any_more(team, client):
     assert status == 200 and "No report is public now" in page
 
 
-def test_a_team_that_published_nothing_for_everybody_has_no_index(team, client):
+def test_team_without_public_reports_has_no_index(team, client):
     published(team)
     assert index(client, team)[0] == 404
     assert client.get("/public/nobody/").status_code == 404
@@ -93,7 +93,7 @@ def test_names_on_the_index_do_nothing(client, db):
     assert "<script>alert" not in page and "<img" not in page and "<b>" not in page
 
 
-def test_the_publishers_picture_stands_there_until_the_figure_is_drawn(team, client):
+def test_publisher_image_is_shown_until_the_figure_is_drawn(team, client):
     report = published(team)
     url = f"/r/{link_of(report).token}"
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})

@@ -21,7 +21,7 @@ def test_a_rung_within_one_per_cent_has_measured_the_load(points):
 
 
 @pytest.mark.parametrize("points", [LADDER, WITHOUT_ORDER])
-def test_between_two_rungs_the_inverse_of_latency_is_a_straight_line(points):
+def test_inverse_latency_is_linear_between_two_rungs(points):
     latency = latency_at(points, 3000.0)
     assert latency.how is How.INTERPOLATED
     assert latency.latency_us == pytest.approx(2 / (1 / 4000.0 + 1 / 16000.0))
@@ -138,6 +138,6 @@ def test_a_noisy_first_rung_stays():
     assert latency_at(noisy, 500).latency_us == 3000
 
 
-def test_what_is_no_number_is_no_rung_and_a_latency_of_zero_is_no_error():
+def test_skips_non_finite_rungs_and_accepts_zero_latency():
     odd = [LoadPoint(math.nan, 1.0), LoadPoint(0.0, 1.0), LoadPoint(10.0, math.inf), LoadPoint(100, 0), LoadPoint(200, 1000)]  # fmt: skip  # noqa: E501
     assert latency_at(odd, 150).latency_us == pytest.approx(500)

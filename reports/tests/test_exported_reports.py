@@ -51,7 +51,7 @@ def test_every_table_is_in_the_csv(team, client):
     assert len(content["sources"]) == text.count("0" * 64)
 
 
-def test_the_markdown_holds_words_tables_and_footnotes_and_no_html(team):
+def test_markdown_has_text_tables_footnotes_and_no_html(team):
     content = content_of(published(team, notes="<script>alert(1)</script> *so*").revisions.get())
     content["title"] = "<img src=x> | [a](javascript:x)"
     text = as_markdown(content, "abc", "https://bench.example/r/x@1").decode()

@@ -35,7 +35,7 @@ def test_a_load_is_a_line_on_which_every_curve_is_marked():
     assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [2500.0]
 
 
-def test_a_limit_is_a_line_and_a_ceiling_that_is_fast_enough_meets_none():
+def test_limit_line_marks_crossing_unless_ceiling_is_below_it():
     figure = LatencyFigure([curve()], Choice(limit_us=8000.0)).draw(FRAME)
     (cross,) = crossings(figure)
     assert cross["y"] == [8.0] and "up to" in cross["text"][0]
@@ -64,7 +64,7 @@ def test_a_load_far_beyond_everything_is_said_and_not_drawn():
     assert "lies far beyond every curve" in LatencyFigure([curve()], choice).caption
 
 
-def test_a_second_operation_is_dashed_and_the_mode_then_is_the_marker():
+def test_second_operation_is_dashed_and_mode_sets_the_marker():
     curves = [curve(mode="always", durability=DISK), curve(mode="off", durability=MEMORY)]
     figure = LatencyFigure(curves, Choice(second="UPDATE")).draw(FRAME)
     lines = [trace for trace in figure["data"] if trace["mode"] == "lines+markers"]
@@ -115,7 +115,7 @@ def repeated(threads, ops_s, n=3, spread=0.01):
     return point(threads, ops_s, throughput_ops_s=Spread(ops_s, min(values), max(values), n, values))
 
 
-def test_sides_not_distinguishable_from_the_best_of_their_class_are_marked():
+def test_marks_sides_indistinguishable_from_best_of_class():
     curves = [
         curve("A", "off", durability=MEMORY, durability_class="memory", points=[repeated(2, 9000.0)]),
         curve("A", "always", durability=DISK, durability_class="disk", points=[repeated(2, 3000.0)]),
@@ -149,7 +149,7 @@ def test_the_best_is_named_beyond_the_noise_of_the_repeats(noise, notes):
     assert best_sentence(sides).startswith("Among the best: not distinguishable from the best")
 
 
-def test_a_ladder_that_is_too_short_is_never_excluded_by_its_value():
+def test_short_ladder_is_never_excluded_by_its_value():
     """Its ceiling lies higher, so the factor is a limit and the other side is not called best."""
     short = curve("A", points=[repeated(2, 500.0), repeated(4, 900.0)])
     long = curve("B", points=[repeated(2, 1000.0), repeated(4, 1500.0), repeated(8, 1000.0)])
@@ -194,7 +194,7 @@ def test_a_slide_has_larger_type_and_a_bar_keeps_its_width():
         go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
 
 
-def test_in_a_paper_the_marker_says_the_database_and_the_dash_the_mode():
+def test_paper_marker_is_the_database_and_dash_the_mode():
     curves = [curve(name, mode, durability=record) for name in "AB" for mode, record in (("off", MEMORY), ("on", DISK))]
     found = {(c.database_name, c.mode): looks(curves, PAPER)[c.sweep_id] for c in curves}
     assert found["A", "on"].symbol == found["A", "off"].symbol != found["B", "on"].symbol
@@ -223,7 +223,8 @@ def test_a_table_is_latex_without_a_command_of_somebody_elses():
     assert text.count("\\\\\n") == 4
 
 
-def test_a_spreadsheet_and_json_get_whole_numbers_and_nothing_for_what_is_none():
+def test_csv_escapes_formulas_and_json_has_no_nan():
+    """Numbers keep all their digits."""
     assert "'=1+1" in TABLE.as_csv() and "0.30000000000000004" in TABLE.as_csv()
     json.dumps(TABLE.as_dict(), allow_nan=False)
 

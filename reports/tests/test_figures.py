@@ -122,7 +122,7 @@ def test_axes_name_their_units():
     assert CeilingsFigure([curve()]).draw(FRAMES[1])["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
 
 
-def test_the_latency_figure_shows_the_chosen_statistic_in_milliseconds():
+def test_latency_figure_shows_chosen_statistic_in_ms():
     figure = LatencyFigure([curve()], Choice("UPDATE", "p999")).draw(FRAMES[0])
     (line,) = lines_of(figure)
     assert line["x"] == [1000.0, 1900.0, 3300.0, 3900.0, 3800.0]
@@ -249,7 +249,7 @@ def test_many_databases_have_the_colours_of_their_systems():
     assert looks(curves, LIGHT, highlight="Database 3")[curves[0].sweep_id].faded
 
 
-def test_with_more_than_five_databases_one_is_highlighted_and_the_rest_is_grey():
+def test_only_the_highlight_has_colour_beyond_five_databases():
     curves = STATES["many databases"]
     plan = looks(curves, LIGHT, highlight="Database 3")
     assert [c.database_name for c in curves if plan[c.sweep_id].colour == LIGHT.series[0]] == ["Database 3"]
@@ -280,7 +280,7 @@ def test_notes_stand_in_the_picture_itself():
         )
 
 
-def test_all_operations_of_a_second_are_added_and_a_read_modify_write_counts_once():
+def test_total_rate_counts_each_read_modify_write_once():
     series = [
         over_time(3),
         over_time(3, operation="UPDATE", rate_ops_s=np.full(3, 40.0)),
@@ -328,7 +328,7 @@ def test_equal_values_and_modes_without_a_record_are_drawn():
     assert one(3.0).median == 3.0 and MEMORY["loss_window_s"] is None
 
 
-def test_a_percentile_that_is_only_known_as_bounds_is_a_bar_and_no_line_leads_through_it():
+def test_percentile_known_as_bounds_is_a_bar_without_line():
     bounded = distribution(steps=((0.5, 800.0),), bounds=((0.99, 10_000.0, 100_000.0), (0.999, 100_000.0, None)))
     points, bars = PercentilesFigure("percentiles", [bounded]).draw(FRAMES[0])["data"]
     assert points["mode"] == "markers"
@@ -339,6 +339,6 @@ def test_a_percentile_that_is_only_known_as_bounds_is_a_bar_and_no_line_leads_th
     assert ("READ", "service", 100_000, 99.0, 10_000.0, 100_000.0) in rows
 
 
-def test_percentiles_of_operations_that_nobody_counted_are_shown_as_stated():
+def test_percentiles_without_counts_are_shown_as_stated():
     (trace,) = PercentilesFigure("percentiles", [distribution(count=None, max_us=None)]).draw(FRAMES[0])["data"]
     assert len(trace["x"]) == 5

@@ -31,7 +31,7 @@ def test_whoever_has_the_link_reads_it(team, stranger, viewer, access):
         assert [who.get(f"/r/{token}{part}").status_code for part in PARTS] == [200] * len(PARTS)
 
 
-def test_a_private_one_is_for_members_and_does_not_exist_for_others(team, stranger, viewer):
+def test_private_report_exists_for_members_only(team, stranger, viewer):
     token = link_of(published(team, access="private")).token
     for part in PARTS:
         assert viewer.get(f"/r/{token}{part}").status_code == 200, part

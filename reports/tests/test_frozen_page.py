@@ -48,7 +48,7 @@ def test_it_asks_no_table_of_runs(team, client):
     assert not [one["sql"] for one in asked if re.search(r'"(runs|workers)_', one["sql"])]
 
 
-def test_the_bare_link_shows_the_newest_revision_and_a_number_pins_one(team, client):
+def test_bare_link_shows_newest_and_number_pins_a_revision(team, client):
     report = published(team, revisions=3)
     newest, first = page_at(client, report), page_at(client, report, "@1")
     assert "revision 3 of 3" in newest and "Revised 2 times" in newest
@@ -149,7 +149,7 @@ def test_the_page_is_pure(team):
     assert page_of(content) == page_of(content)
 
 
-def test_a_side_of_the_environment_is_words_that_wrap_though_some_of_its_cells_are_numbers():
+def test_environment_column_is_text_despite_numeric_cells():
     properties = "fieldcount=10, fieldlength=100, readproportion=0.5, updateproportion=0.5"
     sides = grid({"columns": ["", "Redis"], "rows": [["mode", "always"], ["nodes", 1], ["properties", properties]]})
     assert sides.columns == (("", False), ("Redis", False))

@@ -133,7 +133,7 @@ def test_golden_vari_histogram():
     assert explained_share_of_operations([(headline, VARI_MEAN_US)], VARI_CLIENTS * VARI_THREADS) == pytest.approx(1)
 
 
-def test_the_spurious_bucket_contradicts_the_count_and_the_maximum():
+def test_spurious_bucket_contradicts_count_and_maximum():
     buckets = tuple(Bucket(low, high, count) for low, high, count in VARI)
     printed = ReadOperation(count=2_000_000, max_us=2_110_000, buckets=(*buckets, SPURIOUS))
     assert "2,000,032 values of 2,000,000" in bucket_contradiction(printed)

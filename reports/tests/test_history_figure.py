@@ -44,7 +44,7 @@ def wave(size):
 @pytest.mark.slow
 @pytest.mark.parametrize("along", AXES)
 @pytest.mark.parametrize("frame", [Frame(LIGHT), Frame(DARK, narrow=True)])
-def test_five_thousand_points_are_at_most_two_thousand_in_the_picture(along, frame):
+def test_figure_draws_at_most_2000_of_5000_points(along, frame):
     history = history_of(THROUGHPUT_METRIC, points_of(measured(wave(5000))))
     figure = HistoryFigure(history, along=along).draw(frame)
     assert len(history.points) == 5000
@@ -80,7 +80,7 @@ def test_any_values_make_a_picture_or_a_sentence(values, metric):
     assert figure.caption
 
 
-def test_latencies_are_drawn_in_milliseconds_and_their_rise_is_worse():
+def test_latency_is_drawn_in_ms_and_its_rise_is_worse():
     values = np.repeat([2000.0, 3000.0], 15) * np.random.default_rng(1).normal(1, 0.01, 30)
     history = history_of(P99, points_of(measured(values.tolist())))
     traces = {trace["name"]: trace for trace in HistoryFigure(history).draw(Frame(LIGHT))["data"]}
@@ -105,13 +105,13 @@ def test_a_decision_on_a_run_of_another_branch_is_passed_over():
     assert history.changes == ()
 
 
-def test_points_are_in_the_order_in_which_commits_were_first_measured():
+def test_points_are_ordered_by_first_run_of_each_commit():
     runs = measured([1.0, 2.0, 3.0, 4.0], commit=lambda n: "ab"[n % 2] * 5)
     points = points_of(runs)
     assert [(point.commit, point.value, point.n) for point in points] == [("aaaaa", 2.0, 2), ("bbbbb", 3.0, 2)]
 
 
-def test_days_are_points_where_neither_commit_nor_matrix_is_known():
+def test_points_are_days_without_commit_and_matrix():
     points = points_of(measured([1.0, 2.0, 3.0, 4.0, 5.0], commit=lambda n: ""))
     assert [point.n for point in points] == [4, 1]
 

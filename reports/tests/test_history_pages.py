@@ -79,7 +79,7 @@ def test_triggers_count_runs_as_they_end_and_as_they_go(sweep):
     assert not History.objects.filter(config_key=key).exists()
 
 
-def test_many_runs_in_one_statement_are_counted_once_for_each_test(team, sweep):
+def test_bulk_insert_counts_runs_once_for_each_test(team, sweep):
     first = make_run(sweep, threads=8)
     more = [
         Run(team=team, source="uploaded", name=f"copy {n}", spec=first.spec, config_key=key, system="redis",
@@ -131,7 +131,7 @@ def test_an_empty_list_says_how_a_history_begins(client_in):
     assert "A history begins with the first run that succeeds" in text_of(client_in.get("/history/"))
 
 
-def test_the_list_asks_the_same_number_of_queries_however_long_it_is(client_in, sweep):
+def test_list_query_count_does_not_depend_on_its_length(client_in, sweep):
     nightly(sweep, [1000] * 3)
     client_in.get("/history/")
     with counted() as few:
@@ -155,7 +155,7 @@ def test_the_page_says_what_changed_and_which_way(client_in, dropped):
     assert "READ p99, service time" in page
 
 
-def test_the_page_asks_the_same_number_of_queries_however_many_runs(client_in, sweep):
+def test_page_query_count_does_not_depend_on_runs(client_in, sweep):
     key = nightly(sweep, [1000] * 3)
     page_of(client_in, key)
     with counted() as few:
@@ -196,7 +196,7 @@ def test_the_numbers_leave_as_files(client_in, dropped):
         assert client_in.get(reverse("figure-history-data", args=[dropped, form])).status_code == 200
 
 
-def test_a_point_is_the_median_of_the_runs_of_a_commit_that_count(client_in, sweep):
+def test_point_is_the_median_of_counted_runs_of_a_commit(client_in, sweep):
     spec = make_spec(sweep, threads=8)
     for repeat, (value, more) in enumerate(
         [(1000, {}), (1010, {}), (1020, {}), (5000, {"verdict": "reject"}), (1, {"excluded_reason": "the <i>disk</i>"})]
@@ -388,7 +388,7 @@ def test_the_run_links_to_its_history(client_in, dropped):
     assert reverse("history-series", args=[dropped]) in text_of(client_in.get(f"/runs/{run.pk}/"))
 
 
-def test_older_environments_are_read_when_the_page_is_asked_again(client_in, dropped, monkeypatch):
+def test_second_request_reads_older_environments(client_in, dropped, monkeypatch):
     monkeypatch.setattr("reports.queries.history.MAX_SPECS", 13)
     first = page_of(client_in, dropped)
     assert "11 older points have not been looked at yet" in first

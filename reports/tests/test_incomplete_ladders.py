@@ -52,7 +52,7 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
     assert "ceilings are not compared" in headline
 
 
-def test_the_leader_at_the_common_rung_may_have_the_lower_maximum():
+def test_leader_at_common_rung_may_have_the_lower_maximum():
     leads, higher = side("off", (2, 4000.0), (4, 5000.0)), side("always", (4, 3800.0), (8, 7000.0))
     for own, baseline, reached in ((leads, higher, "the baseline"), (higher, leads, "this side")):
         ratio = throughput_ratio(own, baseline, None)
@@ -82,7 +82,7 @@ def test_a_short_slower_side_may_be_the_faster_one():
     assert ratio.why == f"ceilings are not compared: {bound}"
 
 
-def test_a_bound_that_decides_nothing_gives_way_to_the_common_rung():
+def test_undecided_bound_gives_way_to_the_common_rung():
     ratio = throughput_ratio(side("off", (4, 3300.0), (8, 3950.0)), side("always", *FULL), None)
     assert ratio.at == "8 threads" and ratio.why.endswith("its ceiling may lie higher (the ladder is too short)")
 
@@ -101,7 +101,7 @@ def test_bounds_are_rounded_to_the_side_on_which_they_are_true():
     assert interval_text(just_above) == "[1.03, ∞]"
 
 
-def test_targets_leave_the_ratio_open_up_to_the_first_that_failed():
+def test_ratio_stays_open_up_to_the_first_failed_target():
     """The same database with targets 50k, 75k, 100k and 60k, 80k, 120k: no side is faster."""
     sides = []
     for targets in ((50_000, 75_000, 100_000), (60_000, 80_000, 120_000)):
@@ -149,7 +149,7 @@ def test_widening_moves_the_ends_and_the_p_of_the_nearest_one():
     assert single.low is None and single.bound == "at least"
 
 
-def test_far_from_its_other_end_a_certain_range_takes_the_one_sided_quantile():
+def test_wide_certain_range_takes_the_one_sided_quantile():
     """2.132 in place of 2.776 with 4 degrees of freedom; next to no range leaves the two-sided one."""
     comparison = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
     wide, hardly = (widen(comparison, 1 - share, 1 + share, is_certain=True) for share in (0.1, 1e-5))
@@ -160,7 +160,7 @@ def test_far_from_its_other_end_a_certain_range_takes_the_one_sided_quantile():
     assert comparison.p < wide.p < 0.05 and hardly.p == pytest.approx(comparison.p, rel=0.01)
 
 
-def test_identical_databases_on_other_rungs_are_not_called_faster():
+def test_same_database_on_other_rungs_is_not_called_faster():
     """Latency at equal load is interpolated on each side between other rungs: 1.37 times apart by the rungs alone."""
     law = {n: n * 1000 / (1 + 0.001 * n * (n - 1)) for n in (2, 4, 8, 16, 24, 32, 48)}
     a = side("off", *((n, law[n]) for n in (2, 24, 48)))
@@ -225,7 +225,7 @@ def test_ratios_of_bounds_have_a_direction_or_none():
     assert [score.super_linear for score in scores] == [(2,), (2,), (), ()]
 
 
-def test_the_price_of_a_promise_is_a_bound_where_a_ladder_is_short():
+def test_durability_cost_is_a_bound_if_a_ladder_is_short():
     weak, strong = side("off", *FULL, times=2.0), side("always", *SHORT)
     (step,) = promises_of((weak, strong)).trades[0].steps[1:]
     assert step.change_text.startswith("≥ ") and step.sign == "≥ "

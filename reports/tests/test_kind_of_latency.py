@@ -27,14 +27,16 @@ def targets(rungs=TARGETS, **changes):
     return curve(points=[at_target(*rung) for rung in rungs], ladder="target", **changes)
 
 
-def test_a_ladder_of_targets_is_read_by_response_time_only_where_every_point_has_it():
+def test_target_ladder_needs_response_time_at_every_point():
+    """Otherwise it is read by service time."""
     assert targets().latency_kind == "response"
     assert targets((*TARGETS[:4], (5000, 3100.0, 0))).latency_kind == "service"
     assert curve().latency_kind == "service"
     assert curve(points=[]).latency_kind == "service"
 
 
-def test_a_comparison_is_read_by_response_time_only_where_all_its_sides_are():
+def test_comparison_needs_response_times_of_all_sides():
+    """Otherwise it is read by service time."""
     assert kind_of([targets(), targets()]) == "response"
     assert kind_of([targets(), curve()]) == "service"
     assert kind_of([]) == "service"
@@ -64,6 +66,6 @@ def test_the_knee_never_mixes_kinds():
     )
 
 
-def test_the_numbers_at_the_points_of_ladders_of_targets_are_targets():
+def test_target_ladders_label_their_points_with_targets():
     assert latency_pictures(Selection(), [targets()], ["READ"])[0].says == "numbers at the points: targets"
     assert latency_pictures(Selection(), [curve()], ["READ"])[0].says == "numbers at the points: client threads"

@@ -29,5 +29,5 @@ def test_it_moves_along_its_curve_when_the_end_is_crowded():
     assert spot.anchor == 1
 
 
-def test_a_name_that_turns_the_direction_of_writing_turns_nothing_else():
+def test_escape_removes_bidirectional_controls_from_a_name():
     assert escaped("daolkroW \u202e<A>\u2069") == "daolkroW &lt;A&gt;"

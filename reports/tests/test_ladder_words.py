@@ -139,7 +139,7 @@ def test_the_knee_of_a_ladder_of_targets_in_words():
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_the_page_says_what_exclusions_change_and_what_to_measure_next(client_in, team):
+def test_page_states_effect_of_exclusions_and_next_steps(client_in, team):
     sweep = make_sweep(team=team)
     for threads, throughput in ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3400.0), (32, 3410.0)):
         make_run(sweep, threads=threads, throughput=throughput)

@@ -71,7 +71,8 @@ def test_a_pipeline_that_only_uploads_is_told(team, user, asked):
     assert Notice.objects.get().data["commit"] == "bbbb2222"
 
 
-def test_whoever_asks_for_the_verdict_before_or_after_is_not_told_again(team, user, asked, test):
+def test_reading_the_verdict_sends_no_second_alert(team, user, asked, test):
+    """Neither before nor after the search for regressions."""
     with_token = headers(team, user, Scope.RUNS_READ, Scope.RUNS_WRITE)
     first = uploaded(test, "bbbb2222", 850.0)[0]
     Client().get(f"/api/v1/runs/{first.pk}/verdict", **with_token)
@@ -127,7 +128,7 @@ def test_what_cannot_be_judged_keeps_nothing_else_waiting(asked, test, monkeypat
     assert upload_alerts.look(1) == 1
 
 
-def test_neither_old_nor_planned_runs_nor_those_without_a_commit_are_looked_at(asked, test):
+def test_skips_old_and_planned_runs_and_those_without_commit(asked, test):
     uploaded(test, "bbbb2222", 850.0, minutes=25 * 60)
     uploaded(test, "", 850.0)
     commit_runs(test, "cccc3333", 850.0, days_ago=0.1)

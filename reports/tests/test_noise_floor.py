@@ -15,7 +15,7 @@ from reports.tests.verdicts import commit_runs, make_test
 from runs.tests.factories import make_team
 
 
-def test_it_pools_the_means_of_sessions_over_tests_and_takes_off_the_variation_of_runs():
+def test_pools_session_means_and_subtracts_run_variance():
     tests = [
         {"monday": [100.0, 102.0], "tuesday": [110.0, 108.0], "friday": [95.0, 96.0]},
         {"monday": [50.0], "tuesday": [54.0]},

@@ -40,7 +40,7 @@ def sweep(team):
     return sweep
 
 
-def test_the_repeat_nearest_to_the_median_is_drawn_over_its_measured_window(team, sweep, django_assert_num_queries):
+def test_draws_repeat_nearest_to_median_over_its_window(team, sweep, django_assert_num_queries):
     for run in sweep.runs.all():
         store_series(run, [run.throughput_ops_s / 2] * 15)
     curves = compared(team, Selection()).curves
@@ -50,7 +50,7 @@ def test_the_repeat_nearest_to_the_median_is_drawn_over_its_measured_window(team
     assert ridge.seconds.tolist() == list(range(10))
 
 
-def test_another_repeat_stands_in_where_the_series_of_the_nearest_is_gone(team, sweep):
+def test_draws_another_repeat_if_nearest_series_is_missing(team, sweep):
     store_series(sweep.runs.get(repeat=1), [450.0] * 15)
     (ridge,) = ridges(compared(team, Selection()).curves)
     assert set(ridge.rate_ops_s.tolist()) == {900.0}

@@ -29,7 +29,7 @@ def test_equal_sides_may_be_compared():
     assert all(finding.of == finding.pairs == 3 and not finding.tells for finding in findings.values())
 
 
-def test_it_counts_the_pairs_that_differ_and_says_each_thing_once():
+def test_counts_pairs_that_differ_and_lists_messages_once():
     V20 = by_id(side("a"), side("b"), side("c", durability=MEMORY))["V20"]
     assert (V20.severity, V20.pairs, V20.of, len(V20.messages)) == ("warn", 2, 3, 2)
     assert V20.tells and V20.remedy

@@ -58,7 +58,7 @@ def test_every_picture_and_table_of_a_study_answers(client_in, slug):
         assert rows_of(client_in.get(url))
 
 
-def test_values_that_are_only_in_figures_are_said_not_to_be_transcribed(client_in):
+def test_values_only_in_figures_are_marked_not_transcribed(client_in):
     assert "Values in figures only: not transcribed" in page(client_in, "/published/thumbtack-2013/")
 
 
@@ -147,5 +147,5 @@ def test_a_page_asks_for_the_person_and_nothing_else(client_in, url):
     assert len(asked) <= QUERIES, [query["sql"][:80] for query in asked]
 
 
-def test_a_stranger_of_another_team_sees_the_same_pack_and_nothing_of_a_team(stranger, client_in):
+def test_stranger_sees_the_same_pack_and_no_team_data(stranger, client_in):
     assert "269 numbers" in page(stranger, "/published/")

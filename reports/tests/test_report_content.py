@@ -75,7 +75,7 @@ def test_it_has_every_figure_in_four_drawings_with_its_numbers(team):
     }  # fmt: skip
 
 
-def test_its_verdicts_name_their_algorithm_and_its_method_its_versions(team):
+def test_verdicts_name_algorithm_and_method_names_versions(team):
     content = build(team, about(measured_matrix(team)), "T").content
     assert {verdict["algorithm"] for verdict in content["verdicts"]} == {"log-Welch or blocked 10"}
     assert {verdict["outcome"] for verdict in content["verdicts"] if verdict["metric"] == "throughput"} == {"faster"}
@@ -116,7 +116,7 @@ def test_the_plan_goes_along_and_can_be_read(team):
     assert read_plan(content["plan"]).entries and "load-hera" not in content["plan"]
 
 
-def test_the_plan_says_which_version_answered_where_nobody_stated_one(team):
+def test_plan_takes_the_servers_version_if_none_is_stated(team):
     from runs.tests.factories import make_load_generator
 
     matrix = measured_matrix(team)
@@ -146,7 +146,7 @@ def test_it_says_which_image_ran_but_not_where_it_came_from(team):
     assert not [row for row in rows if "lab" in str(row) or "secret" in str(row)]
 
 
-def test_forty_sweeps_are_built_in_a_few_seconds_and_no_more_queries(team):
+def test_building_40_sweeps_takes_seconds_and_no_more_queries(team):
     few = measured_matrix(team, modes=("off", "always"), repeats=1)
     many = measured_matrix(team, modes=[f"mode-{number}" for number in range(40)], repeats=1)
     counts = []

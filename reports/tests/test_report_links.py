@@ -31,7 +31,7 @@ def test_it_knows_no_link_that_nobody_made(token, report):
         open_link(token)
 
 
-def test_it_says_that_a_rotated_link_is_gone_and_opens_the_new_one(report, user):
+def test_rotated_link_is_revoked_and_the_new_link_opens(report, user):
     old = make_link(report)
     new = rotate(report, user)
     assert new.token != old.token and open_link(new.token).report == report
@@ -40,7 +40,7 @@ def test_it_says_that_a_rotated_link_is_gone_and_opens_the_new_one(report, user)
     assert AuditEntry.objects.get().kind == "link_rotated"
 
 
-def test_it_says_that_a_revoked_link_is_gone_and_a_second_time_changes_nothing(report, user):
+def test_revoked_link_is_gone_and_second_revoke_does_nothing(report, user):
     link = make_link(report)
     assert revoke(report, user) and not revoke(report, user)
     with pytest.raises(LinkRevoked):

@@ -129,7 +129,7 @@ def test_access_and_the_last_day_are_changed_and_audited(client_in, team, user):
     assert answer.status_code == 422 and "is over" in answer.content.decode()
 
 
-def test_link_badge_image_and_frame_are_shared_where_access_is_chosen(client_in, team, user):
+def test_share_section_offers_link_badge_image_and_frame(client_in, team, user):
     report = published(team, user=user)
     token = link_of(report).token
     page = client_in.get(f"/reports/{report.pk}/").content.decode()

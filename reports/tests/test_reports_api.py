@@ -82,7 +82,7 @@ def test_nothing_that_counts_is_refused_and_leaves_nothing(ask, team):
 
 
 @pytest.mark.parametrize("asked", ["v=1&matrix=01a1fe6c-2e35-7000-8000-000000000000", "v=1&matrix=nightly", "matrx=x"])
-def test_another_matrix_never_takes_the_place_of_the_one_that_is_asked_for(ask, query, asked):
+def test_refuses_unknown_matrix_instead_of_using_another(ask, query, asked):
     answer = ask("post", "", {"title": "T", "query": asked})
     assert answer.status_code == 422 and answer.json()["type"] == "/problems/report-refused"
     assert not Report.objects.exists()

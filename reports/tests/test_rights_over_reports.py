@@ -72,7 +72,7 @@ def test_a_runner_publishes_no_new_report_to_everybody(team, user, dry):
     assert refused.status_code == 403 and not Report.objects.exists()
 
 
-def test_what_an_admin_made_public_stays_so_and_is_taken_back_by_runners(client_in, report):
+def test_runners_may_limit_or_end_access_an_admin_made_public(client_in, report):
     Report.objects.update(access="public")
     assert b'value="public"' in client_in.get(f"/reports/{report.pk}/").content
     day = str(timezone.now().date() + dt.timedelta(days=3))
@@ -82,13 +82,13 @@ def test_what_an_admin_made_public_stays_so_and_is_taken_back_by_runners(client_
     assert access_of(report) == "private"
 
 
-def test_a_public_one_whose_day_is_over_is_not_prolonged_by_runners(user, report):
+def test_runners_cannot_prolong_expired_public_access(user, report):
     Report.objects.update(access="public", expires_at=timezone.now() - dt.timedelta(days=1))
     with pytest.raises(NotAllowed):
         publication.set_access(Report.objects.get(), "public", None, user)
 
 
-def test_who_looked_it_up_before_an_admin_closed_it_does_not_open_it(user, report):
+def test_stale_report_does_not_reopen_access_an_admin_closed(user, report):
     Report.objects.update(access="public")
     stale = Report.objects.get()
     Report.objects.update(access="private")
@@ -96,7 +96,7 @@ def test_who_looked_it_up_before_an_admin_closed_it_does_not_open_it(user, repor
         publication.set_access(stale, "public", timezone.now() + dt.timedelta(days=1), user)
 
 
-def test_a_link_that_was_taken_back_is_not_every_runners_to_renew(client_in, team, user, report):
+def test_runners_rotate_active_links_but_not_revoked_links(client_in, team, user, report):
     first = link_of(report)
     client_in.post(f"/reports/{report.pk}/link/", {"rotate": "1"})
     assert link_of(report) not in (first, None)

@@ -40,7 +40,7 @@ def cells():
             yield (workload, database, metric), Decimal(text), Decimal(str(found[metric]))
 
 
-def test_15_of_18_cells_reproduce_and_the_disputed_ones_are_known():
+def test_15_of_18_cells_reproduce_and_3_are_disputed():
     wrong = {cell for cell, printed, found in cells() if found.quantize(Decimal("0.01"), ROUND_HALF_UP) != printed}
     assert wrong == DISPUTED and len(list(cells())) == 18
 
@@ -71,7 +71,7 @@ def test_the_gain_is_the_harsher_measure():
     assert mean_speedup * 100 == pytest.approx(81.45, abs=0.01)
 
 
-def test_linear_is_one_nothing_gained_is_zero_and_less_is_negative():
+def test_score_of_linear_constant_and_negative_scaling():
     assert score({1: 10.0, 2: 20.0, 4: 40.0}).score == pytest.approx(1.0)
     assert score({2: 10.0, 4: 10.0}).score == 0.0
     assert score({2: 10.0, 4: 5.0}).score == -0.5
@@ -82,7 +82,7 @@ def test_without_a_base_or_a_larger_size_there_is_no_score(throughputs):
     assert score(throughputs) is None
 
 
-def test_the_interval_needs_ten_repeats_of_every_size_and_holds_the_score():
+def test_interval_contains_score_and_needs_ten_repeats():
     repeats = {4: [100.0, 101.0, 99.0, 100.5, 99.5] * 2, 8: [180.0, 184.0, 176.0, 182.0, 178.0] * 2}
     low, high = score_interval(repeats)
     assert low < 0.8 < high and score_interval(repeats) == (low, high)

@@ -28,7 +28,7 @@ def on(nodes, ceiling, row=("Redis", "always"), **changes):
     return Measured(row, nodes, ceiling, **changes)
 
 
-def test_rows_are_scored_over_their_sizes_and_missing_sizes_are_none():
+def test_rows_have_scores_and_missing_sizes_are_none():
     # Cassandra, read-heavy, of the study of 2014: E = 53.26 % (analysis 3).
     table = pivot([on(4, 60_281), on(8, 99_089), on(6, 72_983), on(6, 500, row=("PostgreSQL", "on"))])
     assert table.sizes == (4, 6, 8)
@@ -38,7 +38,7 @@ def test_rows_are_scored_over_their_sizes_and_missing_sizes_are_none():
     assert postgresql.score is None
 
 
-def test_of_one_size_the_highest_stands_and_the_others_are_counted():
+def test_highest_of_a_size_is_shown_and_others_are_counted():
     [row] = pivot([on(4, 100), on(4, 300, database="Redis b"), on(4, None)]).rows
     assert (row.cells[0].others, row.cells[0].database) == (2, "Redis b")
     assert (row.cells[0].ceiling_ops_s, row.others) == (300, 2)

@@ -54,7 +54,7 @@ def test_where_the_latency_of_such_a_queue_has_doubled(servers, load):
     assert response(servers, load) == pytest.approx(2.0, abs=0.04)
 
 
-def test_the_throughput_leaning_knee_of_one_server_lies_at_two_thirds():
+def test_throughput_leaning_knee_of_a_server_is_two_thirds():
     loads = np.linspace(0.3, 0.99, 6901)
     powers = [load**2 / response(1, load) for load in loads]
     assert loads[int(np.argmax(powers))] == pytest.approx(2 / 3, abs=0.001)
@@ -162,7 +162,7 @@ def test_neighbouring_rungs_cannot_be_refined():
     assert alternatives.knee.reached and alternatives.refine == ()
 
 
-def test_a_ladder_of_targets_uses_response_times_and_no_law_of_threads():
+def test_target_ladder_uses_response_times_and_no_thread_law():
     rungs = [
         Rung(64, target, 0.001, target, response_s=0.001 * (1 + index**3 / 4))
         for index, target in enumerate((1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0))

@@ -23,7 +23,7 @@ def test_the_bare_address_is_the_defaults():
     assert Selection().query() == ""
 
 
-def test_only_what_differs_from_the_defaults_is_written_in_one_order():
+def test_query_has_only_non_defaults_in_fixed_order():
     content = state("stat=p95&system=redis&op=update&system=postgresql&scale=auto&kind=&v=1&mode=")
     assert content.query() == "?v=1&system=postgresql&system=redis&op=UPDATE&stat=p95"
     assert content.problems == ()
@@ -123,7 +123,7 @@ def test_the_latency_limit_stands_in_the_address_in_milliseconds():
     assert Selection(limit_us=1500.0).query() == "?v=1&within=1.5"
 
 
-def test_what_a_form_gives_itself_is_left_out_of_what_it_carries_along():
+def test_pairs_leave_out_the_fields_of_the_form():
     held = Selection(systems=("redis",), load_ops_s=100.0, limit_us=2000.0)
     assert held.pairs() == [("system", "redis"), ("load", "100"), ("within", "2")]
     assert held.pairs(without=("load", "within")) == [("system", "redis")]

@@ -62,7 +62,7 @@ def test_it_is_sent_compressed_to_whoever_takes_that(team, client):
 
 
 @pytest.mark.parametrize("end", [revoke, rotate], ids=lambda end: end.__name__)
-def test_a_link_taken_back_opens_nothing_at_once_however_often_it_was_read(team, client, end):
+def test_revoked_or_rotated_link_answers_410_at_once(team, client, end):
     report = published(team)
     url = f"/r/{link_of(report).token}"
     etag = client.get(url)["ETag"]
@@ -71,7 +71,7 @@ def test_a_link_taken_back_opens_nothing_at_once_however_often_it_was_read(team,
     assert client.get(url, headers={"if-none-match": etag}).status_code == 410
 
 
-def test_a_report_made_private_is_no_longer_read_by_others_at_once(team, client):
+def test_report_made_private_is_hidden_from_others_at_once(team, client):
     report = published(team)
     url = f"/r/{link_of(report).token}"
     assert client.get(url).status_code == 200

@@ -152,7 +152,7 @@ def test_more_nodes_that_bring_nothing_are_no_answer():
     assert reason == "2 and 4 nodes were measured, and 4 may do more: the ladder is too short."
 
 
-def test_sweeps_of_different_matrices_or_the_same_size_stand_for_themselves():
+def test_sweeps_of_other_matrices_or_same_size_stay_separate():
     first, second = scaled((2, 400.0)), scaled((4, 600.0))
     assert len(answer([*first, *second], asked("throughput=100"))["answers"]) == 2
     assert len(answer(scaled((2, 400.0), (2, 500.0)), asked("throughput=100"))["answers"]) == 2
@@ -192,14 +192,14 @@ CONTRADICTED = ((25_000, 25_000.0, 100.0), (50_000, 45_000.0, 120.0), (100_000, 
 
 
 @pytest.mark.parametrize("query", ["throughput=10k&within=100", "throughput=10k"])
-def test_no_limit_of_latency_raises_the_answer_above_the_sustained_ceiling(query):
+def test_no_latency_limit_gives_more_than_sustained_ceiling(query):
     found = only(answer([targets(*CONTRADICTED)], asked(query)))
     assert found.reached.throughput_ops_s == 25_000
     capped = only(answer([targets(*CONTRADICTED)], asked("throughput=10k&within=100"))).reached
     assert capped.how == "measured at a target of 25.0k, the last that was sustained"
 
 
-def test_a_limit_below_the_ceiling_of_targets_is_answered_as_ever():
+def test_limit_below_the_ceiling_of_targets_is_interpolated():
     side = targets((25_000, 25_000.0, 100.0), (50_000, 50_000.0, 400.0), (100_000, 80_000.0, 900.0))
     reached = only(answer([side], asked("throughput=10k&within=0.6"))).reached
     assert 25_000 < reached.throughput_ops_s < 50_000 and reached.how.startswith("≈ between a target of 25.0k and")

@@ -38,7 +38,7 @@ def run(team):
     return run
 
 
-def test_operations_are_added_and_the_window_lies_where_it_was_measured(client_in, run):
+def test_series_adds_operations_and_marks_measured_window(client_in, run):
     answer = client_in.get(f"/figures/runs/{run.pk}/series/").json()
     throughput = answer["figure"]["data"][0]
     assert throughput["x"] == list(range(14)) and set(throughput["y"]) == {1200.0}

@@ -51,12 +51,12 @@ def test_a_target_behind_which_a_backlog_grew_failed():
     assert target_ceiling([rungs[0], replace(rungs[1], backlog_growing=True)]).target_ops_s == 1000
 
 
-def test_a_target_sustained_above_a_failed_one_is_noted_and_does_not_count():
+def test_sustained_target_above_a_failed_target_is_only_noted():
     ceiling = target_ceiling(ladder(((1000, 1000), (2000, 1500), (3000, 2990))))
     assert (ceiling.target_ops_s, ceiling.notes, ceiling.bracket) == (1000, (NON_MONOTONE,), (1000, 2000))
 
 
-def test_nothing_sustained_is_the_highest_throughput_with_an_open_bracket():
+def test_unsustained_ladder_gives_highest_with_open_bracket():
     ceiling = target_ceiling(ladder(((1000, 800), (2000, 900))))
     assert (ceiling.throughput_ops_s, ceiling.target_ops_s, ceiling.bracket) == (900, None, (0.0, 1000))
 
@@ -66,13 +66,13 @@ def test_everything_sustained_is_a_lower_bound():
     assert (ceiling.ladder, ceiling.bracket, ceiling.is_lower_bound) == (Ladder.SHORT, (2000, None), True)
 
 
-def test_a_target_with_several_thread_counts_is_sustained_by_any_of_them():
+def test_target_is_sustained_by_any_of_its_thread_counts():
     rungs = [Rung(8, 1000, target_ops_s=1000), Rung(8, 1500, target_ops_s=2000), Rung(32, 2000, target_ops_s=2000)]
     ceiling = target_ceiling(rungs)
     assert (ceiling.target_ops_s, ceiling.threads, ceiling.rungs) == (2000, 32, 2)
 
 
-def test_a_failure_for_lack_of_threads_says_nothing_of_the_database():
+def test_lack_of_threads_makes_target_ceiling_a_lower_bound():
     """Eight threads of 1 ms can do 8,000 ops/s: all are busy, and the database answers as fast as ever."""
     rungs = [Rung(8, 2000, 0.0010, 2000.0), Rung(8, 7900, 0.0010, 16000.0, p99_s=0.002)]
     ceiling = target_ceiling(rungs)
@@ -85,7 +85,8 @@ def test_a_failure_for_lack_of_threads_says_nothing_of_the_database():
     assert target_ceiling([rungs[0], replace(rungs[1], latency_s=None)]).notes == ()
 
 
-def test_one_run_without_a_target_is_unconfirmed_until_twice_the_threads_bring_less_than_five_per_cent():
+def test_run_without_target_is_confirmed_by_twice_the_threads():
+    """Confirmed where they bring less than five per cent more."""
     alone = ceiling([Rung(64, 10_000)])
     assert alone.notes == (UNCONFIRMED,) and alone.is_lower_bound
     assert not ceiling([Rung(64, 10_000), Rung(128, 10_499)]).is_lower_bound
@@ -128,7 +129,7 @@ def test_a_target_that_was_rejected_for_the_load_failed(check):
     assert ceiling.throughput_ops_s == 75_000 == ceiling.saturation_ops_s
 
 
-def test_a_rejected_target_fails_by_its_own_numbers_where_they_are_trusted():
+def test_rejected_target_fails_by_its_own_trusted_numbers():
     short = rejected(100_000, 93_000, "V22")
     assert curve(points=[*held(75_000), short]).ceiling.bracket == (75_000, 100_000)
     assert NOT_KNOWN not in curve(points=[*held(75_000), short]).ceiling.notes
@@ -153,12 +154,12 @@ def test_a_target_of_which_no_run_counts_is_not_passed_over():
     assert both.ceiling.notes == (NON_MONOTONE, NOT_KNOWN)
 
 
-def test_a_target_with_a_counted_run_beside_a_rejected_one_is_known():
+def test_target_with_counted_and_rejected_runs_is_known():
     beside = replace(rejected(30_000, 30_000, "V05"), threads=128)
     assert curve(points=[*held(25_000, 30_000), beside]).ceiling.bracket == (30_000, None)
 
 
-def test_targets_that_a_person_left_out_are_ignored_and_rejected_ones_alone_make_no_ceiling():
+def test_excluded_targets_are_ignored_rejected_give_no_ceiling():
     out = rejected(30_000, 20_000, "V07", standing=Standing.EXCLUDED)
     assert curve(points=[*held(25_000), out]).ceiling.bracket == (25_000, None)
     assert curve(points=[rejected(30_000, 30_000, "V07")]).ceiling is None
@@ -176,7 +177,7 @@ def test_the_ceiling_had_what_people_left_out_counted():
     assert line.ceiling_with_left_out.throughput_ops_s == 1800.0
 
 
-def test_a_rung_that_people_left_out_whole_counts_then_and_a_rejected_one_never():
+def test_ceiling_with_exclusions_counts_excluded_not_rejected():
     low, whole = point(2, 1000.0), point(4, 2600.0, standing=Standing.EXCLUDED)
     assert curve(points=[low, whole]).ceiling_with_left_out.throughput_ops_s == 2600.0
     assert curve(points=[low, replace(whole, verdict="reject")]).ceiling_with_left_out is None
@@ -198,7 +199,7 @@ def laddered(*rungs):
     )
 
 
-def test_the_knee_of_targets_is_a_sustained_rung_and_its_share_that_of_the_stated_ceiling():
+def test_knee_of_targets_is_sustained_with_share_of_ceiling():
     ladder = laddered(
         (25_000, 25_000, 95.0), (50_000, 50_000, 100.0), (75_000, 74_900, 160.0), (100_000, 93_000, 600.0)
     )

@@ -95,7 +95,7 @@ def test_a_loss_and_a_gain_are_mixed():
     assert finding.reasons[1].startswith("READ p99 is 30 % higher"), "what is worse stands first"
 
 
-def test_an_open_metric_keeps_a_pass_open_and_is_named_beside_a_loss():
+def test_open_metric_blocks_a_pass_and_is_named_beside_a_loss():
     noisy = p99((100.0, 300.0, 200.0), (150.0, 250.0, 220.0))
     assert judge([throughput(BASE[::-1], BASE), noisy], ALIKE).verdict == Verdict.INCONCLUSIVE
     finding = judge([throughput(SLOWER, BASE), noisy], ALIKE)
@@ -108,7 +108,7 @@ def test_a_gain_that_may_be_small_is_no_loss():
     assert finding.metrics[0].state is State.HELD and finding.verdict == Verdict.PASS
 
 
-def test_thresholds_are_by_name_then_by_statistic_then_the_usual_ones():
+def test_threshold_is_by_name_then_statistic_then_default():
     metric = p99(BASE, BASE)
     assert threshold_of(metric, {}) == 0.10 and threshold_of(throughput(BASE, BASE), {}) == 0.05
     assert threshold_of(metric, {"p99": 0.2}) == 0.2
@@ -119,7 +119,7 @@ def test_thresholds_are_by_name_then_by_statistic_then_the_usual_ones():
     )
 
 
-def test_the_variation_of_the_machines_counts_where_the_test_has_no_history():
+def test_machine_variation_counts_if_test_has_no_history():
     metric = throughput((880.0, 885.0), (1000.0, 1004.0))
     assert judge([metric], ALIKE).verdict == Verdict.REGRESSION
     finding = judge([metric], ALIKE, spread=SessionSpread(0.1**2, 20, 21, 4))
@@ -133,7 +133,7 @@ def test_a_loss_that_only_the_first_session_has_is_not_confirmed():
     assert judge([throughput((88.0, 87.0), base)], ALIKE).verdict == Verdict.REGRESSION
 
 
-def test_the_error_is_shared_by_the_tests_of_a_commit_and_by_looks():
+def test_error_is_shared_by_tests_of_a_commit_and_looks():
     metric = throughput((930.0, 920.0), (1000.0, 1020.0, 985.0, 1010.0, 990.0))
     alone, among = (judge([metric], ALIKE, tests=tests).metrics[0].comparison for tests in (1, 50))
     assert alone.adjusted_p == pytest.approx(2 * alone.p) and among.adjusted_p == pytest.approx(100 * alone.p)

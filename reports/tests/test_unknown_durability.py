@@ -47,7 +47,7 @@ def test_what_nobody_stated_is_said_as_unknown():
     assert values["measured window"] == ("60 s after 0 s", "as long as it lasted after 0 s")
 
 
-def test_what_an_uploader_said_of_the_clients_machine_is_said_with_the_figure():
+def test_sentence_warns_if_uploaded_clients_shared_the_machine():
     shared = curve("a", DISK, setup=Setup(client_on_database_host=True), uploaded=True)
     assert "own machines" in machine_sentence([shared])
     assert machine_sentence([curve("a", DISK, setup=Setup(client_on_database_host=False))]) == ""

@@ -33,7 +33,7 @@ def asked(team, user):
     return ask
 
 
-def test_it_judges_the_repeats_of_a_commit_against_the_newest_commit_before(team, asked):
+def test_compares_commit_with_newest_commit_before_it(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "aaaa1111", 500.0, days_ago=9)
     before = commit_runs(sweep, "bbbb2222", 1000.0, days_ago=5)
@@ -50,7 +50,7 @@ def test_it_judges_the_repeats_of_a_commit_against_the_newest_commit_before(team
     assert answer["algorithm"].startswith("three keys") and answer["algorithm_version"] == 2
 
 
-def test_the_default_branch_outweighs_the_own_one_and_a_branch_can_be_asked_for(team, asked):
+def test_default_branch_wins_unless_a_branch_is_requested(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "aaaa1111", 1000.0, days_ago=9)
     commit_runs(sweep, "bbbb2222", 700.0, days_ago=5, branch="topic")
@@ -74,7 +74,7 @@ def test_the_first_commit_has_nothing_to_be_judged_against(team, asked):
     assert answer["verdict"] == "inconclusive" and "nothing to judge against" in answer["reasons"][0]
 
 
-def test_a_run_without_a_commit_is_alone_and_one_run_is_inconclusive(team, asked):
+def test_single_run_without_a_commit_is_inconclusive(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "", 1000.0, days_ago=3, repeats=1, branch="")
     new = commit_runs(sweep, "", 500.0, days_ago=1, repeats=1, branch="")
@@ -95,7 +95,7 @@ def test_rejected_and_excluded_runs_never_count(team, asked):
     assert "noisy neighbour" in answer["reasons"][-1]
 
 
-def test_a_rejected_first_try_does_not_hide_what_was_measured_before_the_second(team, asked):
+def test_rejected_first_try_does_not_hide_a_later_base(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "cccc3333", 1001.0, days_ago=9, verdict="reject")
     commit_runs(sweep, "aaaa1111", 1000.0, days_ago=5)
@@ -284,7 +284,7 @@ def test_sides_are_compared_by_commit_by_name_and_by_id(team, user):
     assert response.status_code == 404
 
 
-def test_sides_that_may_not_be_compared_are_refused_with_what_differs(team, user):
+def test_refuses_incomparable_sides_and_names_difference(team, user):
     with_token = headers(team, user)
     test, other = make_test(team), make_test(team, database=make_database(team=team, name="Other"))
     commit_runs(test, "aaaa1111", 1000.0, days_ago=9)
@@ -327,7 +327,7 @@ def test_a_loss_that_a_new_job_does_not_show_is_no_regression(team, asked):
     assert answer["verdict"] == "inconclusive" and not answer["flagged"]
 
 
-def test_jobs_without_a_history_are_inconclusive_however_many_runs_they_have(team, asked):
+def test_jobs_without_history_stay_inconclusive_with_many_runs(team, asked):
     sweep = make_test(team)
     one_job(sweep, "aaaa1111", 1000.0, 2, repeats=10)
     answer = asked(one_job(sweep, "cccc3333", 800.0, 1, repeats=10)[0])

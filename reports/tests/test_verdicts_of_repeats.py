@@ -53,7 +53,7 @@ def test_variation_between_sessions_widens_the_interval():
     assert comparison.noise_floor == pytest.approx(math.expm1(2.1788 * math.sqrt(2) * 0.04), rel=1e-4)
 
 
-def test_thirty_runs_of_one_session_find_a_true_loss_of_ten_percent():
+def test_thirty_runs_of_a_session_detect_ten_percent_loss():
     """A noise floor of 10 % was a limit that hid it; as a variance (3.4 %) it leaves the loss visible."""
     random = np.random.default_rng(5)
     found = 0
@@ -114,7 +114,7 @@ def test_an_equivalence_that_is_near_asks_for_few_more_runs():
     assert comparison.ratio == pytest.approx(1.019) and 1 <= comparison.needs_more <= 5
 
 
-def test_where_noise_hides_a_ratio_that_is_no_equivalence_no_number_helps():
+def test_more_repeats_do_not_help_if_noise_hides_the_ratio():
     comparison = compare([107.0, 117.0, 97.0], [100.0, 109.0, 91.0], spread=SessionSpread(0.05**2, 9, 10, 2))
     assert (
         comparison.outcome is Outcome.INCONCLUSIVE

@@ -33,7 +33,7 @@ def test_an_exclusion_without_effect_says_so():
     assert "does not change the highest measured: 2.00k" in effect_sentence(curve(points=rungs))
 
 
-def test_where_everything_is_left_out_there_is_no_ceiling_without_it():
+def test_effect_of_excluding_every_run_is_no_ceiling():
     rungs = [point(2, 1000.0, standing=Standing.EXCLUDED, excluded=("wrong binding",))]
     assert "1.00k\u202fops/s is the highest measured" in effect_sentence(curve(points=rungs))
 

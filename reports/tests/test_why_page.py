@@ -73,7 +73,7 @@ def test_runs_under_different_loads_have_no_verdict(client_in, pair):
     assert "B is faster" not in html and "B did " in html
 
 
-def test_what_the_compare_page_does_not_compare_is_not_compared_here(client_in, team):
+def test_does_not_compare_sides_that_compare_page_refuses(client_in, team):
     sides = []
     for nodes, scale in ((2, 1), (8, 3)):
         cluster = make_cluster(team=team, machines=[make_machine() for _ in range(nodes)])

@@ -135,7 +135,7 @@ def test_stated_modes_are_named_in_every_figure(figure):
     assert "Durability mode stated, not read back: Ours · always" in figure(sides).notes
 
 
-def test_percentiles_stand_at_each_ceiling_or_at_the_rung_that_all_have():
+def test_percentiles_are_at_each_ceiling_or_the_common_rung():
     short = curve("Other", points=[point(2, 500.0), point(8, 800.0)])
     assert [rung.threads for _, rung in choose([curve(), short])[0]] == [8, 16]
     common, sentence = choose([curve(), short], at=RUNG)
@@ -159,7 +159,7 @@ def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
     assert [trace["name"].endswith("bounds") for trace in figure["data"]] == [False, True]
 
 
-def test_scaling_is_scored_against_the_ideal_and_super_linear_sizes_are_marked():
+def test_scaling_is_scored_and_super_linear_sizes_are_marked():
     (scaling,) = scalings_of([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
     assert [size.nodes for size in scaling.sizes] == [4, 6, 8]
     assert scaling.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
@@ -171,7 +171,7 @@ def test_scaling_is_scored_against_the_ideal_and_super_linear_sizes_are_marked()
     assert ScalabilityFigure([curve()]).empty.startswith("Every sweep stands on a cluster of one size")
 
 
-def test_what_a_guarantee_costs_is_said_against_the_weakest_promise():
+def test_durability_cost_is_relative_to_the_weakest_mode():
     slow = curve(mode="always", durability=DISK, points=[point(1, 200.0), point(2, 400.0), point(4, 300.0)])
     fast = curve(mode="off", durability=MEMORY, points=[point(1, 500.0), point(2, 1000.0), point(4, 900.0)])
     unknown = curve(mode="strange", durability={})
@@ -201,7 +201,7 @@ def test_slow_seconds_are_coloured_and_gaps_stay_gaps():
     assert dict(zip(StabilityFigure([], [ridge(rate)]).table.columns, row, strict=True))["longest dip (s)"] == 5
 
 
-def test_what_is_cut_off_is_marked_and_a_short_window_has_no_grade():
+def test_marks_cut_off_values_and_grades_no_short_window():
     rate = [100.0] * 50 + [400.0] * 3
     line, cut = StabilityFigure([], [ridge(rate)]).draw(FRAMES[0])["data"]
     assert cut["x"] == [50.0, 51.0, 52.0] and cut["marker"]["symbol"] == "triangle-up"
@@ -219,7 +219,7 @@ def test_a_dead_run_is_no_ridge_but_a_sentence():
     assert any("too little" in note["text"] for note in figure["layout"]["annotations"])
 
 
-def test_twelve_hours_have_at_most_two_thousand_points_a_trace_and_keep_their_dip():
+def test_twelve_hours_draw_at_most_2000_points_with_their_dip():
     rate = np.full(43_200, 100.0)
     rate[::7] = 80.0
     rate[12_345] = 1.0

@@ -75,7 +75,7 @@ def test_an_exclusion_needs_a_reason(run, user):
     assert run.excluded_reason == ""
 
 
-def test_an_exclusion_keeps_reason_person_and_moment_and_changes_no_number(run, user):
+def test_exclusion_keeps_reason_user_time_and_throughput(run, user):
     before = run.throughput_ops_s
     assert annotations.exclude([run], user, "a backup ran") == 1
     run.refresh_from_db()
@@ -90,7 +90,7 @@ def test_excluding_twice_for_one_reason_is_one_event(run, user):
     assert run.events.count() == 1
 
 
-def test_a_run_that_goes_on_cannot_be_excluded_and_takes_the_others_with_it(team, user):
+def test_unfinished_run_blocks_exclusion_of_all_selected(team, user):
     sweep = make_sweep(team=team)
     ended, going = make_run(sweep, threads=2), make_run(sweep, threads=4, status="running")
     with pytest.raises(AnnotationRefused, match="has not ended"):

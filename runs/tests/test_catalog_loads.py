@@ -84,7 +84,7 @@ def test_it_names_the_nearest_system_and_mode():
     assert CATALOG.system("postgres").slug == "postgresql"
 
 
-def test_it_gives_the_shared_properties_to_benchsites_own_bindings_only():
+def test_only_own_bindings_get_the_shared_properties():
     for system in CATALOG.systems.values():
         assert ("benchsite.retries.read" in system.binding.properties) == system.own_client
         assert system.binding.java_class.startswith("org.benchsite.") == system.own_client

@@ -54,7 +54,7 @@ def test_it_explains_what_needs_a_thing_and_keeps_it(operator, team, name, block
     assert type(thing).objects.filter(pk=thing.pk).exists()
 
 
-def test_it_explains_it_too_when_somebody_began_to_use_the_thing_meanwhile(operator, team, monkeypatch):
+def test_explains_blockers_that_appear_during_deletion(operator, team, monkeypatch):
     world = make_world(team, name="study")
     from runs.views import deletion
 

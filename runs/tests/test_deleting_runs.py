@@ -38,7 +38,7 @@ def kept_content(digest):
     return artifacts.storage().exists(f"{digest[:2]}/{digest[2:]}.zst")
 
 
-def test_it_deletes_everything_measured_and_says_so_in_the_audit_log(team, user, django_capture_on_commit_callbacks):
+def test_deletes_all_measurements_and_writes_audit_entry(team, user, django_capture_on_commit_callbacks):
     run = make_run(make_sweep(team=team), threads=4)
     make_client_run(run)
     with django_capture_on_commit_callbacks(execute=True):

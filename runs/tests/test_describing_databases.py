@@ -55,7 +55,7 @@ def test_it_saves_a_database_with_canonical_settings(operator, cluster, team):
     assert (saved.team, saved.settings) == (team, {"shared_buffers": "512MB", "jit": "off"})
 
 
-def test_form_says_that_an_external_postgresql_needs_its_database(operator, cluster):
+def test_form_explains_database_for_external_postgresql(operator, cluster):
     assert "CREATE DATABASE ycsb OWNER ycsb;" in operator.get(reverse("database-add")).content.decode()
 
 
@@ -209,7 +209,7 @@ def test_it_names_every_proportion_of_a_saved_workload(operator):
         ("recordcount=10\nreadproportion=0\nupdateproportion=0", "All proportions are 0"),
     ],
 )
-def test_it_refuses_properties_that_ycsb_would_ignore_or_choke_on(operator, properties, message):
+def test_refuses_properties_that_ycsb_ignores_or_rejects(operator, properties, message):
     page = refused(operator.post(reverse("workload-add"), workload_data(properties=properties)))
     assert message in page
     if properties:
@@ -344,7 +344,7 @@ def test_of_many_machines_a_node_names_its_own(operator, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["process", "docker"])
-def test_it_lets_only_operators_make_clusters_that_are_started_here(team, kind):
+def test_only_operators_may_create_locally_started_clusters(team, kind):
     data = cluster_data((make_machine(), ""), provisioner=kind)
     assert f"{kind} is not one of" in refused(browser(team, "admin").post(reverse("cluster-add"), data))
     assert browser(team, "runner").post(reverse("cluster-add"), data).status_code == 403

@@ -130,7 +130,8 @@ def test_refuses_containers_what_they_cannot_have(team, planned, is_refused):
     assert any("containers have no such fault" in text for text in texts) == bool(texts) == is_refused
 
 
-def test_refuses_nodes_that_are_not_there_and_primaries_with_replicas(team):
+def test_refuses_faults_of_missing_nodes_and_of_primaries(team):
+    """A primary with replicas."""
     database = make_database(team=team, cluster=make_cluster(team=team), settings={"nodes": "2"})
     for faults, part in (
         ([fault(node=3)], "it has 2 nodes"),

@@ -54,7 +54,7 @@ def test_waits_for_late_output_and_counts_what_it_completed(sweep):
 
 
 @pytest.mark.parametrize("is_needed", [True, False])
-def test_completed_load_keeps_its_retry_for_runs_that_wait_for_it(sweep, is_needed):
+def test_completed_load_keeps_retry_only_for_waiting_runs(sweep, is_needed):
     loading = make_sweep(team=sweep.team, matrix=sweep.matrix, phase="load", name="load redis")
     load = waiting(loading, name="load redis")
     if is_needed:
@@ -104,7 +104,7 @@ def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
     assert first["text"] == cause
 
 
-def test_of_several_failures_the_first_is_said_and_what_it_printed_is_cut(sweep):
+def test_notice_names_first_failure_and_cuts_its_output(sweep):
     first, last = waiting(sweep, threads=1), waiting(sweep, threads=2)
     lifecycle.dispatch([first])
     lifecycle.finish(first, claim_run(first, "test"), Status.FAILED, reason="client_failed", detail="x" * 9000)

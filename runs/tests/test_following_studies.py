@@ -54,7 +54,7 @@ def test_a_template_fills_the_builder(client_in, parts):
     assert not Workload.objects.exists()
 
 
-def test_a_submitted_template_makes_its_workloads_and_keeps_its_deviations(client_in, team, parts):
+def test_template_creates_workloads_and_keeps_its_deviations(client_in, team, parts):
     sent, _ = opened(client_in, **SMALL)
     out = {"exclude_entry": "", "exclude_workload": sent["workloads"][1], "exclude_rung": "50",
            "exclude_reason": "too slow"}  # fmt: skip
@@ -174,7 +174,7 @@ def sized(team, parts):
     ]  # fmt: skip
 
 
-def test_a_scaling_set_is_offered_and_its_records_grow_with_the_nodes(client_in, parts, sized):
+def test_offers_scaling_set_with_records_per_node(client_in, parts, sized):
     _, page = opened(client_in)
     assert f"{reverse('matrix-add')}?scaling=redis" in text_of(page)
     assert "Redis on 1 / 3 / 5 nodes" in text_of(page)

@@ -80,7 +80,7 @@ def test_names_the_clients_that_are_lacking(plan):
     assert "have generated 120k ops/s at most so far. Set the clients per generator to 2." in warning
 
 
-def test_asks_for_generators_where_more_clients_on_these_do_not_help(plan):
+def test_asks_for_generators_if_more_clients_cannot_help(plan):
     [warning] = plan(400_000, processes_per_generator=4)
     assert warning.startswith("8 more clients needed for 400k ops/s")
     assert warning.endswith("its 8 clients with the redis binding have generated 200k ops/s at most so far. "

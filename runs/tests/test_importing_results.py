@@ -167,7 +167,7 @@ def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):
     assert not Run.objects.exists()
 
 
-def test_it_takes_the_threads_of_the_run_above_where_none_are_written(client_in):
+def test_takes_missing_threads_from_the_run_above(client_in):
     upload = bring(client_in, corpus("018"))
     save(client_in, upload, **{"run-0-threads": "4", "run-1-threads": "", "run-2-threads": "7", "run-3-threads": ""})
     assert list(upload.runs.order_by("position").values_list("threads", flat=True)[:4]) == [4, 4, 7, 7]

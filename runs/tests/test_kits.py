@@ -118,7 +118,7 @@ def test_it_holds_everything_that_a_stranger_needs():
     assert "synchronous_commit" in files["servers/1-elephant-on/postgresql.conf"]
 
 
-def test_its_cells_are_the_runs_of_the_plan_and_its_files_name_them():
+def test_cells_are_runs_of_the_plan_and_name_their_files():
     file = a_file(generators=generators(2), repeats=2)
     cells = [cell for station in stations_of(file) for cell in station.cells]
     runs = expand(planned(file)).runs

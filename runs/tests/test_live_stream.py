@@ -86,7 +86,7 @@ def test_it_shares_a_clients_rate_among_its_operations():
     assert series.operations["UPDATE"].rate_ops_s == (25.0,)
 
 
-def test_it_leaves_out_a_second_that_one_client_has_yet_to_report():
+def test_leaves_out_second_that_a_client_has_not_reported():
     lines = [said(client, second, 100) for second in (1, 2) for client in (0, 1)]
     assert live.merge([*lines, said(0, 3, 100)]).seconds == (1, 2)
 
@@ -140,7 +140,7 @@ def test_an_unknown_run_has_an_empty_series():
     assert series.current_ops_s is None
 
 
-def test_publishing_without_redis_breaks_nothing_and_is_said_once(no_redis, caplog):
+def test_publishing_without_redis_warns_once(no_redis, caplog):
     with caplog.at_level(logging.WARNING, logger="runs.live"):
         for second in range(1, 5):
             publish(uuid.uuid4(), said(0, second, 1))

@@ -225,7 +225,7 @@ def test_it_clones_a_matrix_into_the_builder(client_in, plan):
     assert Run.objects.filter(matrix=again).count() == Run.objects.filter(matrix=first).count()
 
 
-def test_it_takes_no_database_workload_or_generator_of_another_team(client_in, plan):
+def test_refuses_database_workload_generator_of_another_team(client_in, plan):
     foreign = make_world(make_team())
     foreign.generator.teams.add(foreign.team)
     for field, value in (

@@ -61,7 +61,7 @@ def test_it_can_be_withdrawn(rejected, user):
     assert list(rejected.events.values_list("kind", flat=True)) == ["override", "override_withdrawn"]
 
 
-def test_the_audit_log_says_who_let_it_count_and_who_took_that_back(rejected, user):
+def test_audit_log_names_who_overrode_and_who_withdrew(rejected, user):
     annotations.override(rejected, user, "why")
     annotations.withdraw_override(rejected, user)
     entries = list(rejected.team.audit.order_by("id").values_list("kind", "actor_name", "subject", "text"))

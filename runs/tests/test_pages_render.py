@@ -75,7 +75,7 @@ def test_it_still_shows_a_database_whose_system_left_the_catalog(team, operator)
     assert operator.get(reverse("matrix-add")).status_code == 200
 
 
-def test_it_still_shows_a_workload_with_properties_that_are_refused_today(team, operator):
+def test_shows_a_stored_workload_with_now_invalid_properties(team, operator):
     workload = make_workload(team=team, properties={"recordcount": "0", "oldproperty": "x", "readproportion": "lots"})
     page = operator.get(reverse("workload", args=[workload.pk]))
     assert page.status_code == 200

@@ -24,7 +24,7 @@ def runs_of(plan):
     ]
 
 
-def test_it_is_the_same_text_after_export_import_and_export_in_the_same_team():
+def test_export_after_import_in_the_same_team_is_identical():
     matrix = a_matrix()
     text = export_plan(matrix)
     again = import_plan(matrix.team, read_plan(text), chosen_for(read_plan(text), matrix), None)
@@ -71,7 +71,7 @@ def test_it_names_no_machine_no_address_and_no_secret():
     assert database_read.binding_properties == {"redis.database": "3"}
 
 
-def test_it_asks_for_secrets_again_and_stores_nothing_without_them():
+def test_import_asks_for_secrets_before_it_stores_anything():
     text = export_plan(a_matrix()).replace("secrets = []", 'secrets = [\n    "redis.password",\n]', 1)
     file, team = read_plan(text), make_team()
     chosen = chosen_elsewhere(file, team)

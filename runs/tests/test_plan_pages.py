@@ -39,7 +39,7 @@ def test_it_offers_the_plan_file_and_the_kit(client_in, team):
         assert kit.testzip() is None
 
 
-def test_it_asks_for_the_roles_and_stores_nothing_before_it_is_told_to(client_in, team):
+def test_import_asks_for_roles_before_it_stores_anything(client_in, team):
     text = export_plan(a_matrix(team))
     before = counts()
     page = client_in.post(reverse("plan-import"), {"plan": text})
@@ -122,7 +122,7 @@ def test_it_plans_runs_by_hand_that_nobody_schedules(client_in, team):
     assert "waits for outputs" in client_in.get(reverse("matrices")).content.decode()
 
 
-def test_cells_that_a_plan_run_by_hand_leaves_out_stand_with_their_reason(client_in, team, user):
+def test_excluded_cells_of_a_manual_plan_show_their_reason(client_in, team, user):
     exclusions = [{"match": {"rung": 8}, "reason": "too many connections"}]
     text = export_plan(a_matrix(team, exclusions=exclusions, rungs=[4, 8], repeats=1, bracket=False))
     matrix = plan_by_hand(team, read_plan(text), Place(), user)
@@ -153,7 +153,7 @@ def bring(client, matrix, files):
     return answer["Location"], client.get(answer["Location"]).content.decode()
 
 
-def test_it_says_what_of_the_outputs_does_not_fit_and_stores_nothing(client_in, team, user):
+def test_names_outputs_that_do_not_fit_and_stores_nothing(client_in, team, user):
     matrix = by_hand(team, user)
     run = matrix.runs.first()
     cell = cell_name(run)
@@ -176,7 +176,7 @@ def test_it_says_what_of_the_outputs_does_not_fit_and_stores_nothing(client_in, 
     assert Upload.objects.count() == len(cases) - 1
 
 
-def test_it_says_that_damaged_outputs_cannot_be_merged_and_fills_no_cell(client_in, team, user):
+def test_damaged_outputs_are_refused_and_fill_no_cell(client_in, team, user):
     matrix = by_hand(team, user)
     cell = cell_name(matrix.runs.first())
     files = {f"{cell}.client-{n}.{what}": "no output" for n in (1, 2) for what in ("summary.txt", "READ.hdr")}
@@ -186,7 +186,7 @@ def test_it_says_that_damaged_outputs_cannot_be_merged_and_fills_no_cell(client_
     assert set(matrix.runs.values_list("status", flat=True)) == {Status.QUEUED}
 
 
-def test_it_shows_nothing_to_another_team_and_lets_viewers_only_look(stranger, client_in, team, user):
+def test_other_teams_see_nothing_and_viewers_only_read(stranger, client_in, team, user):
     matrix = by_hand(team, user)
     bring(client_in, matrix, {"README.md": "x"})
     brought = reverse("matrix-outputs-brought", args=[matrix.pk, Upload.objects.get().pk])

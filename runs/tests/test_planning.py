@@ -106,7 +106,7 @@ def test_an_override_changes_only_its_cells(study):
     assert {run.dataset.records for run in runs if run.sweep.entry.mode != "on"} == {10_000}
 
 
-def test_a_workload_that_inserts_gets_its_data_anew_for_every_run(study):
+def test_inserting_workload_reloads_data_before_every_run(study):
     team = make_team()
     inserts = make_workload(team=team, short_name="D", properties={
         "recordcount": "1000", "readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05",
@@ -207,7 +207,7 @@ def test_a_docker_cluster_starts_servers_of_a_tag(study):
     assert "replica" not in messages and "tag" not in messages
 
 
-def test_modes_with_replicas_need_the_nodes_that_their_database_starts(study):
+def test_replica_modes_need_enough_started_nodes(study):
     cluster = make_cluster(team=make_team(), machines=[make_machine()])
     ring = make_database(team=cluster.team, cluster=cluster, system="cassandra")
     matrix = study(entries=[(ring, "quorum-batch")])
@@ -217,7 +217,7 @@ def test_modes_with_replicas_need_the_nodes_that_their_database_starts(study):
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 
 
-def test_clients_without_scans_and_servers_without_disks_are_respected(study):
+def test_respects_clients_without_scans_and_diskless_servers(study):
     cluster = make_cluster(team=make_team(), machines=[make_machine()])
     cache = make_database(team=cluster.team, cluster=cluster, system="memcached", name="Cache")
     mix = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0", "scanproportion": "0.5"}

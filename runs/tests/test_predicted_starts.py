@@ -37,7 +37,7 @@ def test_a_running_one_counts_wherever_it_stands_in_the_list():
     assert starts(queued("a"), queued("r", started_at=NOW, seconds=30))["a"] == 30
 
 
-def test_a_run_waits_for_the_load_it_needs_though_its_machines_are_free():
+def test_run_waits_for_its_load_even_with_free_machines():
     assert starts(queued("load", "m", 30), queued("run", "n", needs="load")) == {"load": 0, "run": 30}
 
 

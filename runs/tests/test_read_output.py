@@ -97,7 +97,7 @@ def test_histogram_logs_and_points_show_what_they_count(tmp_path):
     assert second["throughput_ops_s"] is None
 
 
-def test_it_fails_when_a_file_is_refused_and_still_shows_the_others(tmp_path, capsys):
+def test_fails_on_a_refused_file_and_still_shows_the_others(tmp_path, capsys):
     good, bad = written(tmp_path, SUMMARY), written(tmp_path, "nothing\n", "bad.txt")
     output = io.StringIO()
     with pytest.raises(SystemExit) as ended:

@@ -114,7 +114,7 @@ def test_choosing_the_current_one_changes_and_tells_nothing(run, user):
         (0, float("inf"), "from 0 on"),
     ],
 )
-def test_a_window_that_cannot_be_is_refused_and_nothing_is_stored(run, user, warmup_s, tail_s, says):
+def test_refuses_impossible_window_and_stores_nothing(run, user, warmup_s, tail_s, says):
     with pytest.raises(RecutRefused, match=says):
         recut(run, warmup_s=warmup_s, tail_s=tail_s, user=user)
     assert run.measurement_sets.count() == 1
@@ -167,7 +167,7 @@ def test_a_client_that_left_no_log_stays_missing(team, user, artifact_folder):
     assert (kept.clients_merged, kept.clients_expected) == (1, 2)
 
 
-def test_a_reason_for_counting_stays_while_the_same_checks_reject(run, user):
+def test_override_stays_while_the_same_checks_reject(run, user):
     first = current_of(run)
     first.findings.filter(check_id="V01").update(severity="reject")
     Run.objects.filter(pk=run.pk).update(verdict="reject", verdict_override="the client machine was known to be small")

@@ -248,7 +248,7 @@ def test_return_codes_stand_with_their_share(client_in, sweep):
     assert "25.0" in page
 
 
-def test_command_lines_and_properties_are_exact_and_hold_no_secret(client_in, ended):
+def test_command_and_properties_are_exact_without_secrets(client_in, ended):
     page = text_of(client_in.get(url(ended))).replace("&#x27;", "'")
     assert "java -cp 'lib/*' benchsite.Start -P 'a file'" in page
     assert "redis.password" in page
@@ -318,7 +318,7 @@ def test_no_reason_lacks_a_remedy():
     assert set(FAILURES) | {"cancelled_by_user"} == set(REMEDIES)
 
 
-def test_a_failure_shows_the_last_lines_of_the_client_that_failed(client_in, sweep, artifact_folder):
+def test_failure_shows_last_lines_of_the_failed_client(client_in, sweep, artifact_folder):
     run = make_run(sweep, status="failed", reason="client_failed")
     good, bad = make_client_run(run, number=0, state="finished"), make_client_run(run, number=1, state="failed")
     artifacts.store(run, "stderr", "good.stderr", b"all is well\n", good)
@@ -431,7 +431,7 @@ def client_of_admin(team):
     return sign_in(team, Role.ADMIN, f"admin-{uuid.uuid4().hex[:6]}")
 
 
-def test_the_number_of_queries_does_not_grow_with_clients_and_findings(client_in, sweep):
+def test_query_count_does_not_depend_on_clients_or_findings(client_in, sweep):
     small = make_run(sweep, threads=2)
     make_client_run(small, state="finished")
     few = queries_of(client_in, url(small))

@@ -107,7 +107,7 @@ def test_the_query_string_holds_only_what_differs():
     assert wanted.query(status="") == "q=a+b"
 
 
-def test_runs_can_be_ordered_by_throughput_with_the_unmeasured_last(client_in, team):
+def test_sorts_runs_by_throughput_with_unmeasured_last(client_in, team):
     sweep = make_sweep(team=team, name="s")
     make_run(sweep, threads=1, throughput=10)
     make_run(sweep, threads=2, throughput=30)
@@ -206,7 +206,7 @@ def test_ticked_runs_get_tags(client_in, team):
     assert [run.tags for run in sweep.runs.all()] == [["baseline", "x"]] * 2
 
 
-def test_ticked_runs_are_excluded_with_a_reason_and_back_on_the_same_list(client_in, team):
+def test_excludes_selected_runs_and_returns_to_same_list(client_in, team):
     run = make_run(make_sweep(team=team))
     response = bulk(client_in, [run], action="exclude", reason="a backup ran", back="status=succeeded")
     run.refresh_from_db()

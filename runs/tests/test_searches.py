@@ -141,7 +141,7 @@ def test_threads_whose_peak_the_trials_did_not_reach(team):
     assert answer.sentence.endswith("Unconfirmed: the trials were spent before the peak was located and confirmed.")
 
 
-def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
+def test_measures_curve_below_ceiling_after_the_search(team):
     sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
     assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4 + 2, "two may decide"
     drive(sweep, token_bucket(10_000))
@@ -365,7 +365,7 @@ def test_one_failed_trial_is_repeated(team):
     assert answer.state == State.BRACKETED and sweep.decisions.get(rule="repeat").sentence == "A YCSB client failed."
 
 
-def test_rejected_trial_has_no_result_unless_the_load_was_too_much(team):
+def test_rejected_trial_counts_only_if_the_load_was_too_high(team):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     end(waiting(sweep), 9400.0, verdict="reject", checks=[("V10", "reject")])
@@ -446,7 +446,7 @@ def test_preview_refuses_limits_that_cannot_be_judged(team):
     assert any("no response time" in text for text in messages) and any("has no SCAN" in text for text in messages)
 
 
-def test_every_sweep_of_a_submitted_search_has_its_first_decision(team):
+def test_each_sweep_of_a_submitted_search_has_first_decision(team):
     sweep = submitted(team)
     assert SearchDecision.objects.count() == Sweep.objects.filter(phase="measure").count() == 1
     decision = sweep.decisions.get()

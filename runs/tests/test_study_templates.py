@@ -32,7 +32,8 @@ def test_thumbtack_2013_is_the_study_plan():
     assert [part.slug for part in durable.parts if not part.runs] == ["couchbase-1", "couchbase-2"]
 
 
-def test_thumbtack_2014_aerospike_vari_and_columbia_are_their_plans():
+def test_templates_of_four_studies_match_their_plans():
+    """Thumbtack 2014, Aerospike 2017, Vari 2013 and Columbia 2016."""
     scaling = template_of("thumbtack-2014").scenario()
     assert (scaling.nodes, scaling.records, scaling.per_node) == ((4, 6, 8), 20_000_000, True)
     assert (scaling.warmup_s, scaling.measure_s, scaling.repeats) == (60, 300, 2)

@@ -82,7 +82,7 @@ def test_a_threshold_of_another_release_decides_nothing(team, admin):
 
 
 @pytest.mark.slow
-def test_everybody_in_the_team_reads_them_and_only_admins_change_them(team, admin):
+def test_all_members_read_thresholds_and_only_admins_edit(team, admin):
     replace(team, admin, reason="<b>Because</b>.")
     address = reverse("threshold-edit", args=["errors_warn"])
     for role in (Role.VIEWER, Role.RUNNER):

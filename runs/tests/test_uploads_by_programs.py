@@ -277,7 +277,7 @@ def test_it_needs_a_role_that_may(team):
     assert said(program.post(), 403)
 
 
-def test_a_token_that_is_revoked_while_the_body_comes_stores_nothing(program, monkeypatch):
+def test_token_revoked_during_the_upload_stores_nothing(program, monkeypatch):
     def slowly(request):
         ApiToken.objects.update(revoked_at=Now())
         return read_body(request)

@@ -118,7 +118,7 @@ def test_full_conductor_delays_only_its_own_runs():
     assert started(runs, slots={C1: [seconds(60)], C2: [T0]}) == [2]
 
 
-def test_run_that_waits_for_a_slot_keeps_its_machines_from_longer_runs():
+def test_waiting_run_keeps_its_machines_from_longer_runs():
     """Its conductor is full for a minute; meanwhile another one may use its machine, but no longer than that."""
     slots = {C1: [seconds(60)], C2: [T0]}
     waiting = candidate(1, age=9)

@@ -95,7 +95,7 @@ def test_a_slow_receiver_keeps_no_other_waiting(team, user, hook, deliverer, pat
         until(lambda: not loop.under_way)
 
 
-def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, hook, deliverer, patient):
+def test_slow_receivers_of_a_team_do_not_delay_other_teams(team, user, hook, deliverer, patient):
     loop = deliverer()
     other = make_team()
     with receiving(delay_s=60) as slow, receiving() as quick:

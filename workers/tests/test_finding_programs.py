@@ -48,7 +48,7 @@ def test_a_program_that_does_not_run_has_no_version(tmp_path):
     assert version_of(broken) is None
 
 
-def test_what_it_finds_on_this_machine_is_there_and_of_a_supported_version():
+def test_located_programs_exist_in_supported_versions():
     for program in find_postgresql():
         assert 15 <= program.major <= 18
         assert os.access(program.postgres, os.X_OK) and os.access(program.initdb, os.X_OK)

@@ -107,7 +107,7 @@ def test_the_owner_ends_the_group_when_the_guardian_is_killed(tmp_path, registry
 
 
 @linux
-def test_the_kernel_ends_the_child_when_owner_and_guardian_are_killed(tmp_path):
+def test_kernel_ends_child_if_owner_and_guardian_are_killed(tmp_path):
     process = subprocess.Popen(owner(tmp_path), cwd=ROOT)
     guardian, child, grandchild = (told_pid(tmp_path, name) for name in ("guardian", "child", "grandchild"))
 
@@ -175,7 +175,7 @@ def test_it_says_what_cannot_be_started(registry, argv, cwd, complaint):
     assert not list(registry.iterdir())
 
 
-def test_it_gives_the_child_the_systems_signals_and_no_descriptors(tmp_path, registry):
+def test_child_gets_default_signals_and_no_descriptors(tmp_path, registry):
     said = tmp_path / "said"
     program = (
         "import os, signal\n"

@@ -113,7 +113,7 @@ def test_run_that_its_server_failed_is_never_completed(run):
         recording.complete(run)
 
 
-def test_run_whose_clients_had_ended_well_is_completed_before_it_is_retried(run):
+def test_completes_run_of_finished_clients_before_a_retry(run):
     Run.objects.filter(rerun_of=run).delete()
     ClientRun.objects.filter(run=run).update(state="finished")
     claim = uuid.uuid4()
@@ -130,7 +130,7 @@ def test_run_whose_clients_had_ended_well_is_completed_before_it_is_retried(run)
     assert Run.objects.filter(rerun_of=run).count() == 1
 
 
-def test_run_whose_clients_left_nothing_to_merge_names_the_cause_and_is_retried(run):
+def test_run_without_mergeable_output_names_cause_and_retries(run):
     Run.objects.filter(rerun_of=run).delete()
     store_late(run)
     run.artifacts.filter(kind="hdr").delete()

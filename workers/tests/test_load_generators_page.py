@@ -103,7 +103,7 @@ def test_it_shows_a_page_of_many_and_counts_them_all(client_in):
     ]
 
 
-def test_it_is_narrowed_by_state_name_machine_binding_and_who_may_use_it(client_in, team):
+def test_filters_by_state_name_machine_binding_and_team(client_in, team):
     make_load_generator(name="lab-1", bindings={"redis": "aaaa1"}, machine=make_machine(name="rack-7"))
     make_load_generator(name="lab-2", bindings={"redis": "bbbb1"}, last_seen_at=None)
     make_load_generator(name="ours", bindings={"my-sql": "aaaa1"}).teams.add(team)

@@ -83,7 +83,7 @@ def test_a_run_says_which_load_it_waits_for(client_in, sweep, team):
     assert waiting(client_in)[1]["waits_for"] == "its load, the load 2t r1"
 
 
-def test_another_teams_runs_take_their_place_without_name_link_or_cancel(client_in, sweep, generator):
+def test_queue_hides_name_and_link_of_other_teams_runs(client_in, sweep, generator):
     foreign = make_run(
         make_sweep(team=make_team(), name="secret"), status="running", generators=[generator], stage="measuring"
     )

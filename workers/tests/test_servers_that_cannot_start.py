@@ -78,7 +78,7 @@ def test_it_refuses_names_that_lead_elsewhere(servers, name):
         servers("redis", "off", deployment=name or "-")
 
 
-def test_it_names_the_setting_for_a_folder_the_account_cannot_reach(tmp_path):
+def test_names_setting_for_folder_the_account_cannot_reach(tmp_path):
     tmp_path.chmod(0o700)
     account = Account("nobody", 65534, 65534)
     try:

@@ -83,7 +83,7 @@ def test_a_bad_form_makes_nothing_and_keeps_the_invitation(admin_in, bad):
     assert Client().get(link).status_code == 200
 
 
-def test_who_is_a_member_already_keeps_the_role_and_the_invitation(admin_in):
+def test_member_keeps_role_and_invitation_stays_valid(admin_in):
     link = link_from(admin_in)
     response = admin_in.post(link)
     assert response.status_code == 422 and b"member of" in response.content

@@ -39,7 +39,7 @@ def test_an_account_has_one_entry_an_hour_and_it_counts(person):
     assert sorted(refused().values_list("times", flat=True)) == [1, 4]
 
 
-def test_neither_passwords_nor_names_that_no_account_has_are_kept(person):
+def test_stores_no_passwords_and_no_unknown_user_names(person):
     tried("hunter2-in-the-wrong-field", password="correct horse battery")
     tried("ada", password="correct horse battery")
     for n in range(30):

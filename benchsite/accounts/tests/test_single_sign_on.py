@@ -165,7 +165,7 @@ def test_it_begins_with_a_form_and_goes_on_only_within_the_site(client, provider
         ("https://login.example.org:8443/realms/lab", "form-action 'self' https://login.example.org:8443;"),
     ],
 )
-def test_the_policy_lets_a_form_lead_to_the_provider_and_nowhere_else(url, allowed):
+def test_policy_allows_form_action_only_to_the_provider(url, allowed):
     """Browsers refuse a form whose answer leads where the Content-Security-Policy does not say."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchsite.settings", "BENCHSITE_OIDC_URL": url}
     argv = [sys.executable, "-c", "from django.conf import settings; print(settings.CONTENT_SECURITY_POLICY)"]

@@ -147,7 +147,7 @@ def test_without_a_mail_server_nobody_is_asked_for_anything(client_in, address):
     assert not Delivery.objects.exists()
 
 
-def test_a_name_in_the_message_is_one_line_and_the_log_has_no_link(user, messages, address):
+def test_message_strips_line_breaks_and_log_masks_the_link(user, messages, address):
     user.username, user.email = "x\r\nBcc: all@example.org", address
     email_verification.send(user)
     message = email.message_from_bytes(messages[0], policy=email.policy.default)

@@ -54,7 +54,8 @@ def test_it_never_leaves_its_team(team):
     assert not Delivery.objects.exists()
 
 
-def test_paused_webhooks_and_members_without_an_address_or_account_get_nothing(team, user):
+def test_paused_webhooks_and_unreachable_members_get_nothing(team, user):
+    """Unreachable: without an address, or with an inactive account."""
     ask(user)
     gone = make_user(team=team, username="gone")
     gone.email = gone.confirmed_email = "gone@example.org"

@@ -68,7 +68,7 @@ def test_the_key_is_not_the_secret_key_itself(settings, made):
         Fernet(settings.SECRET_KEY.encode()).decrypt(sealed.encode())
 
 
-def test_another_secret_key_opens_it_as_long_as_the_old_one_is_known(made, settings):
+def test_opens_secret_with_fallback_key_and_seals_it_again(made, settings):
     hook, secret = made
     before, settings.SECRET_KEY = settings.SECRET_KEY, "another key of this site, long enough to be one"
     with pytest.raises(webhooks.CannotOpen):
@@ -105,7 +105,7 @@ def test_what_the_previous_release_wrote_signs_on_and_is_sealed(team, admin):
     assert Webhook.objects.get().secret is None
 
 
-def test_a_secret_that_the_previous_release_rotated_is_the_newer_one(made):
+def test_secret_rotated_by_previous_release_counts_as_newer(made):
     _, secret = made
     # It sets the new one plainly, and moves what it finds in `secret`: nothing.
     until = timezone.now() + timedelta(days=1)

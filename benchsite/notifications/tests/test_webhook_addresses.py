@@ -88,7 +88,7 @@ def test_every_address_of_a_name_must_be_public(monkeypatch):
         refuse_webhook_address("hooks.example", 443, [], encrypted=True)
 
 
-def test_it_tells_nothing_in_plain_http_outside_the_operators_networks(monkeypatch):
+def test_refuses_plain_http_outside_operator_networks(monkeypatch):
     resolving(monkeypatch, "93.184.215.14")
     with pytest.raises(AddressRefused, match="write https://"):
         refuse_webhook_address("hooks.example", 80, [], encrypted=False)

@@ -36,7 +36,7 @@ def test_it_agrees_with_values_computed_elsewhere():
     assert explained_share_of_operations([(66_648.894, 401.87)], 1) == pytest.approx(implied, abs=1e-3)
 
 
-def test_it_allows_for_one_operation_of_every_thread_from_before_the_window():
+def test_allows_an_operation_per_thread_before_the_window():
     assert edge_allowance(4 * 2_000_000, 4, 10) == pytest.approx(0.2)
     assert edge_allowance(500_000, 1, 10) == pytest.approx(0.05, rel=1e-9)
     assert edge_allowance(1000, 0, 10) == 0

@@ -98,7 +98,7 @@ def test_level_is_the_median_of_the_last_minute():
     assert level_before(np.arange(160.0), rate, begin_s=0, end_s=160) == 50.0
 
 
-def test_second_in_which_clients_catch_up_makes_no_time_too_short():
+def test_catch_up_second_does_not_shorten_recovery_times():
     """The server answers again at 6.7, and second 6 holds what was due since 4.0."""
     (recovery,) = measured([100] * 4 + [0, 0, 370, 100, 100, 100], (4.0, 6.7), target_ops_s=100)
     assert recovery.first_success_s == recovery.recovered_s == 3.0

@@ -17,7 +17,7 @@ def test_it_pools_the_deviation_of_logarithms_within_cells():
     assert finding.limit == pytest.approx(math.exp(3.1824 * math.sqrt(2) * finding.sd_log) - 1, rel=1e-4)
 
 
-def test_levels_do_not_matter_and_nothing_is_read_from_single_values():
+def test_repeatability_ignores_levels_and_single_values():
     pair = repeatability([(100.0, 110.0)])
     assert pair is not None
     assert repeatability([(100.0, 110.0), (5e6,), ()]) == pair

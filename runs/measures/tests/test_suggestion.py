@@ -30,7 +30,7 @@ def test_a_steady_run_is_not_cut():
     assert suggest(FLAT, {"READ": FLAT}).cut_s == 0
 
 
-def test_without_a_steady_state_nothing_is_suggested_but_a_longer_run():
+def test_suggests_only_a_longer_run_without_steady_state():
     suggestion = suggest(np.linspace(15, 100, 60).tolist(), {})
     assert suggestion.at_limit
     assert suggestion.is_drifting

@@ -38,7 +38,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("purpose", ["demo", "smoke"])
-def test_a_demo_is_never_rejected_for_being_short_or_for_sharing_the_machine(purpose):
+def test_demo_is_not_rejected_for_length_or_shared_machine(purpose):
     results = judge_run(POOR, profile(purpose))
     assert [result.check_id for result in results if result.severity == "reject"] == []
     assert worst(results) == "warn"

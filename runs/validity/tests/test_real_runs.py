@@ -51,7 +51,7 @@ def test_a_load_is_judged_by_what_applies_to_it():
     assert severities["E01"] == severities["V19"] == "reject"
 
 
-def test_a_throttled_run_with_read_modify_writes_reaches_its_target():
+def test_throttled_read_modify_write_run_reaches_its_target():
     merged = merge([client("target/0", threads=4)], warmup_s=1)
     series = series_of(merged)
     _, severities = judged(merged, "demo", threads=4, target_ops_s=400, workload=F, rows_loaded=1000, series=series)

@@ -62,7 +62,7 @@ VARI = study_run(
 )
 
 
-def test_a_headline_of_one_client_explains_three_times_its_threads():
+def test_vari_headline_explains_three_times_its_threads():
     findings = judged(VARI, threads=8)
     assert findings["V01"].severity == "reject"
     assert findings["V01"].measured == f"335{THIN}% of 8 threads' time"
@@ -193,7 +193,7 @@ FAULTS = {
 }
 
 
-def test_files_of_others_are_rejected_for_what_is_wrong_with_them():
+def test_public_files_are_rejected_for_their_known_faults():
     for path in sorted(corpus().glob("*.txt")):
         with path.open("rb") as stream:
             files = read_file(path.name, stream)

@@ -76,7 +76,7 @@ def test_it_needs_counts_only_for_the_tighter_bounds():
     assert percentile_bounds(uncounted) == {"99": Bounds(10_000.0, 100_000.0)}
 
 
-def test_it_gives_nothing_where_one_client_of_unknown_size_says_nothing():
+def test_single_client_of_unknown_size_gives_no_bounds():
     assert percentile_bounds([exact(SLOW), ReadOperation(mean_us=5.0)]) == {}
 
 
@@ -144,7 +144,7 @@ def test_the_published_output_itself_gives_these_bounds():
     assert sum(bucket.count for bucket in added_buckets([read])) == 2_000_000
 
 
-def test_an_overflow_bucket_that_the_count_contradicts_is_left_out():
+def test_overflow_bucket_contradicted_by_count_is_left_out():
     golden_values = golden("vari_histogram")
     buckets = added_buckets([published()])
     assert sum(bucket.count for bucket in buckets) == golden_values["sum_without_overflow"] == 2_000_000
@@ -166,7 +166,7 @@ def test_the_mean_lies_between_the_borders_of_the_buckets():
     assert bounds.low_us < 401.87 < bounds.high_us
 
 
-def test_the_mean_has_no_upper_bound_with_an_overflow_and_no_maximum():
+def test_mean_has_no_upper_bound_with_overflow_and_no_max():
     assert mean_bounds([Bucket(0, 1000, 1), Bucket(1000, None, 1)]) == Bounds(500.0, None)
     assert mean_bounds([Bucket(0, 1000, 1), Bucket(1000, None, 0)]) == Bounds(0.0, 1000.0)
     assert mean_bounds([]) is None

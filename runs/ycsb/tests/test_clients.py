@@ -119,7 +119,7 @@ def test_logs_go_to_the_summary_that_states_their_counts():
     assert told(files) == [("measure", [["vm-a.txt", "y/READ.hdr"], ["vm-b.txt", "x/READ.hdr"]])]
 
 
-def test_logs_without_a_summary_of_theirs_are_clients_of_their_own():
+def test_logs_without_a_summary_are_separate_clients():
     assert told([log("a/READ.hdr"), log("b/READ.hdr")]) == [("measure", [["a/READ.hdr"], ["b/READ.hdr"]])]
 
 
@@ -237,7 +237,7 @@ def test_it_gives_bounds_where_a_log_of_an_operation_is_missing():
     )
 
 
-def test_a_killed_clients_histograms_count_where_another_has_none():
+def test_uses_killed_clients_histograms_beside_a_summary():
     (merged,) = merge_files([text("1.txt", p99=3000.0), log("2/READ.hdr", per_second=40)])
     assert isinstance(merged, SummarisedRun)
     assert operation_of(merged, "READ").ok == 700
@@ -273,7 +273,7 @@ def test_points_of_go_ycsb_are_operations_by_the_same_names():
     assert merged.total_operations == 1000
 
 
-def test_logs_of_response_times_under_plain_names_are_response_times():
+def test_plain_logs_of_intended_runs_are_response_times():
     (merged,) = merge_files([text("1.txt", properties={"measurement.interval": "intended"}), log("1/READ.hdr")])
     assert isinstance(merged, MergedRun)
     assert operation_of(merged, "READ", "response").ok == 500

@@ -47,7 +47,7 @@ def test_it_names_both_numbers_when_there_are_too_few():
         split(5, 0)
 
 
-def test_it_gives_a_measuring_client_time_and_no_end_of_operations():
+def test_measuring_client_gets_time_limit_and_no_end_count():
     properties = client_properties_for_run(
         A, phase="measure", client=1, clients=2, threads=8, duration_s=13, binding_properties={"redis.port": "1"}
     )
@@ -106,7 +106,7 @@ def test_it_loads_every_record_exactly_once(records, clients):
     assert at == records
 
 
-def test_it_keeps_the_key_space_of_inserting_zipfian_workloads_small():
+def test_inserting_zipfian_workload_keeps_small_key_space():
     scans = check_workload(CORE_WORKLOADS["E"])
     assert operation_count(scans, 12) == 600_000
     assert operation_count(scans, 10**9) == 2_147_483_647

@@ -98,13 +98,13 @@ def lively(seed: int, seconds: int, *, first_s: float = 0.0, per_second: int = 4
         (["not_loaded/0"], Cut()),
     ],
 )
-def test_it_gives_the_numbers_of_recorded_clients_to_the_last_bit(names, cut):
+def test_equals_in_memory_merge_of_recorded_clients_exactly(names, cut):
     clients = [recorded(name, number, clock_offset_s=0.25 * number) for number, name in enumerate(names)]
     assert_same(clients, cut)
 
 
 @pytest.mark.slow
-def test_it_gives_the_numbers_of_long_and_late_intervals_and_of_failures():
+def test_equals_in_memory_merge_of_late_intervals_and_failures():
     long = [(0.0, 1.0, [5] * 10), (1.0, 130.0, [7] * 400), (131.0, 1.0, [5] * 10), (132.0, 10.0, []), (142, 1, [9])]
     clients = [
         made(0, made_log("READ", long), steady_log("READ-FAILED", 140, 2), steady_log("CLEANUP", 1, 4, first_s=143)),
@@ -164,7 +164,7 @@ def test_it_keeps_several_measurements_of_one_file_apart():
     assert_same_numbers(ingest([put_together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
 
 
-def test_it_takes_plain_names_for_response_times_where_nothing_else_was_measured():
+def test_plain_names_are_response_times_if_nothing_else_exists():
     clients = [made(0, lively(1, 20), steady_log("READ-FAILED", 20, 1), response_only=True)]
     found, kept = assert_same(clients, Cut(2))
     (read,) = found.merged.operations
@@ -192,7 +192,7 @@ def test_it_names_the_line_that_is_damaged():
         ingest([ClientLogs(0, [source(file_of(lines))])], Cut())
 
 
-def test_it_finds_the_last_operation_behind_empty_intervals_of_any_length():
+def test_locates_last_operation_behind_empty_intervals():
     busy, idle = lively(1, 5), [(5.0 + second, 1.0, []) for second in range(300)]
     log = made_log(
         "READ",

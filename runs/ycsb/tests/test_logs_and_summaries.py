@@ -84,7 +84,7 @@ def test_a_merge_of_logs_has_the_sums_of_the_summaries(run):
 
 
 @pytest.mark.parametrize("run", SHARED_RUNS)
-def test_bounds_of_the_summaries_contain_the_percentiles_of_the_logs(run):
+def test_summary_bounds_contain_percentiles_of_the_logs(run):
     exact, bounded = merge_run(as_run(run)), merge_run(as_run(run, with_logs=False))
     compared = 0
     for operation in exact.operations:

@@ -47,7 +47,7 @@ def test_it_merges_two_real_clients():
     assert 0.9 < merged.overlap <= 1
 
 
-def test_it_counts_a_whole_run_without_a_warm_up_to_the_last_operation():
+def test_counts_whole_load_without_warmup_to_last_operation():
     merged = merge([client("load/0", 0), client("load/1", 1)], warmup_s=99, phase="load")
     insert = operation_of(merged, "INSERT")
     assert insert is not None
@@ -60,7 +60,7 @@ def test_it_counts_a_whole_run_without_a_warm_up_to_the_last_operation():
     assert merged.throughput_ops_s > merged.throughput_sum_ops_s
 
 
-def test_it_counts_a_read_modify_write_once_and_keeps_response_times_apart():
+def test_counts_composites_once_and_separates_response_times():
     merged = merge([client("target/0", threads=4)], warmup_s=1)
     modify, read, update = (operation_of(merged, name) for name in ("READ-MODIFY-WRITE", "READ", "UPDATE"))
     assert modify and read and update
@@ -136,7 +136,7 @@ def test_it_leaves_a_tail_out():
         merge(clients, warmup_s=3, tail_s=25)
 
 
-def test_it_counts_response_times_where_nothing_else_was_measured():
+def test_counts_response_times_if_nothing_else_is_measured():
     summary = made_summary(10_000, 8, READ=80)
     logs = [steady_log("READ", 8, 10), steady_log("READ-FAILED", 8, 1), steady_log("CLEANUP", 1, 1)]
     merged = merge([ClientLogs(0, logs, summary, response_only=True, threads=2)], warmup_s=0)
@@ -280,7 +280,7 @@ def test_it_cuts_stored_intervals_again_to_the_same_numbers():
     assert longer.total_operations != first.total_operations
 
 
-def test_it_adds_all_intervals_of_all_clients_when_nothing_is_cut():
+def test_adds_all_intervals_of_all_clients_without_a_cut():
     clients = [client("two_clients/0", 0), client("two_clients/1", 1)]
     merged = merge(clients, warmup_s=0, phase="load")
     for name in ("READ", "UPDATE"):

@@ -86,7 +86,7 @@ def test_it_knows_statuses_by_name():
     assert result.failed_operations == 10
 
 
-def test_it_knows_failures_that_old_versions_count_with_the_others():
+def test_recognises_failures_that_old_versions_count_as_ok():
     """Return=-1 for every read of a published output, with a perfect-looking latency."""
     result = of(run({"READ": operation(100, returns={"0": 4, "-1": 96})}, throughput=1000.0))
     read = operation_of(result, "READ")
@@ -145,7 +145,7 @@ def test_the_same_values_measured_twice_are_counted_once():
     assert dict(operation_of(result, "READ").returns) == {"OK": 100}
 
 
-def test_plain_names_are_response_times_where_only_those_were_measured():
+def test_plain_names_are_response_times_if_nothing_else_exists():
     result = of(run({"READ": operation(100)}, properties={"measurement.interval": "intended"}, throughput=10.0))
     assert operation_of(result, "READ") is None
     assert operation_of(result, "READ", "response").ok == 100
@@ -182,7 +182,7 @@ def test_clocks_are_set_by_their_offsets():
     assert summarise(clients).overlap == 1.0
 
 
-def test_a_window_counts_what_was_done_in_it_and_not_what_was_stated():
+def test_window_throughput_is_counted_not_taken_as_stated():
     """The last ten seconds of B are slower, and A has ended by then."""
     slowing = (*steady(T0 + 10, 90, 100), StatusLine(100, 9010, 1.0, at_s=T0 + 110))
     result = of(A, run({"READ": operation(9010)}, throughput=90.1, status=slowing))
@@ -190,7 +190,7 @@ def test_a_window_counts_what_was_done_in_it_and_not_what_was_stated():
     assert result.throughput_sum_ops_s == pytest.approx(190.1)
 
 
-def test_failed_operations_are_not_in_the_throughput_of_the_window():
+def test_window_throughput_leaves_out_failed_operations():
     failing = run({"READ": operation(5000), "READ-FAILED": operation(5000)}, throughput=100.0, status=A.status)
     assert of(failing, B).throughput_ops_s == pytest.approx(150.0)
 
@@ -279,7 +279,7 @@ def test_a_long_interval_covers_its_seconds():
     assert tens.points["p99_us"].tolist() == [8.0, 8.0], "each is what its line states"
 
 
-def test_percentiles_of_seconds_are_not_averaged_on_coarser_levels():
+def test_coarser_levels_do_not_average_percentiles():
     lines = steady(T0, 30, 10, READ={"count": 10, "avg": 5.0, "p99": 9.0, "max": 20.0})
     seconds, tens = of(run({}, status=lines)).series
     assert (seconds.interval_s, tens.interval_s) == (1, 10)

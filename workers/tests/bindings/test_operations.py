@@ -95,7 +95,7 @@ def test_a_table_that_is_not_there_is_a_bad_request(postgresql_target: Target):
     assert any('"nowhere" does not exist' in line for line in ended.lines("BENCHSITE ERROR "))
 
 
-def test_an_insert_that_fails_ends_its_thread_unless_it_is_to_be_ignored(redis_target: Target):
+def test_failed_insert_ends_its_thread_unless_ignored(redis_target: Target):
     let_no_memory(redis_target)
     ended = redis_target.run(phase="-load")
     assert ended.returns["INSERT"] == {"SERVICE_UNAVAILABLE": 2}

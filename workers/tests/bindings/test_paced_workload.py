@@ -75,7 +75,7 @@ def until_status_line(client: StartedClient, second: int) -> None:
         time.sleep(0.01)
 
 
-def test_stall_of_the_client_as_the_window_begins_is_not_made_up_for(redis_target: Target):
+def test_client_stall_at_window_start_is_not_caught_up(redis_target: Target):
     """It delays the status line with which the window begins, so the window is shorter by as much."""
     redis_target.load()
     client = started(redis_target, PACED)

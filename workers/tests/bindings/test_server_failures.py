@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 RETRIES = {"benchsite.retries.read": "1", "benchsite.retries.update": "1"}
 
 
-def test_operations_without_a_server_are_errors_and_the_run_ends_in_time(mortal_target: Target):
+def test_operations_without_server_fail_and_run_ends_in_time(mortal_target: Target):
     mortal_target.load()
     client = mortal_target.start({"maxexecutiontime": "3", "dataintegrity": "false"})
     client.go()

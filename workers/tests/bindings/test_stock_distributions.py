@@ -42,7 +42,7 @@ def test_registers_bindings_by_their_folders(bindings: dict[str, Manifest], home
     assert set(map(str, manifest.jars)) > set(map(str, (home / "lib").glob("*.jar")))
 
 
-def test_names_and_classes_come_from_the_list_of_the_distribution(bindings: dict[str, Manifest], home: Path):
+def test_stock_bindings_come_from_the_distributions_list(bindings: dict[str, Manifest], home: Path):
     (home / "bin").mkdir()
     listed = "# bindings\nredis-fork:org.example.RedisFork\ncassandra-cql:site.ycsb.db.CassandraCQLClient\n"
     (home / "bin" / "bindings.properties").write_text(listed)

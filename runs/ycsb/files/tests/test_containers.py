@@ -162,7 +162,7 @@ def test_what_stands_behind_a_packed_file_is_said():
         assert ["other bytes" in note.text for note in member.notes] == [True]
 
 
-def test_an_archive_that_is_cut_off_says_so_behind_its_whole_members():
+def test_cut_off_archive_reports_damage_after_whole_members():
     packed = gzip.compress(tarred({"a": TEXT, "b": TEXT}))
     found = []
     with pytest.raises(DamagedFile, match="cut off"):
@@ -181,7 +181,7 @@ def test_a_damaged_header_is_no_member():
         next(members)
 
 
-def test_a_member_of_a_zip_that_is_damaged_does_not_stop_the_others():
+def test_damaged_zip_member_does_not_stop_the_others():
     packed = bytearray(zipped({"a": TEXT, "b": TEXT}, zipfile.ZIP_STORED))
     packed[100] ^= 1
     first, second = open_members("z", io.BytesIO(packed))
@@ -233,7 +233,7 @@ def test_an_archive_may_only_have_so_many_members(pack):
         opened(packed, Limits(members=19))
 
 
-def test_the_directory_of_a_zip_is_not_read_where_it_is_too_large():
+def test_too_large_zip_directory_is_not_read():
     """It would be taken into memory whole."""
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 500_000_000, 0, 0)
     with pytest.raises(LimitExceeded, match="too many members"):
@@ -256,7 +256,7 @@ def test_a_header_of_a_tar_may_not_be_endless():
     assert opened(packed) == [("results/long", b"x\n")]
 
 
-def test_bytes_that_begin_like_a_packed_file_are_refused_with_a_reason():
+def test_bytes_like_a_packed_file_are_refused_with_a_reason():
     (member,) = open_members("odd.gz", io.BytesIO(b"\x1f\x8b" + bytes(30)))
     assert text_of(member) == b""
     assert member.damage is not None

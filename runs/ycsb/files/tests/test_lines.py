@@ -82,7 +82,7 @@ def test_lines_keep_their_numbers_across_blocks(lengths, ends):
         assert blocks[-1].unterminated == (not data.endswith(b"\n"))
 
 
-def test_a_return_at_the_end_of_a_piece_and_the_line_feed_behind_it_are_one_line_end():
+def test_crlf_split_between_pieces_is_a_single_line_end():
     data = b"".join(b"%03d\r\n" % number for number in range(100))
     for longest in range(4, 12):
         assert text_of(data, longest_line=longest) == "".join(f"{number:03}\n" for number in range(100))

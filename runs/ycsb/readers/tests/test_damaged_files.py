@@ -157,7 +157,7 @@ def test_it_takes_no_cut_number_for_a_whole_one(name):
 
 @pytest.mark.long
 @each_sample
-def test_it_takes_no_cut_number_for_a_whole_one_wherever_it_is_cut(name):
+def test_reads_no_truncated_number_as_whole_at_any_cut(name):
     check_cuts(name, iter(range(len(SAMPLES[name]))))
 
 

@@ -222,7 +222,7 @@ def test_points_may_stand_behind_the_properties():
     assert [len(run.logs) for run in runs_of(text + text)] == [4, 4]
 
 
-def test_what_was_printed_of_a_run_whose_points_are_elsewhere_is_its_frame():
+def test_stdout_without_points_frames_the_run():
     run = run_of((DATA / "go_ycsb" / "csv" / "0" / "stdout.txt").read_text())
     assert (run.complete, run.operations, run.runtime_ms) == (True, {}, 2008.193644)
 

@@ -48,7 +48,7 @@ def test_the_rate_is_over_the_time_in_which_the_client_worked(begin):
 
 
 @pytest.mark.parametrize("begin", [0, 300_000, 999_999])
-def test_starts_of_operations_have_a_rate_from_the_first_start_to_the_last_end(begin):
+def test_rate_of_start_times_spans_first_start_to_last_end(begin):
     rows = [f"READ,{T * 1_000_000 + begin + 10_000 * n},10000\n" for n in range(150)]
     merged = merged_of("operation,timestamp_us,latency_us\n" + "".join(rows))
     assert merged.ok_operations == 150

@@ -68,7 +68,7 @@ def test_a_line_that_comes_late_begins_no_run():
 
 
 @pytest.mark.parametrize("lines", [1, 2])
-def test_the_last_status_may_come_between_the_lines_of_the_summary(lines):
+def test_last_status_may_be_between_the_summary_lines(lines):
     whole = summary().splitlines(keepends=True)
     run = one(statuses(9, "READ") + "".join(whole[:lines]) + status(10, 1000, "READ") + "".join(whole[lines:]))
     assert (len(run.status), run.complete) == (11, True)
@@ -135,7 +135,7 @@ def test_it_reads_the_thumbtack_lineage():
     assert run.process == {"OVERALL Reconnections": 3, "OVERALL Operations": 300}
 
 
-def test_totals_at_the_end_of_another_fork_belong_to_what_stands_before():
+def test_trailing_totals_of_a_fork_belong_to_the_run_before():
     run = one(metric("READ", 500) + "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 500.0\n")
     assert (run.runtime_ms, run.operations["READ"].count, run.complete) == (1000, 500, True)
 

@@ -36,7 +36,7 @@ def test_it_reads_0_1_0_in_which_everything_is_milliseconds():
     assert "0.1.0 to 0.1.2" in said(run)
 
 
-def test_it_reads_0_1_4_with_its_read_modify_writes_in_milliseconds():
+def test_reads_0_1_4_with_read_modify_writes_in_ms():
     run = one(OLD_BANNER + TOTALS + old_metric("READ") + old_metric("READ-MODIFY-WRITE"))
     read, modify = run.operations["READ"], run.operations["READ-MODIFY-WRITE"]
     assert run.version == "0.1.3-0.1.4"
@@ -48,7 +48,7 @@ def test_it_reads_0_1_4_with_its_read_modify_writes_in_milliseconds():
     assert "READ-MODIFY-WRITE in milliseconds" in said(run)
 
 
-def test_it_leaves_the_read_modify_writes_of_later_versions_alone():
+def test_read_modify_writes_of_later_versions_stay_unscaled():
     run = one(TOTALS + old_metric("READ-MODIFY-WRITE") + old_metric("CLEANUP"))
     assert (run.version, run.operations["READ-MODIFY-WRITE"].mean_us) == ("0.2.0-0.3.1", 450.5)
 
@@ -171,7 +171,7 @@ def test_it_says_where_batches_count_as_failed(version):
 @pytest.mark.parametrize(
     "stated", ["YCSB Client 0.10.0\n", "java -cp /y/core-0.10.0.jar com.yahoo.ycsb.Client -load\n"]
 )
-def test_a_stated_version_counts_where_lines_were_left_out_of_a_copy(stated):
+def test_stated_version_counts_if_the_copy_lacks_lines(stated):
     """Without garbage collection the layout alone would say that it is from 0.6 to 0.8."""
     text = TOTALS + metric("INSERT-FAILED", 1000, returns="").replace("Operations, 1000", "Operations, 1000.0")
     text += "[INSERT], Operations, 0.0\n[INSERT], Return=BATCHED_OK, 1000\n"
@@ -186,7 +186,7 @@ def test_a_stated_version_counts_where_lines_were_left_out_of_a_copy(stated):
     ("stated", "text"),
     [("0.17.0", TOTALS + metric("READ", 1000)), ("0.10.0", summary()), ("0.5.0", summary())],
 )
-def test_a_stated_version_counts_where_the_layout_is_another_and_it_says_so(stated, text):
+def test_stated_version_outranks_layout_with_a_note(stated, text):
     run = one(f"YCSB Client {stated}\n{text}")
     assert run.version == stated
     assert f"states YCSB {stated}, but is not laid out" in said(run)
@@ -281,7 +281,7 @@ def test_a_value_with_blanks_goes_on_until_the_next_option():
 # --- numbers that people touched ---------------------------------------------------------------------------------
 
 
-def test_separators_of_thousands_are_taken_out_where_they_are_certain():
+def test_thousands_separators_are_removed_if_certain():
     text = summary(READ=44_214_000).replace("44214000", "44,214,000").replace("Time(ms), 10000\n", "Time(ms), 10,000\n")
     run = one(text)
     assert (run.operations["READ"].count, run.operations["READ"].returns) == (44_214_000, {"OK": 44_214_000})
@@ -307,7 +307,7 @@ def test_a_decimal_comma_is_read_where_it_can_be_nothing_else():
     assert one(line).status[0].operations["READ"].avg == 512.34
 
 
-def test_whole_numbers_that_were_printed_as_doubles_may_have_a_decimal_comma():
+def test_integers_printed_as_doubles_may_have_decimal_comma():
     run = one(TOTALS.replace("10000.0", "10000,0") + metric("READ", 1000).replace("1000\n", "1000,0\n"))
     assert (run.runtime_ms, run.operations["READ"].count, run.version) == (10_000, 1000, "0.5.0-0.8.0")
 
