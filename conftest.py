@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import django
 import pytest
 
+from benchsite.accounts import tenancy
 from benchsite.core.paths import make_folders, places
 from benchsite.local.embedded import AlreadyRunning, EmbeddedServers
 from benchsite.tests.threads import left_since
@@ -82,6 +83,7 @@ os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"
 django.setup()
+tenancy.serve_all_teams()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -182,6 +184,13 @@ def no_thread_outlives_its_test() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     assert left_since(before, THREAD_PATIENCE_S) == []
+
+
+@pytest.fixture(autouse=True)
+def tests_see_all_teams() -> Iterator[None]:
+    """Whichever team a view entered that a test called without a request."""
+    yield
+    tenancy.leave()
 
 
 @pytest.fixture

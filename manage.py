@@ -9,6 +9,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
     from django.core.management import execute_from_command_line
 
+    from benchsite.accounts import tenancy
+
+    tenancy.serve_all_teams()
     execute_from_command_line(sys.argv)
 
 

@@ -12,6 +12,7 @@ from django.db.models import Model
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Membership, Role, Team, User
+from benchsite.accounts.tenancy import all_teams
 from runs.models import Machine, Run
 from runs.models.run import Status
 
@@ -107,6 +108,7 @@ WAYS: Final[Mapping[str, Way]] = {
 }
 
 
+@all_teams()
 def hand_over(old: Team, new: Team, by: User) -> None:
     """Everything that `old` owns becomes `new`'s, in one transaction. Raises HandOverRefused.
 

@@ -67,7 +67,7 @@ def home_of(team: Team) -> dict[str, object]:
     waiting = mine.count()
     fleet = fleet_of(team)
     generators = shown(team, troubled_first(fleet)[:MAX_GENERATORS])
-    matrices = latest_matrices(team)
+    matrices = latest_matrices()
     return {
         "going": going,
         "queue": [line for line in lines if not line["row"].holds],  # the team's first ones that wait
@@ -80,15 +80,15 @@ def home_of(team: Team) -> dict[str, object]:
         "health": health(fleet),
         "matrices": matrices,
         "first_use": not matrices,
-        "sweeps": latest_sweeps(team),
-        "has_cluster": Cluster.objects.filter(team=team).exists(),
-        "has_database": Database.objects.filter(team=team).exists(),
+        "sweeps": latest_sweeps(),
+        "has_cluster": Cluster.objects.exists(),
+        "has_database": Database.objects.exists(),
     }
 
 
-def latest_matrices(team: Team) -> tuple[tuple[Matrix, Progress], ...]:
+def latest_matrices() -> tuple[tuple[Matrix, Progress], ...]:
     """The last submitted ones, and how far they are; two queries."""
-    rows = list(Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")[:LATEST])
+    rows = list(Matrix.objects.filter(submitted_at__isnull=False).order_by("-submitted_at")[:LATEST])
     progress = progress_of(rows)
     return tuple((row, progress[row.pk]) for row in rows)
 
@@ -114,10 +114,10 @@ def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> di
     return {"matrix": matrix, **{name: parts[name] for name in ("headline", "figures", "permalink")}}
 
 
-def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
+def latest_sweeps() -> tuple[Sweep, ...]:
     """The sweeps that last got a point."""
     newest: dict[UUID, None] = {}
-    points = Run.objects.filter(team=team, phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False)
+    points = Run.objects.filter(phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False)
     for sweep_id in points.order_by("-finished_at").values_list("sweep_id", flat=True)[: LATEST * 20]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
@@ -147,15 +147,15 @@ def news(request: HttpRequest) -> HttpResponse:
     """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
     team = team_of(request)
     since = timezone.now() - RECENT
-    runs = Run.objects.filter(team=team, finished_at__gte=since).aggregate(
+    runs = Run.objects.filter(finished_at__gte=since).aggregate(
         failed=Count("pk", filter=Q(status=Status.FAILED)),
         rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
     )
-    grown = History.objects.filter(team=team, phase=Phase.MEASURE, last_at__gte=since)
+    grown = History.objects.filter(phase=Phase.MEASURE, last_at__gte=since)
     keys = list(grown.order_by("-last_at").values_list("pk", flat=True)[:MAX_HISTORIES])
     lines = history_lines(team, History.objects.filter(pk__in=keys).order_by("-last_at"))
     context = {
-        "result": latest_result(team, latest_matrices(team)),
+        "result": latest_result(team, latest_matrices()),
         "changes": {**runs, "histories": [line for line in lines if line.last_change]},
     }
     part = "benchsite/news_part.html" if request.htmx else "benchsite/news.html"  # type: ignore[attr-defined]
@@ -184,7 +184,7 @@ def hand_over(request: HttpRequest) -> HttpResponse:
     counts = {
         "matrices": team.matrices.count(),
         "runs": team.runs.count(),
-        "reports": Report.objects.filter(team=team).count(),
+        "reports": Report.objects.count(),
     }
     context = {"team": team, "others": others, "refusal": refusal, "counts": counts}
     return render(request, "benchsite/hand_over.html", context, status=422 if refusal else 200)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Team, User
+from benchsite.accounts.tenancy import all_teams
 from reports.models import BadgeLink
 from reports.queries.baselines import newest_run, points_to_draw
 from reports.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
@@ -149,7 +150,8 @@ def revoke_badge(link: BadgeLink, by: User) -> None:
 def link_of(token: str) -> BadgeLink | None:
     """The link, whether or not it was revoked; None for what never was one."""
     possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
-    return BadgeLink.objects.select_related("team").filter(token=token).first() if possible else None
+    with all_teams():
+        return BadgeLink.objects.select_related("team").filter(token=token).first() if possible else None
 
 
 def verdict_at(link: BadgeLink) -> str:

@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from benchsite.accounts.models import Row, Team
+from benchsite.accounts.tenancy import TeamManager
 from runs.models import Matrix, Run, Sweep
 from runs.models.run import Phase
 
@@ -28,6 +29,7 @@ class History(models.Model):
     target_ops_s = models.PositiveIntegerField(null=True)
     runs = models.PositiveIntegerField()  # that succeeded
     last_at = models.DateTimeField()  # when the newest of them finished
+    objects = TeamManager()
 
     class Meta:
         verbose_name_plural = "histories"
@@ -67,6 +69,7 @@ class CommitLook(models.Model):
     commit = models.CharField(max_length=64)
     runs = models.PositiveIntegerField()  # of the uploads of the last day, at that time
     last_at = models.DateTimeField()  # when the newest of them was uploaded
+    objects = TeamManager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "config_key", "commit"], name="one_look_per_commit")]
@@ -95,6 +98,7 @@ class ChangePoint(Row):
     note = models.TextField(blank=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(auto_now=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-changed_at"]
@@ -115,6 +119,7 @@ class HistoryNote(Row):
     text = models.CharField(max_length=200)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["at"]
@@ -144,6 +149,7 @@ class Report(Row):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-changed_at"]
@@ -230,6 +236,7 @@ class WatchLink(Row):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at"]
@@ -253,6 +260,7 @@ class Baseline(Row):
     runs = models.ManyToManyField(Run, through="BaselineRun", related_name="baselines")
     set_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     set_at = models.DateTimeField()
+    objects = TeamManager()
 
     class Meta:
         ordering = ["name"]
@@ -287,6 +295,7 @@ class BadgeLink(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at"]

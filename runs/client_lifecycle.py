@@ -13,13 +13,17 @@ from runs.models.run import Reason
 
 State = ClientRun.State
 ACTIVE = (State.STARTING, State.READY, State.RUNNING, State.STORING)
-# No join, for the sake of the swaps below: an update with a join asks for its rows in a subquery, which PostgreSQL does
-# not ask again after it has waited for another update of the row, so that all who waited would win.
-RUN_GOES_ON = Exists(Run.objects.filter(pk=OuterRef("run_id"), status="running", cancel_requested_at__isnull=True))
 # A client run that its load generator did not claim within this time fails the run.
 UNCLAIMED_AFTER = timedelta(seconds=15)
 # Load generators beat every 5 s. A network that is cut for half a minute must not end the runs behind it.
 SILENT_AFTER = timedelta(seconds=45)
+
+
+def _run_goes_on() -> Exists:
+    """No join, for the sake of the swaps below: an update with a join asks for its rows in a subquery, which PostgreSQL
+    does not ask again after it has waited for another update of the row, so that all who waited would win.
+    """
+    return Exists(Run.objects.filter(pk=OuterRef("run_id"), status="running", cancel_requested_at__isnull=True))
 
 
 def claim(client_run_id: uuid.UUID, claim: uuid.UUID) -> bool:
@@ -27,7 +31,7 @@ def claim(client_run_id: uuid.UUID, claim: uuid.UUID) -> bool:
 
     Can be repeated with the same claim, by a caller that did not hear the answer.
     """
-    won = ClientRun.objects.filter(RUN_GOES_ON, pk=client_run_id, state=State.WAITING).update(
+    won = ClientRun.objects.filter(_run_goes_on(), pk=client_run_id, state=State.WAITING).update(
         state=State.STARTING, claim=claim, claimed_at=Now(), heartbeat_at=Now()
     )
     return bool(won) or ClientRun.objects.filter(pk=client_run_id, claim=claim, state=State.STARTING).exists()
@@ -42,7 +46,7 @@ def advance(client_run_id: uuid.UUID, claim: uuid.UUID, state: State, **fields: 
 
 def beat(client_run_id: uuid.UUID, claim: uuid.UUID, **fields: Any) -> bool:
     """A sign of life that reads the cancel flag with the same query: False means stop."""
-    rows = ClientRun.objects.filter(RUN_GOES_ON, pk=client_run_id, claim=claim, state__in=ACTIVE)
+    rows = ClientRun.objects.filter(_run_goes_on(), pk=client_run_id, claim=claim, state__in=ACTIVE)
     return bool(rows.update(heartbeat_at=Now(), **fields))
 
 

@@ -11,6 +11,7 @@ from django.db.models import ProtectedError
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
+from benchsite.accounts.tenancy import all_teams
 from runs import artifacts
 from runs.models import Artifact, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status
@@ -100,6 +101,7 @@ def forget_content(digests: set[str]) -> None:
                 artifacts.remove(digest)
 
 
+@all_teams()
 def _is_had(digest: str) -> bool:
     rows = (Artifact.objects.filter(sha256=digest), UploadedFile.objects.filter(sha256=digest))
     return any(some.exists() for some in rows)

@@ -25,6 +25,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 from pydantic import BaseModel, ValidationError
 
+from benchsite.accounts import tenancy
 from benchsite.core.formatting import size as in_words
 from benchsite.rest.problems import CONTENT_TYPE
 from runs import artifacts, client_lifecycle, generators, live
@@ -64,6 +65,7 @@ def endpoint(method: str, schema: type[BaseModel] | None = None) -> Callable[[Ha
             name = enrolment.generator_of(request.headers.get("Authorization", "").removeprefix("Bearer "))
             if name is None:
                 raise Refused(401, "This credential is unknown or was revoked. An operator makes another one.")
+            tenancy.enter(tenancy.Scope.ALL_TEAMS)
             body = {"body": schema.model_validate_json(request.body)} if schema else {}
             return JsonResponse(handler(request, name, **body, **arguments))
 

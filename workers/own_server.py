@@ -8,12 +8,12 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Team, User
-from benchsite.accounts.permissions import is_operator, owned_or_404, team_of, team_required, user_of
+from benchsite.accounts.permissions import is_operator, team_of, team_required, user_of
 from benchsite.core.addresses import AddressRefused, split_address
 from runs.catalog import System, load_catalog
 from runs.forms.clusters import machines_for
@@ -186,7 +186,7 @@ def own_server(request: HttpRequest) -> HttpResponse:
 def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The checks of a described server and the second form, which submits the first matrix."""
     _refuse_unless_allowed(request)
-    database = owned_or_404(Database.objects.select_related("cluster"), request, pk)
+    database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().system(database.system, database.flavour)
     target = check_target(system, database.cluster.address, database.binding_properties)
     form = FirstMatrixForm(request.POST or None, system=system, modes=target.modes)

@@ -3,11 +3,13 @@
 from typing import Any
 
 from benchsite.accounts.models import Team
+from benchsite.accounts.tenancy import all_teams
 from runs.models import Run
 from runs.models.run import Status
 from runs.pages.queue import Queue, QueueRow, silent_parts
 
 
+@all_teams()
 def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
     """The rows of this queue as `team` may see them, in order: another team's run has no name and no link.
 

@@ -28,6 +28,7 @@ from django.urls import reverse  # noqa: E402
 
 from benchmarks.synthetic_data import Wanted, generate  # noqa: E402
 from benchmarks.synthetic_data.equipment import TEAMS  # noqa: E402
+from benchsite.accounts import tenancy  # noqa: E402
 from benchsite.accounts.models import Team, User  # noqa: E402
 from benchsite.local.embedded import EmbeddedServers  # noqa: E402
 from reports.figures.ceilings import CeilingsFigure  # noqa: E402
@@ -206,4 +207,5 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
+    tenancy.serve_all_teams()
     main(int(sys.argv[1]))

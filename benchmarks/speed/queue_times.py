@@ -28,6 +28,7 @@ from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from benchsite.accounts import tenancy  # noqa: E402
 from benchsite.accounts.models import Membership, Role, Team, User  # noqa: E402
 from benchsite.core.paths import places  # noqa: E402
 from benchsite.local.embedded import EmbeddedServers  # noqa: E402
@@ -232,4 +233,5 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
+    tenancy.serve_all_teams()
     main([int(size) for size in sys.argv[1:]])

@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from benchsite.accounts import audit, limits
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.sign_in_link import TOKEN_BYTES, digest
+from benchsite.accounts.tenancy import all_teams
 
 DEMO_TEAM, DEMO_SLUG, DEMO_USER = "Demo team", "demo", "demo"
 INVITATION_LIFE: Final = timedelta(days=7)
@@ -77,19 +78,22 @@ def open_invitations(team: Team) -> QuerySet[Invitation]:
 
 def invitation_of(token: str) -> Invitation | None:
     """The open invitation whose link holds this token; None for one that is unknown, used, withdrawn or too old."""
-    invitations = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
-    return invitations.select_related("team", "created_by").first()
+    with all_teams():
+        rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
+        return rows.select_related("team", "created_by").first()
 
 
 @transaction.atomic
 def accept(token: str, user: User) -> Team:
     """`user` joins; of two who follow one link at the same moment, one. Raises MembershipRefused."""
-    open_ones = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
-    if not open_ones.update(accepted_at=Now(), accepted_by=user):
+    invitation = invitation_of(token)
+    with all_teams():
+        rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True)
+        won = rows.update(accepted_at=Now(), accepted_by=user)
+    if invitation is None or not won:
         raise MembershipRefused(
             "This invitation was used already, withdrawn, or is older than a week. Ask for a new one."
         )
-    invitation = Invitation.objects.select_related("team").get(token_sha256=digest(token))
     membership, is_new = Membership.objects.get_or_create(
         user=user, team=invitation.team, defaults={"role": invitation.role}
     )

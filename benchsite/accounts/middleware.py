@@ -1,12 +1,13 @@
 """Sets `request.team`: the team whose things a signed-in person is looking at. And answers whose password must wait."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 
+from benchsite.accounts import tenancy
 from benchsite.accounts.password_hashing import Busy
 from benchsite.accounts.permissions import current_team
 
@@ -20,6 +21,11 @@ class CurrentTeam:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.team = SimpleLazyObject(lambda: current_team(request))  # type: ignore[attr-defined]
         return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: Any) -> None:
+        """Operators see the rows of all teams in Django's administration."""
+        if request.resolver_match is not None and request.resolver_match.app_name == "admin":
+            tenancy.enter(tenancy.Scope.ALL_TEAMS)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """In whichever form somebody states a password or chooses one."""

@@ -10,6 +10,8 @@ from django.db.models.functions import Now
 from ua_parser import parse
 from uuid_utils.compat import uuid7
 
+from benchsite.accounts.tenancy import TeamManager
+
 
 def new_id() -> uuid.UUID:
     """A time-ordered key (UUIDv7), so that rows made together lie together in the index."""
@@ -103,6 +105,7 @@ class Invitation(Row):
     expires_at = models.DateTimeField()
     accepted_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     accepted_at = models.DateTimeField(null=True, blank=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at"]
@@ -137,6 +140,7 @@ class ApiToken(Row):
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     rotated_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at"]
@@ -219,6 +223,7 @@ class Notice(Row):
     path = models.CharField(max_length=500, blank=True)  # of the page it is about
     data = models.JSONField(default=dict, blank=True)
     at = models.DateTimeField(db_default=Now())
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-at"]
@@ -265,6 +270,7 @@ class Webhook(Row):
     last_status = models.CharField(max_length=300, blank=True)
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["name"]

@@ -1,16 +1,16 @@
 """Who may see and do what. "Exists but is not yours" is always 404."""
 
-import uuid
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
 
+from benchsite.accounts import tenancy
 from benchsite.accounts.models import Membership, Role, Team, User
 
 P = ParamSpec("P")
@@ -92,8 +92,10 @@ def team_required(view: View[P]) -> View[P]:
     @login_required
     @wraps(view)
     def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if current_team(request) is None:
+        team = current_team(request)
+        if team is None:
             return render(request, "teams/no_team.html", status=403)
+        tenancy.enter(team.pk)
         return view(request, *args, **kwargs)
 
     return wrapped
@@ -126,11 +128,3 @@ def operator_required(view: View[P]) -> View[P]:
         return view(request, *args, **kwargs)
 
     return wrapped
-
-
-def owned_or_404(queryset: QuerySet[M], request: HttpRequest, pk: uuid.UUID | int) -> M:
-    """The row of the asker's team. Another team's row is no more there than one that does not exist."""
-    team = current_team(request)
-    if team is None:
-        raise Http404
-    return get_object_or_404(queryset, team=team, pk=pk)

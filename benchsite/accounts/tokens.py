@@ -22,6 +22,7 @@ from benchsite.accounts import audit, limits
 from benchsite.accounts.models import ApiToken, Membership, Role, Scope, Team, User
 from benchsite.accounts.permissions import ORDER
 from benchsite.accounts.sign_in_link import digest
+from benchsite.accounts.tenancy import all_teams
 
 PREFIX: Final = "bs"
 _ALPHABET: Final = string.ascii_letters + string.digits
@@ -134,7 +135,8 @@ def bearer_of(text: str) -> Bearer | None:
         return None
     if token.last_used_at is None or now - token.last_used_at > SEEN_EVERY:
         unseen = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - SEEN_EVERY)
-        ApiToken.objects.filter(unseen, pk=token.pk).update(last_used_at=now)
+        with all_teams():
+            ApiToken.objects.filter(unseen, pk=token.pk).update(last_used_at=now)
     return Bearer(token, frozenset(token.scopes) & {str(scope) for scope in allowed_scopes(makers_role)})
 
 

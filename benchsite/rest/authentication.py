@@ -8,6 +8,7 @@ from typing import Any, cast
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
+from benchsite.accounts import tenancy
 from benchsite.accounts.models import Scope, Team
 from benchsite.accounts.tokens import Bearer, bearer_of
 from benchsite.rest import limits
@@ -42,6 +43,7 @@ class Needs(HttpBearer):
         bearer = bearer_of(token.strip())
         if bearer is None:
             raise _unknown()
+        tenancy.enter(bearer.token.team_id)
         limits.spend(request, bearer.token, self.costs)
         if not bearer.scopes.intersection(self.scopes):
             has = ", ".join(sorted(bearer.scopes)) or "none"

@@ -5,11 +5,9 @@ from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
 from ninja import Schema
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from benchsite.rest.authentication import team_in
 from benchsite.rest.problems import KINDS, Problem
 
 M = TypeVar("M", bound=Model)
@@ -43,9 +41,9 @@ Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username(
 NamesOfRows = Annotated[list[str], BeforeValidator(lambda rows: [row.name for row in rows])]
 
 
-def owned(rows: QuerySet[M], request: HttpRequest, pk: UUID) -> M:
+def owned(rows: QuerySet[M], pk: UUID) -> M:
     """The team's row of this key. Raises Problem("not-found")."""
-    row = rows.filter(team=team_in(request), pk=pk).first()
+    row = rows.filter(pk=pk).first()
     if row is None:
         kind = rows.model._meta.verbose_name
         raise Problem("not-found", f"Your team has no {kind} {pk}.")

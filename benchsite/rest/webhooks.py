@@ -199,7 +199,7 @@ def list_deliveries(request: HttpRequest, webhook_id: UUID, query: Query[PageQue
 
 
 def _found(request: HttpRequest, pk: UUID) -> Webhook:
-    return owned(Webhook.objects.select_related("team", "created_by"), request, pk)
+    return owned(Webhook.objects.select_related("team", "created_by"), pk)
 
 
 def _problem(refused: verbs.WebhookRefused) -> Problem:

@@ -8,6 +8,7 @@ from django.utils.http import parse_etags
 from ninja import Path
 from pydantic import StringConstraints
 
+from benchsite.accounts import tenancy
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from reports.api.routers import badges
@@ -79,6 +80,7 @@ def _link(token: str) -> BadgeLink:
         raise Problem("not-found", "No badge has this address.")
     if link.revoked_at is not None:
         raise Problem("link-revoked", "This badge was revoked by the team that made it.")
+    tenancy.enter(link.team_id)
     return link
 
 

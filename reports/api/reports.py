@@ -148,7 +148,7 @@ def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
 
 
 def _mine(request: HttpRequest, report_id: UUID) -> Report:
-    return owned(Report.objects.select_related("team", "created_by"), request, report_id)
+    return owned(Report.objects.select_related("team", "created_by"), report_id)
 
 
 @contextmanager

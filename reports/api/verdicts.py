@@ -17,7 +17,7 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned, refusals
 from reports.analysis.verdicts import Verdict, combined
 from reports.api.routers import verdicts
-from reports.queries.baselines import RUNS, runs_named
+from reports.queries.baselines import runs_named, runs_with_sweep
 from reports.verdicts.baseline_selection import (
     Ambiguous,
     BaselineUnknown,
@@ -146,7 +146,7 @@ def get_verdict(request: HttpRequest, run_id: UUID, query: Query[VerdictQuery]) 
     A verdict needs three keys: an effect beyond the practical threshold, an interval that agrees, and environments that
     are alike. Where one is missing it is `inconclusive`; where no new run counts, `error`.
     """
-    run: Run = owned(RUNS.select_related("sweep__matrix", "team"), request, run_id)
+    run: Run = owned(runs_with_sweep().select_related("team"), run_id)
     try:
         wait_for_end(run, query.wait)
         document = verdict_of_run(run, baseline=query.baseline, branch=query.branch, thresholds=query.shares())

@@ -19,15 +19,19 @@ MIN_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
 MAX_DRAWN: Final = 60  # runs of a sparkline
 MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
 MAX_HISTORY: Final = 100  # runs that say how sessions vary, the newest
-RUNS: Final = Run.objects.select_related("sweep__matrix")
 ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
+
+
+def runs_with_sweep() -> QuerySet[Run]:
+    """Runs as a verdict needs them."""
+    return Run.objects.select_related("sweep__matrix")
 
 
 def repeats_of(run: Run) -> list[Run]:
     """All ended runs of the same test and commit, newest first; a run without a commit is alone. One query."""
     if not (run.commit and run.config_key):
         return [run]
-    rows = RUNS.filter(ENDED, team=run.team_id, config_key=run.config_key, commit=run.commit)
+    rows = runs_with_sweep().filter(ENDED, team=run.team_id, config_key=run.config_key, commit=run.commit)
     return list(rows.order_by("-finished_at", "-pk")[:MAX_REPEATS]) or [run]
 
 
@@ -40,7 +44,9 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     if not first.config_key or first.finished_at is None:
         return []
     before = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
-    rows = RUNS.filter(COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches)
+    rows = runs_with_sweep().filter(
+        COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches
+    )
     rows = rows.exclude(pk__in=[run.pk for run in runs])
     if first.commit:
         rows = rows.exclude(commit=first.commit)
@@ -48,7 +54,7 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     newest = rows.annotate(rank=rank).order_by("rank", "-finished_at", "-pk").first()
     if newest is None or not newest.commit:
         return [newest] if newest else []
-    same = RUNS.filter(COUNTS, team=first.team_id, config_key=first.config_key)
+    same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
     return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
 
@@ -60,7 +66,9 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     """
     if not run.config_key or run.finished_at is None:
         return []
-    rows = RUNS.filter(COUNTS, team=run.team_id, config_key=run.config_key, finished_at__lte=run.finished_at)
+    rows = runs_with_sweep().filter(
+        COUNTS, team=run.team_id, config_key=run.config_key, finished_at__lte=run.finished_at
+    )
     rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
     rows = rows.exclude(commit__in={other.commit for other in without} - {""})
     return list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
@@ -79,7 +87,7 @@ def baseline_named(team: Team, name: str) -> Baseline | None:
 
 def pinned_runs(baseline: Baseline) -> list[Run]:
     """Newest first. One query."""
-    return list(RUNS.filter(pins__baseline=baseline).order_by("-finished_at", "-pk"))
+    return list(runs_with_sweep().filter(pins__baseline=baseline).order_by("-finished_at", "-pk"))
 
 
 def baselines_of(team: Team) -> QuerySet[Baseline]:
@@ -98,7 +106,7 @@ def baselines_with_runs(team: Team) -> QuerySet[Baseline]:
 
 def runs_named(team: Team, ids: Sequence[uuid.UUID]) -> list[Run]:
     """Those of the team; whoever asks sees by their number whether one was not."""
-    return list(RUNS.filter(team=team, pk__in=ids).order_by("-finished_at", "-pk"))
+    return list(runs_with_sweep().filter(team=team, pk__in=ids).order_by("-finished_at", "-pk"))
 
 
 def commits_like(team: Team, text: str) -> list[str]:
@@ -114,18 +122,18 @@ def commits_like(team: Team, text: str) -> list[str]:
 
 def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Run]:
     """Its ended runs of every test, newest first; those alone that count, where asked for. One query."""
-    rows = RUNS.filter(COUNTS if counted else ENDED, team=team, commit=commit)
+    rows = runs_with_sweep().filter(COUNTS if counted else ENDED, team=team, commit=commit)
     return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
 
 
 def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
     """Those that count, newest first. One query."""
-    return list(RUNS.filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MAX_OF_A_COMMIT + 1])
+    return list(runs_with_sweep().filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MAX_OF_A_COMMIT + 1])
 
 
 def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
     """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
-    rows = RUNS.select_related("sweep__matrix", "team").filter(ENDED, team=team_id, config_key=config_key)
+    rows = runs_with_sweep().select_related("team").filter(ENDED, team=team_id, config_key=config_key)
     for name in [branch] if branch else DEFAULT_BRANCHES:
         if run := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
             return run

@@ -17,10 +17,14 @@ from runs.validity import CheckResult, Severity
 from runs.validity.spec_facts import side_facts
 
 MAX_OTHERS: Final = 20  # runs of one kind that the menu offers
-RUNS: Final = Run.objects.select_related("sweep__matrix", "matrix")
 COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reason="", is_bracket=False) & (
     ~Q(verdict=Verdict.REJECT) | ~Q(verdict_override="")
 )
+
+
+def runs_with_matrix() -> QuerySet[Run]:
+    """Runs as a comparison of two needs them."""
+    return Run.objects.select_related("sweep__matrix", "matrix")
 
 
 def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
@@ -96,7 +100,7 @@ def others_of(run: Run) -> list[Run]:
 
     The first is the one before it, where there is one. Two queries.
     """
-    ended = RUNS.filter(team=run.team_id, status=Status.SUCCEEDED).exclude(pk=run.pk).defer("evidence")
+    ended = runs_with_matrix().filter(team=run.team_id, status=Status.SUCCEEDED).exclude(pk=run.pk).defer("evidence")
     same = list(ended.filter(config_key=run.config_key).order_by("-finished_at")[:MAX_OTHERS]) if run.config_key else []
     earlier = [other for other in same if run.finished_at and other.finished_at and other.finished_at < run.finished_at]
     same = earlier + [other for other in same if other not in earlier]
@@ -122,7 +126,7 @@ def _far(run: Run, other: Run) -> tuple[int, int, int]:
 def run_at_ceiling(curve: Curve, team_id: uuid.UUID) -> Run | None:
     """Of the rung that a sweep's ceiling was reached on, the run in the middle; None where none counts. One query."""
     runs = curve.ceiling_rung.run_ids if curve.ceiling_rung else ()
-    return middle(RUNS.filter(team=team_id, pk__in=runs)) if runs else None
+    return middle(runs_with_matrix().filter(team=team_id, pk__in=runs)) if runs else None
 
 
 def middle(runs: QuerySet[Run]) -> Run | None:

@@ -4,20 +4,19 @@ import uuid
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role, Team
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.badges import BadgeRefused, make_badge, revoke_badge
 from reports.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.models import BadgeLink, Baseline
-from reports.queries import sweeps_of
-from reports.queries.baselines import RUNS, baselines_of, repeats_of, runs_of_sweep
+from reports.queries.baselines import baselines_of, repeats_of, runs_of_sweep, runs_with_sweep
 from reports.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
 from reports.verdicts.verdict import why_not
 from runs.identifiers import uuid_of
-from runs.models import Run
+from runs.models import Run, Sweep
 from runs.pages.lists import page_of
 
 PER_PAGE = 50
@@ -28,7 +27,7 @@ MAX_NAMES = 50  # in a menu
 @team_required
 def baselines(request: HttpRequest) -> HttpResponseBase:
     team = team_of(request)
-    links = BadgeLink.objects.filter(team=team, revoked_at__isnull=True).select_related("created_by")
+    links = BadgeLink.objects.filter(revoked_at__isnull=True).select_related("created_by")
     context = {
         "page": page_of(request, baselines_of(team), PER_PAGE),
         "rule": RULE,
@@ -62,12 +61,12 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
 def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
     """The runs that count, how they were chosen, and the page to go back to."""
     if pk := uuid_of(request.POST.get("sweep", "")):
-        sweep = owned_or_404(sweeps_of(team), request, pk)
+        sweep = get_object_or_404(Sweep, pk=pk)
         return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
     pk = uuid_of(request.POST.get("run", ""))
     if pk is None:
         raise Http404
-    run = owned_or_404(RUNS, request, pk)
+    run = get_object_or_404(runs_with_sweep(), pk=pk)
     runs = [repeat for repeat in repeats_of(run) if not why_not(repeat)]
     same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
     return runs, same, ("run", pk)
@@ -76,7 +75,7 @@ def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str
 @require_POST
 @role_required(Role.RUNNER)
 def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    baseline = owned_or_404(Baseline.objects.all(), request, pk)
+    baseline = get_object_or_404(Baseline, pk=pk)
     unset_baseline(baseline, user_of(request))
     messages.success(request, f"“{baseline.name}” is no longer a baseline. The runs stay and can be deleted.")
     return redirect("baselines")
@@ -86,7 +85,7 @@ def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @team_required
 def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """A page of its own, and the card that a run's page loads."""
-    run = owned_or_404(RUNS.select_related("sweep__matrix", "team"), request, pk)
+    run = get_object_or_404(runs_with_sweep().select_related("team"), pk=pk)
     wanted, problem = request.GET.get("baseline", "")[:80].replace("\0", ""), ""
     try:
         verdict = verdict_of_run(run, baseline=wanted)
@@ -97,10 +96,10 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     context = {
         "run": run,
         "found": verdict,
-        "run_names": {} if card else dict(Run.objects.filter(team=run.team, pk__in=sides).values_list("pk", "name")),
+        "run_names": {} if card else dict(Run.objects.filter(pk__in=sides).values_list("pk", "name")),
         "wanted": wanted,
         "problem": problem,
-        "names": list(Baseline.objects.filter(team=run.team).values_list("name", flat=True)[:MAX_NAMES]),
+        "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
         "can_run": has_role(request, Role.RUNNER),
         "is_admin": has_role(request, Role.ADMIN),
     }
@@ -113,7 +112,7 @@ def badge_add(request: HttpRequest) -> HttpResponseBase:
     pk = uuid_of(request.POST.get("run", ""))
     if pk is None:
         raise Http404
-    run = owned_or_404(RUNS, request, pk)
+    run = get_object_or_404(runs_with_sweep(), pk=pk)
     posted = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
     try:
         made = make_badge(run.team, user_of(request), run, **posted)
@@ -127,7 +126,7 @@ def badge_add(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 @role_required(Role.ADMIN)
 def badge_revoke(request: HttpRequest, token: str) -> HttpResponseBase:
-    link = BadgeLink.objects.filter(team=team_of(request), token=token.replace("\0", "")).first()
+    link = BadgeLink.objects.filter(token=token.replace("\0", "")).first()
     if link is None:
         raise Http404
     revoke_badge(link, user_of(request))

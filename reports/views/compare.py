@@ -332,7 +332,7 @@ def context_of(
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
         "caveats": caveats(curves, selection.kind_for(curves), verdicts.get("headline"), verdicts.get("against")),
         "permalink": reverse("compare") + state.query(),
-        "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),
+        "nothing_at_all": not curves and not Sweep.objects.exists(),
     }
 
 

@@ -21,6 +21,7 @@ from django.utils.http import http_date
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team, User
 from reports.figures.export_size import medium_named
 from reports.figures.table import Table
@@ -162,7 +163,10 @@ def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> Ht
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """The team's public reports whose links are open. A team that never made one public has no such page."""
     team = Team.objects.filter(slug=slug).first()
-    if team is None or not Report.objects.filter(team=team, access=Report.Access.PUBLIC).exists():
+    if team is None:
+        raise Http404
+    tenancy.enter(team.pk)
+    if not Report.objects.filter(access=Report.Access.PUBLIC).exists():
         raise Http404
     response = render(request, "reports/frozen/index.html", {"team": team, "reports": public_reports(team)})
     response.headers["Cache-Control"] = "no-cache"

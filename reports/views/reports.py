@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadhandler import MemoryFileUploadHandler, StopUpload
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -18,7 +18,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
 from reports.frozen import links, publication, rights
@@ -330,4 +330,4 @@ def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _mine(request: HttpRequest, pk: uuid.UUID) -> Report:
-    return owned_or_404(Report.objects.select_related("team", "created_by"), request, pk)
+    return get_object_or_404(Report.objects.select_related("team", "created_by"), pk=pk)

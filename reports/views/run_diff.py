@@ -22,10 +22,10 @@ from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Operation, Point
 from reports.figures.captions import KIND_SAYS
 from reports.pages.baseline_ratios import Ratio, extended, throughput_ratio
-from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads, sweeps_of
-from reports.queries.run_pair import RUNS
+from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads
+from reports.queries.run_pair import runs_with_matrix
 from runs.identifiers import uuid_of
-from runs.models import Run
+from runs.models import Run, Sweep
 from runs.validity import Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
@@ -305,8 +305,8 @@ def chosen_of(request: HttpRequest) -> Chosen:
 def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
     """Of ids that are no run's the curves are asked for together."""
     team = team_of(request)
-    runs = {run.pk: run for run in RUNS.filter(team=team, pk__in=ids)}
-    rows = {row.pk: row for row in sweeps_of(team).filter(pk__in=[pk for pk in ids if pk not in runs])}
+    runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
+    rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
     if set(ids) - set(runs) - set(rows):
         raise Http404
     by_sweep = {curve.sweep_id: curve for curve in curves(list(rows.values()))} if rows else {}

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -21,10 +21,11 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
-from benchsite.accounts import audit
+from benchsite.accounts import audit, tenancy
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from benchsite.accounts.sign_in_link import TOKEN_BYTES, digest
+from benchsite.accounts.tenancy import all_teams
 from reports.curves import STATISTICS, Curve
 from reports.figure_registry import PICTURES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
@@ -90,12 +91,13 @@ def open_links(team: Team) -> QuerySet[WatchLink]:
 
 def watched(token: str) -> WatchLink | None:
     """The open link with this token; None for one that is unknown, too old, was ended, or whose matrix is gone."""
-    rows = WatchLink.objects.filter(token_sha256=digest(token), revoked_at__isnull=True, expires_at__gt=Now())
-    link = rows.select_related("team", "matrix").first()
-    if link is None or link.matrix is not None:
-        return link
-    selection = selection_of(link)
-    return link if names_what_is_seen(selection) and not is_lost(link.team, selection) else None
+    with all_teams():
+        rows = WatchLink.objects.filter(token_sha256=digest(token), revoked_at__isnull=True, expires_at__gt=Now())
+        link = rows.select_related("team", "matrix").first()
+        if link is None or link.matrix is not None:
+            return link
+        selection = selection_of(link)
+        return link if names_what_is_seen(selection) and not is_lost(link.team, selection) else None
 
 
 def end_link(link: WatchLink, by: User) -> None:
@@ -168,7 +170,7 @@ def add(request: HttpRequest) -> HttpResponse:
         key = uuid_of(chosen)
         if key is None:
             raise Http404
-        matrix = owned_or_404(Matrix.objects.filter(submitted_at__isnull=False), request, key)
+        matrix = get_object_or_404(Matrix.objects.filter(submitted_at__isnull=False), pk=key)
         selection, title = Selection(matrix=str(matrix.pk)), matrix.name
     else:
         selection = read(QueryDict(request.POST.get("query", "")[:20_000]))
@@ -183,7 +185,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @require_POST
 @role_required(Role.RUNNER)
 def end(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    end_link(owned_or_404(WatchLink.objects.select_related("team"), request, pk), user_of(request))
+    end_link(get_object_or_404(WatchLink.objects.select_related("team"), pk=pk), user_of(request))
     return redirect("watch-links")
 
 
@@ -195,6 +197,7 @@ def link_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRe
         if link is None:
             response: HttpResponseBase = render(request, "reports/watch/gone.html", status=410)
         else:
+            tenancy.enter(link.team_id)
             response = view(request, link, token, **names)
         response.headers["X-Robots-Tag"] = "noindex"
         return response

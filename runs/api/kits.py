@@ -120,7 +120,7 @@ class OutputsAnswer(Schema):
 
 
 def _matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
-    return owned(Matrix.objects.select_related("team"), request, matrix_id)
+    return owned(Matrix.objects.select_related("team"), matrix_id)
 
 
 def _text(matrix: Matrix) -> str:
@@ -199,7 +199,7 @@ def _made(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Matrix:
 def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:
     """The team's own rows; another team's is no more there than one that does not exist."""
     team = team_in(request)
-    clusters = Cluster.objects.filter(team=team).prefetch_related("nodes__machine").in_bulk(sent.clusters.values())
+    clusters = Cluster.objects.prefetch_related("nodes__machine").in_bulk(sent.clusters.values())
     generators = generators_for(team).select_related("machine").in_bulk(list(sent.generators.values()))
     faults: list[Fault] = [
         {"pointer": f"#/{kind}/{role}", "detail": detail}
@@ -251,7 +251,7 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
     summary="How far some outputs are",
 )
 def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> OutputsAnswer:
-    return _outputs(owned(_by_hand(request, matrix_id).uploads.all(), request, upload_id))
+    return _outputs(owned(_by_hand(request, matrix_id).uploads.all(), upload_id))
 
 
 @matrices.post(
@@ -262,7 +262,7 @@ def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Outp
 )
 def fill_cells(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Status[OutputsAnswer]:
     """All of them or none. 409 while a worker reads them, or once they are stored."""
-    upload = owned(_by_hand(request, matrix_id).uploads.all(), request, upload_id)
+    upload = owned(_by_hand(request, matrix_id).uploads.all(), upload_id)
     if upload.state != Upload.State.RECOGNISED:
         raise Problem("conflict", f"These outputs are {upload.get_state_display()}: nothing is to be filled now.")
     return Status(201, _fill(upload))

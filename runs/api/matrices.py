@@ -170,22 +170,22 @@ class MatrixPage(PageAnswer):
     items: list[MatrixAnswer]
 
 
-def team_matrices(request: HttpRequest) -> QuerySet[Matrix]:
+def team_matrices() -> QuerySet[Matrix]:
     """With what answers say of each, in a constant number of queries."""
-    rows = Matrix.objects.filter(team=team_in(request)).select_related("created_by")
+    rows = Matrix.objects.select_related("created_by")
     return rows.prefetch_related("entries__database", "workloads", "load_generators")
 
 
 @matrices.get("/matrices", response={200: MatrixPage}, auth=READ, summary="List matrices")
 def list_matrices(request: HttpRequest, query: Query[PageQuery]) -> Slice[Matrix]:
-    page = page_of(request, team_matrices(request), ("-created_at", "-pk"), query)
+    page = page_of(request, team_matrices(), ("-created_at", "-pk"), query)
     _with_progress(page.items)
     return page
 
 
 @matrices.get("/matrices/{uuid:matrix_id}", response={200: MatrixAnswer}, auth=READ, summary="Follow one matrix")
 def get_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
-    return _followed(owned(team_matrices(request), request, matrix_id))
+    return _followed(owned(team_matrices(), matrix_id))
 
 
 @matrices.post(
@@ -208,7 +208,7 @@ def make_matrix(
     assert form is not None
     kept = form.store(bearer_in(request).user)
     response["Location"] = f"{ROOT}/matrices/{kept.pk}"
-    return Status(201, _followed(owned(team_matrices(request), request, kept.pk)))
+    return Status(201, _followed(owned(team_matrices(), kept.pk)))
 
 
 @matrices.post(
@@ -219,14 +219,14 @@ def make_matrix(
 )
 def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """Its runs are in the queue afterwards. 422 `plan-refused` says what keeps it from being run."""
-    matrix = owned(team_matrices(request), request, matrix_id)
+    matrix = owned(team_matrices(), matrix_id)
     try:
         submit(matrix, bearer_in(request).user)
     except PlanError as refused:
         if Matrix.objects.filter(pk=matrix.pk, submitted_at__isnull=False).exists():
             raise Problem("conflict", "This matrix is submitted already: make another to run it again.") from refused
         raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
-    return _followed(owned(team_matrices(request), request, matrix_id))
+    return _followed(owned(team_matrices(), matrix_id))
 
 
 @matrices.post(
@@ -240,7 +240,7 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[dict[str, Any]]:
     """Measures the first and the last rung of every sweep for 10 s over 1,000 records of their own. 422 `plan-refused`
     says what keeps the plan from being tried.
     """
-    matrix = owned(team_matrices(request), request, matrix_id)
+    matrix = owned(team_matrices(), matrix_id)
     try:
         start_trial(matrix, bearer_in(request).user)
     except PlanError as refused:
@@ -256,7 +256,7 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[dict[str, Any]]:
 )
 def get_trial(request: HttpRequest, matrix_id: UUID) -> dict[str, Any]:
     """404 where the plan has no trial run."""
-    return _trial(owned(team_matrices(request), request, matrix_id))
+    return _trial(owned(team_matrices(), matrix_id))
 
 
 def _trial(matrix: Matrix) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def _trial(matrix: Matrix) -> dict[str, Any]:
 )
 def cancel_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """What waits is cancelled at once, what runs is asked to stop. What has ended stays as it is."""
-    matrix = owned(team_matrices(request), request, matrix_id)
+    matrix = owned(team_matrices(), matrix_id)
     lifecycle.request_cancel_matrix(matrix, bearer_in(request).user)
     return _followed(matrix)
 
@@ -291,7 +291,7 @@ class NextLook(RequestSchema):
 )
 def add_repeats(request: HttpRequest, matrix_id: UUID, look: NextLook) -> Matrix:
     """Once only: where the look is not the next one, nothing is queued and the answer is 409 `conflict`."""
-    matrix = owned(team_matrices(request), request, matrix_id)
+    matrix = owned(team_matrices(), matrix_id)
     if not lifecycle.add_repeats(matrix, look.look, bearer_in(request).user):
         raise Problem("conflict", "No repeats are left to queue for this look: it is not the plan's next one.")
     return _followed(matrix)

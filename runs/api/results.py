@@ -243,7 +243,7 @@ class FindingsAnswer(Schema):
     summary="The numbers of a run",
 )
 def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> MeasurementsAnswer:
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     kept = _cut(run, query)
     return MeasurementsAnswer(
         run=run.pk,
@@ -278,7 +278,7 @@ def _cut(run: Run, query: CutQuery) -> MeasurementSet:
 )
 def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Query[HistogramQuery]) -> HistogramAnswer:
     """Of its successful operations in the window. Of a run of which only summaries exist there is none."""
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     kept = _cut(run, query)
     try:
         stored = stored_intervals(run)
@@ -313,7 +313,7 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
     """The finest level that has no more than so many points; a coarser level is computed from all values, none is
     left out. `points` below the coarsest level's are not kept to.
     """
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     rows = Series.objects.filter(run=run)
     levels = rows.order_by().values("interval_s").annotate(most=Max("points")).values_list("interval_s", "most")
     fitting = [interval_s for interval_s, most in levels if most <= query.points]
@@ -347,7 +347,7 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
 )
 def get_faults(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Empty for a run without planned faults, and until it has ended."""
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     return {"run": run.pk, "faults": applied_faults(run)}
 
 
@@ -363,6 +363,6 @@ def _numbers(column: Any) -> list[int | float | None]:
     summary="What the validity checks say",
 )
 def get_findings(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> dict[str, object]:
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     kept = _cut(run, query)
     return {"run": run.pk, "cut": kept.number, "verdict": run.verdict, "findings": kept.findings.all()}

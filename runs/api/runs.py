@@ -11,7 +11,7 @@ from ninja import Query, Schema, Status
 from pydantic import ConfigDict, Field
 
 from benchsite.accounts.models import Scope
-from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
@@ -96,19 +96,19 @@ class CancelAnswer(Schema):
     cancel_requested_at: datetime | None = Field(description="Null: it had not started, and is cancelled.")
 
 
-def team_runs(request: HttpRequest) -> QuerySet[Run]:
+def team_runs() -> QuerySet[Run]:
     """The team's runs, as answers need them: without what only their pages show."""
-    return Run.objects.filter(team=team_in(request)).select_related("sweep").defer(*HEAVY)
+    return Run.objects.select_related("sweep").defer(*HEAVY)
 
 
 @runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
 def list_runs(request: HttpRequest, query: Query[RunQuery]) -> Slice[Run]:
-    return page_of(request, query.restricted(team_runs(request)), ORDER, query)
+    return page_of(request, query.restricted(team_runs()), ORDER, query)
 
 
 @runs.get("/runs/{uuid:run_id}", response={200: RunAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one run")
 def get_run(request: HttpRequest, run_id: UUID) -> Run:
-    return owned(team_runs(request), request, run_id)
+    return owned(team_runs(), run_id)
 
 
 @runs.patch(
@@ -118,7 +118,7 @@ def get_run(request: HttpRequest, run_id: UUID) -> Run:
     summary="Change a run's labels and notes, or leave it out with a reason",
 )
 def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
-    run, user = owned(team_runs(request), request, run_id), bearer_in(request).user
+    run, user = owned(team_runs(), run_id), bearer_in(request).user
     try:
         with transaction.atomic():
             if change.labels is not None:
@@ -131,7 +131,7 @@ def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
                 annotations.include([run], user)
     except AnnotationRefused as refused:
         raise Problem("validation-error", str(refused)) from refused
-    return owned(team_runs(request), request, run_id)
+    return owned(team_runs(), run_id)
 
 
 @runs.delete(
@@ -144,7 +144,7 @@ def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
     """With everything measured in it. One that a baseline pins stays (`run-pinned`), and so does one that has not
     ended or whose data another run needs (`conflict`).
     """
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     try:
         deletion.delete_run(run, bearer_in(request).user)
     except deletion.RunPinned as pinned:
@@ -162,9 +162,9 @@ def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
 )
 def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """What has not started is cancelled at once; what has is asked to stop. Asking twice changes nothing."""
-    run = owned(team_runs(request), request, run_id)
+    run = owned(team_runs(), run_id)
     if run.status in RunStatus.terminal():
         raise Problem("conflict", f"“{run.name}” had ended before it could be cancelled.")
     lifecycle.request_cancel(run, bearer_in(request).user)
-    changed = owned(team_runs(request), request, run_id)
+    changed = owned(team_runs(), run_id)
     return {"run": changed, "cancel_requested_at": changed.cancel_requested_at}

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
+from benchsite.accounts.tenancy import TeamManager
 from runs.models.client_properties import ClientPropertiesField
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Cluster(Row):
     separates_cpus = models.BooleanField(default=True, db_default=True)
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["name"]
@@ -189,6 +191,7 @@ class Database(Row):
     client = models.CharField(max_length=120, blank=True, default="", db_default="")
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["name"]
@@ -204,6 +207,7 @@ class Workload(Row):
     properties = models.JSONField(default=dict)
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["name"]
@@ -297,6 +301,7 @@ class Matrix(Row):
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at"]

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q, Value
 
 from benchsite.accounts.models import Row, Team, User
+from benchsite.accounts.tenancy import TeamManager
 from benchsite.core.formatting import exact
 from runs.models.plan import Purpose
 from runs.models.run import ClientRun, Run
@@ -148,6 +149,7 @@ class Artifact(Row):
     sha256 = models.CharField(max_length=64, db_index=True)
     size = models.PositiveBigIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["kind", "name"]
@@ -196,6 +198,7 @@ class ThresholdOverride(Row):
     reason = models.TextField()
     changed_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(auto_now=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["threshold", "purpose"]

@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
+from benchsite.accounts.tenancy import TeamManager
 from runs.models.client_properties import ClientOrderField
 from runs.models.plan import Cluster, Conductor, Database, LoadGenerator, Matrix, Purpose, Workload
 from runs.models.upload import Upload
@@ -126,6 +127,7 @@ class Sweep(Row):
     cluster_name = models.CharField(max_length=120, blank=True, default="", db_default="")
     nodes = models.PositiveSmallIntegerField(null=True, blank=True)
     durability_class = models.CharField(max_length=120, blank=True, default="", db_default="")
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at", "name"]
@@ -220,6 +222,7 @@ class Run(Row):
     verdict_override = models.TextField(blank=True)  # the written reason for counting a rejected run
     tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     notes = models.TextField(blank=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at", "position"]

@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
+from benchsite.accounts.tenancy import TeamManager
 from runs.models.plan import Matrix
 
 
@@ -30,6 +31,7 @@ class Schedule(Row):
     failures = models.PositiveSmallIntegerField(default=0)  # in a row
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    objects = TeamManager()
 
     class Meta:
         ordering = ["name", "id"]

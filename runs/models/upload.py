@@ -5,6 +5,7 @@ from django.db.models import Q, Value
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
+from benchsite.accounts.tenancy import TeamManager
 
 
 class Upload(Row):
@@ -52,6 +53,7 @@ class Upload(Row):
     matrix = models.ForeignKey("Matrix", null=True, blank=True, on_delete=models.PROTECT, related_name="uploads")
     # What a program stated with its files (`runs.uploading.manifest`); empty: a person completes it on the page.
     manifest = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
+    objects = TeamManager()
 
     class Meta:
         ordering = ["-created_at"]
@@ -116,6 +118,7 @@ class UploadKey(models.Model):
     status = models.PositiveSmallIntegerField()  # of the response
     answer = models.JSONField(default=dict)  # its body
     created_at = models.DateTimeField(db_default=Now())
+    objects = TeamManager()
 
     class Meta:
         indexes = [models.Index(fields=["created_at"], name="request_keys", condition=Q(kind="request"))]

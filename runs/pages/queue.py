@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from benchsite.accounts.tenancy import all_teams
 from runs.conductor_slots import conductors_of
 from runs.generators import waited_for_in_vain
 from runs.models import Machine, Matrix, Node, Run
@@ -125,11 +126,13 @@ class Queue:
         return next((row for row in self.rows if row.run.pk == run.pk), None)
 
 
+@all_teams()
 def waiting_runs() -> QuerySet[Run]:
     """All runs that wait for machines, in order. Runs by hand wait for people."""
     return Run.objects.filter(status=Status.QUEUED, source=Run.Source.SCHEDULED).order_by(*ORDER)
 
 
+@all_teams()
 def silent_parts(waiting: Collection[Run]) -> dict[UUID, list[str]]:
     """Run -> the parts of the site without which it cannot start and that give no sign of life, in words."""
     conductors = conductors_of({run.cluster_id for run in waiting if run.cluster_id})
@@ -148,6 +151,7 @@ def last_of_lanes(matrix: Matrix) -> QuerySet[Run]:
     return runs.order_by(*lane, "priority", "-created_at", "-position").distinct(*lane)
 
 
+@all_teams()
 def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     """The queue with these of the waiting runs, in a constant number of queries.
 

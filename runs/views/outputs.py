@@ -5,12 +5,12 @@ import uuid
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import owned_or_404, role_required, team_of, user_of
+from benchsite.accounts.permissions import role_required, team_of, user_of
 from runs.models import Matrix, Upload
 from runs.models.run import Status
 from runs.uploading import upload_lifecycle
@@ -26,7 +26,7 @@ def outputs(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """The page that takes the outputs of a kit, with what still waits for them."""
     handler = ImportedFiles(request)
     request.upload_handlers = [handler]
-    matrix = owned_or_404(Matrix.objects.all(), request, pk)
+    matrix = get_object_or_404(Matrix, pk=pk)
     if not matrix.by_hand:
         raise Http404
     return _outputs(request, matrix, handler)
@@ -54,7 +54,7 @@ def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> Ht
 @role_required(Role.RUNNER)
 def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> HttpResponse | HttpResponseBase:
     """Every file in its place, or what is wrong; POST stores all of it, or drops it."""
-    found = owned_or_404(Upload.objects.select_related("matrix", "user"), request, upload)
+    found = get_object_or_404(Upload.objects.select_related("matrix", "user"), pk=upload)
     if found.matrix is None or found.matrix_id != pk:
         raise Http404
     if request.method == "POST" and "discard" in request.POST:

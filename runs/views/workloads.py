@@ -5,11 +5,11 @@ import uuid
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from benchsite.accounts.permissions import has_role, role_required, team_of, team_required
 from benchsite.core.formatting import exact
 from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
@@ -30,7 +30,7 @@ from runs.ycsb.properties import (
 @require_GET
 @team_required
 def workloads(request: HttpRequest) -> HttpResponse:
-    rows = Workload.objects.filter(team=team_of(request)).annotate(used=Count("matrices", distinct=True))
+    rows = Workload.objects.annotate(used=Count("matrices", distinct=True))
     page = page_of(request, rows.order_by("name"))
     return render(
         request,
@@ -47,7 +47,7 @@ def workloads(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Workload.objects.all(), request, pk)
+    found = get_object_or_404(Workload, pk=pk)
     return render(
         request,
         "runs/workloads/page.html",
@@ -57,7 +57,7 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "data": data_of(found.properties),
             "warnings": warnings_of(found.properties),
             "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(found.properties).items()],
-            "matrices": found.matrices.filter(team=found.team_id)[:10],
+            "matrices": found.matrices.all()[:10],
             "may_edit": has_role(request, Role.RUNNER),
         },
     )
@@ -67,7 +67,7 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """Adds a workload, or edits that of the key: as number fields, or with `?raw=1` as YCSB properties."""
-    workload = owned_or_404(Workload.objects.all(), request, pk) if pk else None
+    workload = get_object_or_404(Workload, pk=pk) if pk else None
     letter = request.GET.get("preset", "")
     raw = "recordcount" not in request.POST if request.method == "POST" else "raw" in request.GET
     form = (WorkloadForm if raw else WorkloadFieldsForm)(
@@ -108,7 +108,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    workload = owned_or_404(Workload.objects.all(), request, pk)
+    workload = get_object_or_404(Workload, pk=pk)
     # A matrix names its workloads without protecting them, and would silently lose a column.
     return delete_page(request, workload, also=lambda: list(workload.matrices.all()))
 

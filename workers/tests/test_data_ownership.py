@@ -413,8 +413,8 @@ def test_conductor_killed_between_marker_and_load(redis_server):
     run = external_run(redis_server)
     environment = {**os.environ, "DATABASE_URL": database_url(), "BENCHSITE_EXTERNAL_NETWORKS": ",".join(NETWORKS)}
     program = (
-        "import django, sys, uuid; django.setup(); from workers.tests.conducting import conduct_run; "
-        "conduct_run(uuid.UUID(sys.argv[1]))"
+        "import django, sys, uuid; django.setup(); from benchsite.accounts import tenancy; tenancy.serve_all_teams(); "
+        "from workers.tests.conducting import conduct_run; conduct_run(uuid.UUID(sys.argv[1]))"
     )
     conductor = subprocess.Popen([sys.executable, "-c", program, str(run.pk)], env=environment, cwd=ROOT)
     try:

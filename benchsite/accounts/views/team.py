@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -21,7 +21,6 @@ from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.permissions import (
     current_membership,
     has_role,
-    owned_or_404,
     role_required,
     team_of,
     team_required,
@@ -107,7 +106,7 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", stat
 @require_POST
 @role_required(Role.ADMIN)
 def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    membership.withdraw(owned_or_404(Invitation.objects.all(), request, pk), user_of(request))
+    membership.withdraw(get_object_or_404(Invitation, pk=pk), user_of(request))
     messages.success(request, "The invitation is withdrawn. Its link no longer works.")
     return redirect("members")
 
@@ -116,7 +115,7 @@ def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required
 def member_change(request: HttpRequest, pk: int) -> HttpResponse:
     """Another role, or out of the team; everybody may leave."""
-    member = owned_or_404(Membership.objects.select_related("user", "team"), request, pk)
+    member = get_object_or_404(Membership.objects.select_related("user", "team"), team=team_of(request), pk=pk)
     me, role = user_of(request), request.POST.get("role", "")
     leaves = "remove" in request.POST and member.user == me
     if not leaves and not has_role(request, Role.ADMIN):

@@ -5,7 +5,7 @@ import uuid
 from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from benchsite.accounts import tokens
 from benchsite.accounts.forms import TokenForm
 from benchsite.accounts.models import ApiToken, Role
-from benchsite.accounts.permissions import has_role, member_of, owned_or_404, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, member_of, team_of, team_required, user_of
 from benchsite.accounts.tokens import TokenRefused
 
 
@@ -43,7 +43,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Rotate or revoke: one's own, or as an admin anybody's."""
-    token = owned_or_404(ApiToken.objects.select_related("maker", "team"), request, pk)
+    token = get_object_or_404(ApiToken.objects.select_related("maker", "team"), pk=pk)
     me = user_of(request)
     if token.maker != me and not has_role(request, Role.ADMIN):
         return HttpResponse("Only its maker and the team's admins may do that.", status=403)
