@@ -5,6 +5,7 @@ from typing import TypedDict
 from django import template
 from django.http import HttpRequest
 from django.template.context import RequestContext
+from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -78,6 +79,14 @@ def main_nav(context: RequestContext, *, folded: bool = False) -> dict[str, obje
             links.append({"label": label, "href": href, "here": any(is_here(path, place) for place in places)})
         groups.append({"label": group, "links": links, "here": any(link["here"] for link in links)})
     return {"groups": groups, "folded": folded, "home": path == "/"}
+
+
+@register.simple_block_tag
+def empty_state(content: SafeString, title: str, href: str = "", action: str = "") -> SafeString:
+    """What a list shows that has no rows: `content` is a sentence, `action` the label of a link to `href`."""
+    return render_to_string(
+        "partials/empty.html", {"content": content, "title": title, "href": href, "action": action}
+    )
 
 
 @register.inclusion_tag("partials/teams.html", takes_context=True)
