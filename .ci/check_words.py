@@ -1,7 +1,8 @@
 """Names and page phrases that the project has given up: no file may have more of them than words_baseline.json says.
 
 A vague name (`found`, `said`) says how a value came about and not what it is. Limits are named MAX_ and MIN_. A test's
-name has at most MAX_TEST_NAME characters. Retired page phrases have a plain one in their place. Standard library only.
+name has at most MAX_TEST_NAME characters. Retired page phrases have a plain one in their place. A line of a
+template has at most MAX_TEMPLATE_LINE characters. Standard library only.
 
     python .ci/check_words.py            lists every use beyond the baseline; exit code 1 if there is any
     python .ci/check_words.py --all      lists every use
@@ -49,6 +50,7 @@ EXCEPTIONS: Final[dict[str, tuple[frozenset[str], str]]] = {
     ".ci/check_words.py": (frozenset(PHRASES), "lists the phrases"),
     "reports/api/report_schemas.py": (frozenset({"found"}), "a field of the REST API"),
 }
+MAX_TEMPLATE_LINE: Final = 140  # characters
 SKIPPED: Final = re.compile(r"/migrations/|^static/vendor/|^docs/openapi\.json$")
 
 
@@ -68,6 +70,10 @@ def uses(path: str) -> list[tuple[int, str]]:
                 known.append(
                     (n, name, f"`{name}` has {len(name)} characters: a test's name has at most {MAX_TEST_NAME}")
                 )
+    if "templates/" in path:
+        for n, line in enumerate(text.splitlines(), 1):
+            if len(line) > MAX_TEMPLATE_LINE:
+                known.append((n, "", f"{len(line)} characters: break the line at a tag or between attributes"))
     return sorted((n, message) for n, word, message in known if word not in allowed)
 
 
