@@ -93,6 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # No `collectstatic` before the tests, so no manifest either; and passwords need not be slow to guess.
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing.
     settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.MIDDLEWARE.append("benchsite.tests.line_breaks.WithoutLineBreaks")
     # Every client of a test makes a handler of its own; none needs to look through all static files first.
     settings.WHITENOISE_AUTOREFRESH = True
     if MIGRATED in os.environ or (SERVERS is not None and SERVERS.wants_postgresql):

@@ -144,7 +144,7 @@ def test_what_speaks_against_comparing_is_said(client_in, team):
 def test_an_interpolated_latency_states_its_bounds(client_in, team):
     study(team)
     html = page(client_in, "?v=1&load=1700")
-    assert re.search(r'title="By the rungs beside it from [^<>"]+ to [^<>"]+">≈ ', html)
+    assert re.search(r'title="By the rungs beside it from [^<>"]+ to [^<>"]+" *>\s*≈ ', html)
 
 
 def test_names_are_escaped(client_in, team):
