@@ -180,6 +180,13 @@ INSTALLED_APPS = [
     "reports",
     "benchmarks",  # its commands
 ]
+# What packages below `reports` ask it, by name: they do not import it, and load generators need none of it.
+NOTICE_FINDERS = [
+    "reports.change_point_alerts.look",
+    "reports.upload_alerts.look",
+    "reports.queries.curves.store_recent",
+]
+RUN_PINS = ["reports.baselines.pinned"]
 MIDDLEWARE = [
     "benchsite.core.request_metrics.CountRequests",
     *(["benchsite.core.middleware.ClientAddress"] if BEHIND_PROXY else []),

@@ -1,6 +1,6 @@
 """Notices of changes of level in histories: each change once, in histories that have grown.
 
-The delivery loop calls `look` (`benchsite.notifications.notices.find_with`), so no upload and no schedule waits for it.
+The delivery loop calls `look` (`NOTICE_FINDERS`), so no upload and no schedule waits for it.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Notices of uploads and commits that are worse than their baseline: one for each.
 
 A pipeline may upload without asking for a verdict, so the delivery loop judges uploads too
-(`benchsite.notifications.notices.find_with`). A verdict on request makes its notice by the same function.
+(`NOTICE_FINDERS`). A verdict on request makes its notice by the same function.
 """
 
 import logging

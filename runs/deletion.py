@@ -1,13 +1,14 @@
 """Deleting a run with everything measured in it. A verb for pages and API; it leaves an entry in the audit log.
 
-Other packages say what may not go: `refuse_when(pinned)` has every run shown to `pinned` before it is deleted.
+Other packages say what may not go: the functions named by RUN_PINS answer why a run stays, or nothing.
 """
 
-from collections.abc import Callable
 from typing import Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
+from django.utils.module_loading import import_string
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
@@ -17,9 +18,6 @@ from runs.models import Artifact, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status
 
 MAX_AT_ONCE: Final = 100
-# What pins a run, as a sentence; empty: nothing does.
-Pinned = Callable[[Run], str]
-_pins: list[Pinned] = []
 
 
 class DeletionRefused(Exception):
@@ -30,19 +28,12 @@ class RunPinned(DeletionRefused):
     """Something is held together by this run, such as a baseline."""
 
 
-def refuse_when(pinned: Pinned) -> Pinned:
-    """Have `pinned` asked before a run is deleted: it answers a sentence that says what pins it, or nothing."""
-    if pinned not in _pins:
-        _pins.append(pinned)
-    return pinned
-
-
 def obstacle(run: Run) -> DeletionRefused | None:
     """Why a run cannot be deleted now; None: it can."""
     if run.status not in Status.terminal():
         return DeletionRefused(f"“{run.name}” has not ended yet. Cancel it, or wait and delete it then.")
-    for pinned in _pins:
-        if why := pinned(run):
+    for pinned in settings.RUN_PINS:
+        if why := import_string(pinned)(run):
             return RunPinned(why)
     if needy := run.needed_by.order_by("position").first():
         return DeletionRefused(f"“{run.name}” loaded the data of “{needy.name}” and others. Delete those first.")

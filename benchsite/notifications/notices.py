@@ -5,7 +5,7 @@ where nobody did it stays a row. Whoever sends (`workers.delivery_loop`) reads t
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.module_loading import import_string
 
 from benchsite.accounts.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
 
@@ -60,11 +61,6 @@ def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
     html = render_to_string("teams/notice_mail.html", {"notice": notice, "url": url, "preferences": preferences})
     message.attach_alternative(html, "text/html")
     return message
-
-
-# Looks for something to tell and notes it; answers how often. For what no single act brings about.
-Finder = Callable[[], int]
-_finders: list[Finder] = []
 
 
 def note(
@@ -115,23 +111,19 @@ def note(
     return notice
 
 
-def find_with(finder: Finder) -> Finder:
-    """Have the deliverer call `finder` now and then."""
-    if finder not in _finders:
-        _finders.append(finder)
-    return finder
-
-
 def find() -> int:
-    """Let every finder look; one that fails keeps neither the others nor deliveries from going on."""
+    """Call NOTICE_FINDERS, for what no single act brings about; answers how many notices they wrote.
+
+    One that fails keeps neither the others nor deliveries from going on.
+    """
     notices = 0
-    for finder in _finders:
+    for finder in settings.NOTICE_FINDERS:
         try:
-            notices += finder()
+            notices += import_string(finder)()
         except (DatabaseError, InterfaceError):
             raise  # PostgreSQL is away: the caller tries again.
         except Exception:
-            log.exception("Nothing was found to tell of: %s failed.", finder.__module__)
+            log.exception("Nothing was found to tell of: %s failed.", finder)
     return notices
 
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchsite.tests.asking import problem, program_of
-from runs import artifacts, deletion
+from runs import artifacts
 from runs.models import Run
 from runs.tests.factories import finding, make_run, make_sweep
 from runs.tests.pages import artifact_folder
@@ -217,7 +217,7 @@ def test_a_run_is_deleted_unless_something_pins_it(program, team, monkeypatch):
     pinned, free, waiting = (
         make_run(make_sweep(team=team), status=status) for status in ("succeeded", "succeeded", "queued")
     )
-    monkeypatch.setattr(deletion, "_pins", [lambda run: "“nightly” pins it." if run.pk == pinned.pk else ""])
+    monkeypatch.setattr("reports.baselines.pinned", lambda run: "“nightly” pins it." if run.pk == pinned.pk else "")
     assert program.ask("DELETE", f"/runs/{free.pk}").status_code == 204
     problem(program.get(f"/runs/{free.pk}"), 404, "not-found")
     assert problem(program.ask("DELETE", f"/runs/{pinned.pk}"), 409, "run-pinned")["detail"] == "“nightly” pins it."

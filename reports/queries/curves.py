@@ -162,8 +162,8 @@ def _store(fresh: Mapping[str, Curve]) -> None:
         logger.warning("Curves were computed and not stored (%s).", error)
 
 
-def store_recent() -> None:
-    """Store the curves of the newest results whose runs have ended, before anybody opens them.
+def store_recent() -> int:
+    """Store the curves of the newest results whose runs have ended, before anybody opens them; it writes no notice (0).
 
     Two queries where they are stored. The newest results are read by their keys: no search on a large site.
     """
@@ -172,6 +172,7 @@ def store_recent() -> None:
     sweeps = {sweep for sweep, created_at in newest if sweep and created_at > since}
     going = Run.objects.filter(sweep=OuterRef("pk")).exclude(status__in=Status.terminal())
     outlines(Sweep.objects.filter(~Exists(going), pk__in=sweeps))
+    return 0
 
 
 def _outline(curve: Curve) -> Curve:

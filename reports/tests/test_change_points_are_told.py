@@ -131,10 +131,10 @@ def test_a_history_whose_runs_are_deleted_goes_with_its_look(sweep, asked):
     assert not HistoryLook.objects.exists()
 
 
-def test_delivery_looks_for_notices_despite_a_failing_finder(sweep, asked, monkeypatch):
+def test_delivery_looks_for_notices_despite_a_failing_finder(sweep, asked, settings):
     nights(sweep, *[1000] * 14)
     change_point_alerts.look()
     nights(sweep, *[900] * 8)
-    monkeypatch.setattr(notices, "_finders", [lambda: 1 // 0, change_point_alerts.look])
+    settings.NOTICE_FINDERS = ["reports.nowhere.look", "reports.change_point_alerts.look"]
     assert notices.find() == 1
     assert Notice.objects.filter(kind=KIND).count() == 1

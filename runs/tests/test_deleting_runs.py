@@ -6,8 +6,8 @@ import pytest
 from django.db import transaction
 
 from benchsite.accounts.models import AuditEntry
-from runs import artifacts, deletion
-from runs.deletion import DeletionRefused, RunPinned, delete_run, obstacle, refuse_when
+from runs import artifacts
+from runs.deletion import DeletionRefused, RunPinned, delete_run, obstacle
 from runs.models import Artifact, Matrix, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status
 from runs.tests.factories import make_client_run, make_run, make_sweep
@@ -17,8 +17,8 @@ CONTENT = b"[OVERALL], RunTime(ms), 10\n"
 
 
 @pytest.fixture(autouse=True)
-def no_pins_of_others(monkeypatch, settings, tmp_path):
-    monkeypatch.setattr(deletion, "_pins", [])
+def no_pins_of_others(settings, tmp_path):
+    settings.RUN_PINS = []
     settings.STORAGES = {
         **settings.STORAGES,
         "artifacts": {**settings.STORAGES["artifacts"], "OPTIONS": {"location": tmp_path / "artifacts"}},
@@ -105,9 +105,10 @@ def test_a_load_stays_while_a_run_needs_it(team, user):
     delete_run(load, user)
 
 
-def test_whoever_pins_a_run_keeps_it(team, user):
+def test_whoever_pins_a_run_keeps_it(team, user, settings, monkeypatch):
     run, free = make_run(make_sweep(team=team)), make_run(make_sweep(team=team))
-    refuse_when(lambda asked: "The baseline “nightly” pins this run." if asked.pk == run.pk else "")
+    settings.RUN_PINS = ["reports.baselines.pinned"]
+    monkeypatch.setattr("reports.baselines.pinned", lambda other: "“nightly” pins it." if other.pk == run.pk else "")
     with pytest.raises(RunPinned, match="nightly"):
         delete_run(run, user)
     assert isinstance(obstacle(run), RunPinned)

@@ -4,7 +4,6 @@ import pytest
 
 from benchsite.accounts.models import Role
 from conftest import signed_in
-from runs import deletion
 from runs.models import Run
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.pages import text_of
@@ -13,8 +12,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
-def no_pins_of_others(monkeypatch):
-    monkeypatch.setattr(deletion, "_pins", [])
+def no_pins_of_others(settings):
+    settings.RUN_PINS = []
 
 
 @pytest.fixture
