@@ -39,6 +39,7 @@ from reports.selection import Selection  # noqa: E402
 from runs.models import Matrix, Run, Sweep  # noqa: E402
 from runs.pages.run_list import RunFilter  # noqa: E402
 
+tenancy.serve_all_teams()
 ROUNDS: Final = 21
 SLOW_ROUNDS: Final = 3  # of what is only there to be compared with
 SERIES_SHARE: Final = 500  # one of so many runs has a series
@@ -207,5 +208,4 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    tenancy.serve_all_teams()
     main(int(sys.argv[1]))

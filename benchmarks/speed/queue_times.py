@@ -50,6 +50,7 @@ from runs.models.run import Phase, Stage, Status  # noqa: E402
 from workers import scheduling  # noqa: E402
 from workers.models import Lease  # noqa: E402
 
+tenancy.serve_all_teams()
 CLUSTERS: Final = 100
 GENERATORS_PER_CLUSTER: Final = 3
 TEAMS: Final = 10
@@ -233,5 +234,4 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    tenancy.serve_all_teams()
     main([int(size) for size in sys.argv[1:]])

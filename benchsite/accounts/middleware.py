@@ -24,7 +24,8 @@ class CurrentTeam:
 
     def process_view(self, request: HttpRequest, *_: Any) -> None:
         """Operators see the rows of all teams in Django's administration."""
-        if request.resolver_match is not None and request.resolver_match.app_name == "admin":
+        match = request.resolver_match
+        if match is not None and match.app_name == "admin" and request.user.is_staff:
             tenancy.enter(tenancy.Scope.ALL_TEAMS)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

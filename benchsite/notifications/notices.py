@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils.module_loading import import_string
 
 from benchsite.accounts.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
+from benchsite.accounts.tenancy import all_teams
 
 PREFERENCES: Final = "notifications"
 log = logging.getLogger(__name__)
@@ -84,8 +85,9 @@ def note(
             # Of two at the same time the second waits, and finds the first.
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
-            if Notice.objects.filter(key=key).exists():
-                return None
+            with all_teams():  # A key is unique on the site.
+                if Notice.objects.filter(key=key).exists():
+                    return None
         notice = Notice.objects.create(
             team=team,
             kind=kind,

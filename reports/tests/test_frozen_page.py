@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchsite.core.formatting import NOTHING
+from benchsite.tests.line_breaks import without_line_breaks
 from reports.frozen.links import link_of
 from reports.frozen.pages import abreast, grid, page_of, shown
 from reports.frozen.publication import content_of
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 def page_at(client, report, end=""):
     answer = client.get(f"/r/{link_of(report).token}{end}")
     assert answer.status_code == 200, answer.status_code
-    return answer.content.decode()
+    return without_line_breaks(answer.content.decode())
 
 
 def test_it_is_read_without_an_account_when_no_run_is_left(team, client):

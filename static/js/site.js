@@ -78,7 +78,7 @@
       const source = document.querySelector(copy.dataset.copy);
       if (!source) return;
       event.preventDefault();
-      await navigator.clipboard.writeText(source.tBodies ? markdown(source) : source.textContent);
+      await navigator.clipboard.writeText(source.tBodies ? markdown(source) : source.textContent.trim());
       const word = copy.textContent;
       copy.textContent = "Copied";
       setTimeout(() => (copy.textContent = word), 1500);
