@@ -32,7 +32,7 @@ class WithoutLineBreaks:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         # A report's pages are signed and counted by the byte.
-        is_page = response.headers.get("Content-Type", "").startswith("text/html")
-        if is_page and not request.path.startswith("/r/") and not response.streaming and "Content-Encoding" not in response.headers:
+        is_page = response.headers.get("Content-Type", "").startswith("text/html") and not response.streaming
+        if is_page and not request.path.startswith("/r/") and "Content-Encoding" not in response.headers:
             response.content = without_line_breaks(response.content.decode()).encode()  # type: ignore[attr-defined]
         return response
