@@ -134,9 +134,10 @@ class Standing:
         if not self.system.administered:
             return None
         with _failing_as(Reason.SERVER_LOST):
-            found = read_back(self.system, self.mode, self.server.administration, self.server.wanted.replication_factor)
-        self._update(verified=found.as_dict())
-        return found
+            replicas = self.server.wanted.replication_factor
+            in_force = read_back(self.system, self.mode, self.server.administration, replicas)
+        self._update(verified=in_force.as_dict())
+        return in_force
 
     def servers_stop(self) -> None:
         """A planned fault ends processes of the server: what it holds afterwards is to be counted."""

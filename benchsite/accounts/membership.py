@@ -88,9 +88,9 @@ def accept(token: str, user: User) -> Team:
     """`user` joins; of two who follow one link at the same moment, one. Raises MembershipRefused."""
     invitation = invitation_of(token)
     with all_teams():
-        rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True)
-        won = rows.update(accepted_at=Now(), accepted_by=user)
-    if invitation is None or not won:
+        rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
+        is_accepted = rows.update(accepted_at=Now(), accepted_by=user)
+    if invitation is None or not is_accepted:
         raise MembershipRefused(
             "This invitation was used already, withdrawn, or is older than a week. Ask for a new one."
         )

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
@@ -14,7 +13,6 @@ from benchsite.accounts import tenancy
 from benchsite.accounts.models import Membership, Role, Team, User
 
 P = ParamSpec("P")
-M = TypeVar("M", bound=Model)
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.ADMIN: 2}

@@ -119,7 +119,7 @@ def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse
 
 @router.get("/webhooks/{uuid:webhook_id}", response={200: WebhookAnswer}, auth=MANAGE, summary="Read one webhook")
 def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
-    return _found(request, webhook_id)
+    return _webhook(webhook_id)
 
 
 @router.patch(
@@ -129,7 +129,7 @@ def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
     summary="Change a webhook, pause it or switch it on",
 )
 def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
-    webhook, me = _found(request, webhook_id), bearer_in(request).user
+    webhook, me = _webhook(webhook_id), bearer_in(request).user
     values = {"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds}
     changes = {key: value for key in values if (value := getattr(change, key)) is not None}
     try:
@@ -140,7 +140,7 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
                 (verbs.resume if change.is_active else verbs.pause)(webhook, me)
     except verbs.WebhookRefused as refused:
         raise _problem(refused) from refused
-    return _found(request, webhook_id)
+    return _webhook(webhook_id)
 
 
 @router.delete(
@@ -150,7 +150,7 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
     summary="Delete a webhook with the log of its deliveries",
 )
 def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
-    verbs.delete(_found(request, webhook_id), bearer_in(request).user)
+    verbs.delete(_webhook(webhook_id), bearer_in(request).user)
     return Status(204, None)
 
 
@@ -163,8 +163,8 @@ def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
 )
 def rotate_secret(request: HttpRequest, webhook_id: UUID) -> dict[str, object]:
     """For a day everything is signed with the old one as well."""
-    secret = verbs.rotate(_found(request, webhook_id), bearer_in(request).user)
-    return {"secret": secret, "webhook": _found(request, webhook_id)}
+    secret = verbs.rotate(_webhook(webhook_id), bearer_in(request).user)
+    return {"secret": secret, "webhook": _webhook(webhook_id)}
 
 
 @router.post(
@@ -178,7 +178,7 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     not. A receiver that does not answer takes five seconds. While too many tests are under way `in-flight` refuses
     another one: ask again as `Retry-After` says.
     """
-    webhook = _found(request, webhook_id)
+    webhook = _webhook(webhook_id)
     try:
         return deliveries.try_webhook(webhook)
     except deliveries.TryLater as busy:
@@ -194,11 +194,11 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     summary="List what a webhook was told",
 )
 def list_deliveries(request: HttpRequest, webhook_id: UUID, query: Query[PageQuery]) -> Slice[Delivery]:
-    rows = _found(request, webhook_id).deliveries.select_related("notice")
+    rows = _webhook(webhook_id).deliveries.select_related("notice")
     return page_of(request, rows, ("-created_at", "-pk"), query)
 
 
-def _found(request: HttpRequest, pk: UUID) -> Webhook:
+def _webhook(pk: UUID) -> Webhook:
     return owned(Webhook.objects.select_related("team", "created_by"), pk)
 
 

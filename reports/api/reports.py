@@ -73,7 +73,7 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     "/reports/{report_id}", response={200: ReportAnswer}, auth=READ, summary="Read one report's link and revisions"
 )
 def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
-    return _answer(request, _mine(request, report_id))
+    return _answer(request, _mine(report_id))
 
 
 @reports.post(
@@ -84,7 +84,7 @@ def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
 )
 def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], change: ReportChange) -> Status[Any]:
     """The numbers as they are now, with what is changed here. Earlier revisions stay as they are."""
-    report = _mine(request, report_id)
+    report = _mine(report_id)
     draft = _changed(draft_of(report.draft), change)
     title = change.title or report.title
     if query.dry_run:
@@ -98,7 +98,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
 )
 def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> dict[str, Any]:
     """Only admins of the team make a report `public`; whoever may publish takes that back."""
-    report = _mine(request, report_id)
+    report = _mine(report_id)
     values = change.dict(exclude_unset=True)
     until = values.get("expires_at", report.expires_at)
     with _allowed():
@@ -114,7 +114,7 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
 )
 def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     """For whoever began it, and admins of the team. Its link answers 410 from now on."""
-    report, user = _mine(request, report_id), bearer_in(request).user
+    report, user = _mine(report_id), bearer_in(request).user
     if not rights.may_delete(report, user):
         raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
     publication.delete(report, user)
@@ -132,7 +132,7 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
 
     Also makes one where the last was revoked: for the author of the report, and admins of the team.
     """
-    report = _mine(request, report_id)
+    report = _mine(report_id)
     if not report.revisions.exists():
         raise Problem("conflict", "Nothing of this report is published yet, so it has no link.")
     with _allowed():
@@ -143,11 +143,11 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
 @reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Revoke a report's link")
 def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
     """Nobody can read the report then; its revisions are kept."""
-    links.revoke(_mine(request, report_id), bearer_in(request).user)
+    links.revoke(_mine(report_id), bearer_in(request).user)
     return Status(204, None)
 
 
-def _mine(request: HttpRequest, report_id: UUID) -> Report:
+def _mine(report_id: UUID) -> Report:
     return owned(Report.objects.select_related("team", "created_by"), report_id)
 
 

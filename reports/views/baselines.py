@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from benchsite.accounts.models import Role, Team
+from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.badges import BadgeRefused, make_badge, revoke_badge
 from reports.baselines import BaselineRefused, set_baseline, unset_baseline
@@ -44,7 +44,7 @@ def baselines(request: HttpRequest) -> HttpResponseBase:
 def set_to(request: HttpRequest) -> HttpResponseBase:
     """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
     team, name = team_of(request), request.POST.get("name", "").strip()
-    runs, chosen, back = _chosen(request, team)
+    runs, chosen, back = _chosen(request)
     try:
         baseline = set_baseline(team, user_of(request), name, runs, chosen=chosen)
     except BaselineRefused as refused:
@@ -58,7 +58,7 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
     return redirect("baselines")
 
 
-def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
+def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
     """The runs that count, how they were chosen, and the page to go back to."""
     if pk := uuid_of(request.POST.get("sweep", "")):
         sweep = get_object_or_404(Sweep, pk=pk)

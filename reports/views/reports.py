@@ -137,7 +137,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @never_cache
 def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """One report: where it is read, by whom, and everything that was published of it."""
-    return _report(request, _mine(request, pk))
+    return _report(request, _mine(pk))
 
 
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
@@ -166,7 +166,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
 @never_cache
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
-    row = _mine(request, pk)
+    row = _mine(pk)
     draft = draft_of(row.draft)
     made = publication.built(row)
     form = forms.TextsForm(
@@ -200,7 +200,7 @@ def notes(request: HttpRequest) -> HttpResponse:
 @never_cache
 def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Exactly what will be visible, what was taken out of it, and the button."""
-    row = _mine(request, pk)
+    row = _mine(pk)
     if request.method == "GET":
         return _preview(request, row)
     if "redact" in request.POST:
@@ -266,7 +266,7 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
 def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
     """One figure of what is about to be published, as charts.js draws it."""
     # What was shown under that digest; built anew where it is no longer kept.
-    report = _mine(request, pk)
+    report = _mine(pk)
     key = _key(report, digest[:LENGTH])
     entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
     content: Content = entries.get(key) or built(report).content
@@ -285,7 +285,7 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
 @role_required(Role.RUNNER)
 def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Who may read it, and until when."""
-    row = _mine(request, pk)
+    row = _mine(pk)
     form = forms.AccessForm(request.POST)
     if not form.is_valid():
         return _report(request, row, form)
@@ -301,7 +301,7 @@ def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another link, or none."""
-    row = _mine(request, pk)
+    row = _mine(pk)
     if not row.revisions.exists():
         messages.error(request, "There is no link before something is published: publish the report first.")
     elif "revoke" in request.POST:
@@ -320,7 +320,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @role_required(Role.RUNNER)
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
-    row = _mine(request, pk)
+    row = _mine(pk)
     if not rights.may_delete(row, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = row.title
@@ -329,5 +329,5 @@ def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("reports")
 
 
-def _mine(request: HttpRequest, pk: uuid.UUID) -> Report:
+def _mine(pk: uuid.UUID) -> Report:
     return get_object_or_404(Report.objects.select_related("team", "created_by"), pk=pk)

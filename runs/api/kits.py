@@ -119,7 +119,7 @@ class OutputsAnswer(Schema):
     left_out: list[str] = Field(description="Files that are no outputs.")
 
 
-def _matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
+def _matrix(matrix_id: UUID) -> Matrix:
     return owned(Matrix.objects.select_related("team"), matrix_id)
 
 
@@ -138,7 +138,7 @@ def _text(matrix: Matrix) -> str:
     openapi_extra=PLAN,
 )
 def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
-    return HttpResponse(_text(_matrix(request, matrix_id)), content_type="application/toml")
+    return HttpResponse(_text(_matrix(matrix_id)), content_type="application/toml")
 
 
 @matrices.get(
@@ -149,7 +149,7 @@ def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
     openapi_extra=KIT,
 )
 def get_kit(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
-    text = _text(_matrix(request, matrix_id))
+    text = _text(_matrix(matrix_id))
     try:
         response = HttpResponse(zipped(text), content_type="application/zip")
     except PlanRefused as refused:
@@ -234,7 +234,7 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
     """The folder `outputs` of the kit, or an archive of it. Up to 1 MiB is judged at once (201): all of its cells are
     filled, or none (422). More waits for a worker (202): ask the address in `Location`, and send it POST to fill.
     """
-    matrix = _by_hand(request, matrix_id)
+    matrix = _by_hand(matrix_id)
     upload = receive_files(matrix.team, bearer_in(request).user, _files(request), matrix)
     if upload.state == Upload.State.RECOGNISED:
         return Status(201, _fill(upload))
@@ -251,7 +251,7 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
     summary="How far some outputs are",
 )
 def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> OutputsAnswer:
-    return _outputs(owned(_by_hand(request, matrix_id).uploads.all(), upload_id))
+    return _outputs(owned(_by_hand(matrix_id).uploads.all(), upload_id))
 
 
 @matrices.post(
@@ -262,14 +262,14 @@ def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Outp
 )
 def fill_cells(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Status[OutputsAnswer]:
     """All of them or none. 409 while a worker reads them, or once they are stored."""
-    upload = owned(_by_hand(request, matrix_id).uploads.all(), upload_id)
+    upload = owned(_by_hand(matrix_id).uploads.all(), upload_id)
     if upload.state != Upload.State.RECOGNISED:
         raise Problem("conflict", f"These outputs are {upload.get_state_display()}: nothing is to be filled now.")
     return Status(201, _fill(upload))
 
 
-def _by_hand(request: HttpRequest, matrix_id: UUID) -> Matrix:
-    matrix = _matrix(request, matrix_id)
+def _by_hand(matrix_id: UUID) -> Matrix:
+    matrix = _matrix(matrix_id)
     if not matrix.by_hand:
         raise Problem("not-found", "This matrix is not run by hand: import its plan with “by_hand”.")
     return matrix

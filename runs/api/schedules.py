@@ -138,7 +138,7 @@ def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpRespon
 
 @schedules.get("/schedules/{uuid:schedule_id}", response={200: ScheduleAnswer}, auth=READ, summary="Read one schedule")
 def get_schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
-    return _found(request, schedule_id)
+    return _schedule(schedule_id)
 
 
 @schedules.patch(
@@ -148,7 +148,7 @@ def get_schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
     summary="Change a schedule, pause it or switch it on",
 )
 def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleChange) -> Schedule:
-    schedule, me = _found(request, schedule_id), bearer_in(request).user
+    schedule, me = _schedule(schedule_id), bearer_in(request).user
     with transaction.atomic():
         if any(value is not None for value in (change.name, change.every, change.at, change.hours, change.days)):
             rule = _rule(
@@ -159,8 +159,8 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
             )
             schedule_changes.change(schedule, me, name=change.name or schedule.name, rule=rule)
         if change.is_active is not None:
-            (schedule_changes.resume if change.is_active else schedule_changes.pause)(_found(request, schedule_id), me)
-    return _found(request, schedule_id)
+            (schedule_changes.resume if change.is_active else schedule_changes.pause)(_schedule(schedule_id), me)
+    return _schedule(schedule_id)
 
 
 @schedules.delete(
@@ -170,7 +170,7 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
     summary="Delete a schedule; what it submitted stays",
 )
 def delete_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
-    schedule_changes.delete(_found(request, schedule_id), bearer_in(request).user)
+    schedule_changes.delete(_schedule(schedule_id), bearer_in(request).user)
     return Status(204, None)
 
 
@@ -186,7 +186,7 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     has not finished. `plan-refused` says what keeps the matrix from being run.
     """
     try:
-        return due_schedules.run_now(_found(request, schedule_id), bearer_in(request).user)
+        return due_schedules.run_now(_schedule(schedule_id), bearer_in(request).user)
     except ScheduleRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     except PlanError as refused:
@@ -201,14 +201,14 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     summary="List what came of each time of a schedule",
 )
 def list_occasions(request: HttpRequest, schedule_id: UUID, page: Query[PageQuery]) -> Slice[Occasion]:
-    return page_of(request, _found(request, schedule_id).occasions.all(), ("-due_at", "-pk"), page)
+    return page_of(request, _schedule(schedule_id).occasions.all(), ("-due_at", "-pk"), page)
 
 
 def _rows() -> QuerySet[Schedule]:
     return Schedule.objects.select_related("team", "matrix", "created_by")
 
 
-def _found(request: HttpRequest, pk: UUID) -> Schedule:
+def _schedule(pk: UUID) -> Schedule:
     return owned(_rows(), pk)
 
 

@@ -123,7 +123,7 @@ def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """`state` is received, reading, completed or saving while a worker is with it; then saved, or failed, and `detail`
     says why.
     """
-    return JsonResponse(found_answer(request, _upload(request, upload_id)))
+    return JsonResponse(found_answer(request, _upload(upload_id)))
 
 
 @routers.runs.delete(
@@ -136,7 +136,7 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """The upload goes with its key, which is free then for other files. Only one that failed: of another its runs are
     stored, or a worker is with it.
     """
-    upload = _upload(request, upload_id)
+    upload = _upload(upload_id)
     if upload.state != State.FAILED:
         reason = "The runs are stored: delete those." if upload.state == State.SAVED else "It is being worked on: wait."
         raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {upload.state}. {reason}")
@@ -185,7 +185,7 @@ def _body(request: HttpRequest) -> Iterator[Body]:
         yield body
 
 
-def _upload(request: HttpRequest, upload_id: UUID) -> Upload:
+def _upload(upload_id: UUID) -> Upload:
     upload = Upload.objects.filter(pk=upload_id).first()
     if upload is None:
         raise Problem("not-found", "Your team has no such upload, or it was dropped.")

@@ -43,16 +43,16 @@ def clusters(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(Cluster, pk=pk)
+    row = get_object_or_404(Cluster, pk=pk)
     return render(
         request,
         "runs/clusters/page.html",
         {
-            "cluster": found,
-            "nodes": found.nodes.select_related("machine"),
-            "databases": found.databases.all(),
-            "targets": target_rows(found),
-            "may_edit": may_edit(request, found),
+            "cluster": row,
+            "nodes": row.nodes.select_related("machine"),
+            "databases": row.databases.all(),
+            "targets": target_rows(row),
+            "may_edit": may_edit(request, row),
             "may_add_database": has_role(request, Role.RUNNER),
         },
     )

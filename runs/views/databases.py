@@ -50,16 +50,16 @@ def databases(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
-    system = load_catalog().get(found.system, found.flavour, found.own_modes)
+    row = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
+    system = load_catalog().get(row.system, row.flavour, row.own_modes)
     return render(
         request,
         "runs/databases/page.html",
         {
-            "database": found,
+            "database": row,
             "system": system,
-            "modes": mode_rows(system, found.settings, found.binding_properties) if system else [],
-            "entries": found.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
+            "modes": mode_rows(system, row.settings, row.binding_properties) if system else [],
+            "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
             "may_edit": has_role(request, Role.RUNNER),
         },
     )

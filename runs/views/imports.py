@@ -69,20 +69,20 @@ def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpR
 @role_required(Role.RUNNER)
 def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """What was recognised, with the form that completes it; POST saves."""
-    found = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
-    if found.matrix_id:
+    row = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
+    if row.matrix_id:
         # Outputs of a kit have a page of their own.
-        return redirect("matrix-outputs-brought", pk=found.matrix_id, upload=pk)
-    if request.method == "POST" and found.state != State.RECOGNISED:
+        return redirect("matrix-outputs-brought", pk=row.matrix_id, upload=pk)
+    if request.method == "POST" and row.state != State.RECOGNISED:
         return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
-    form = ImportForm(request.POST if request.method == "POST" else None, upload=found) if completable(found) else None
+    form = ImportForm(request.POST if request.method == "POST" else None, upload=row) if completable(row) else None
     if form is not None and form.is_bound and form.is_valid():
-        return _save(request, found, form)
-    files = found.recognised.get("files", ())
+        return _save(request, row, form)
+    files = row.recognised.get("files", ())
     refused = [file for file in files if file["error"]]
     context = {
-        "upload": found, "form": form, "busy": found.state in BUSY, "groupings": Upload.Grouping.choices,
-        "refused": refused, "accepted": len(files) - len(refused), **_told(found),
+        "upload": row, "form": form, "busy": row.state in BUSY, "groupings": Upload.Grouping.choices,
+        "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
     return render(request, "runs/imports/page.html", context, status=422 if form is not None and form.is_bound else 200)
 

@@ -54,20 +54,20 @@ def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> Ht
 @role_required(Role.RUNNER)
 def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> HttpResponse | HttpResponseBase:
     """Every file in its place, or what is wrong; POST stores all of it, or drops it."""
-    found = get_object_or_404(Upload.objects.select_related("matrix", "user"), pk=upload)
-    if found.matrix is None or found.matrix_id != pk:
+    row = get_object_or_404(Upload.objects.select_related("matrix", "user"), pk=upload)
+    if row.matrix is None or row.matrix_id != pk:
         raise Http404
     if request.method == "POST" and "discard" in request.POST:
-        if upload_lifecycle.discard(found):
+        if upload_lifecycle.discard(row):
             messages.success(request, "The outputs were dropped: nothing of them is kept.")
         return redirect("matrix-outputs", pk=pk)
-    placed = found.recognised.get("outputs", {})
-    if request.method == "POST" and placed and not placed["problems"] and upload_lifecycle.complete(found, {}):
-        work_at_once(found)
-        found.refresh_from_db()
-        if found.state == Upload.State.SAVED:
+    placed = row.recognised.get("outputs", {})
+    if request.method == "POST" and placed and not placed["problems"] and upload_lifecycle.complete(row, {}):
+        work_at_once(row)
+        row.refresh_from_db()
+        if row.state == Upload.State.SAVED:
             messages.success(request, f"{len(placed['cells'])} cells are filled and judged.")
             return redirect("matrix", pk=pk)
         return redirect("matrix-outputs-brought", pk=pk, upload=upload)
-    context = {"matrix": found.matrix, "upload": found, "placed": placed, "busy": found.state in BUSY}
+    context = {"matrix": row.matrix, "upload": row, "placed": placed, "busy": row.state in BUSY}
     return render(request, "runs/matrices/brought.html", context | {"team": team_of(request)})

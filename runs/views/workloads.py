@@ -47,17 +47,17 @@ def workloads(request: HttpRequest) -> HttpResponse:
 @require_GET
 @team_required
 def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(Workload, pk=pk)
+    row = get_object_or_404(Workload, pk=pk)
     return render(
         request,
         "runs/workloads/page.html",
         {
-            "workload": found,
-            "mix": mix_of(found.properties),
-            "data": data_of(found.properties),
-            "warnings": warnings_of(found.properties),
-            "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(found.properties).items()],
-            "matrices": found.matrices.all()[:10],
+            "workload": row,
+            "mix": mix_of(row.properties),
+            "data": data_of(row.properties),
+            "warnings": warnings_of(row.properties),
+            "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(row.properties).items()],
+            "matrices": row.matrices.all()[:10],
             "may_edit": has_role(request, Role.RUNNER),
         },
     )
