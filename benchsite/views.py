@@ -10,12 +10,12 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from benchsite import team_transfer
 from benchsite.accounts.limits import shown as formatted
 from benchsite.accounts.models import Membership, Role, Team
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents
 from benchsite.core import glossary as terms
@@ -129,8 +129,7 @@ def latest_sweeps() -> tuple[Sweep, ...]:
     return tuple(found[key] for key in keys if key in found)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def home(request: HttpRequest) -> HttpResponse:
     context = {
         "home": home_of(team_of(request)),
@@ -141,8 +140,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, part, context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def news(request: HttpRequest) -> HttpResponse:
     """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
     team = team_of(request)
@@ -162,8 +160,7 @@ def news(request: HttpRequest) -> HttpResponse:
     return render(request, part, context)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.ADMIN)
+@team_required("GET", "POST", role=Role.ADMIN)
 def hand_over(request: HttpRequest) -> HttpResponse:
     """Everything of this team to another one of which the person is an admin too."""
     team, me, refusal = team_of(request), user_of(request), ""
@@ -190,8 +187,7 @@ def hand_over(request: HttpRequest) -> HttpResponse:
     return render(request, "benchsite/hand_over.html", context, status=422 if refusal else 200)
 
 
-@require_GET
-@role_required(Role.ADMIN)
+@team_required("GET", role=Role.ADMIN)
 def limits(request: HttpRequest) -> HttpResponse:
     """What the team and its admin hold of each limit, and how much there is of it."""
     team = team_of(request)

@@ -10,7 +10,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import is_operator, team_of, team_required, user_of
@@ -165,8 +164,7 @@ class FirstMatrixForm(DescribedForm):
         return matrix
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 def own_server(request: HttpRequest) -> HttpResponse:
     """The first form: address and credentials. The server is saved when it answers."""
     _refuse_unless_allowed(request)
@@ -181,8 +179,7 @@ def own_server(request: HttpRequest) -> HttpResponse:
     return render(request, "workers/own_server.html", context, status=422 if form.is_bound else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The checks of a described server and the second form, which submits the first matrix."""
     _refuse_unless_allowed(request)

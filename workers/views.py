@@ -7,7 +7,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Role, User
@@ -24,8 +23,7 @@ from workers.queries import queue_lines
 MAX_SHOWN = 200  # waiting runs on the page of the queue
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def load_generators(request: HttpRequest) -> HttpResponse:
     """A page of them, and of all how many are in which state."""
     wanted = FleetFilter.from_query(request.GET)
@@ -46,8 +44,7 @@ def load_generators(request: HttpRequest) -> HttpResponse:
     return render(request, _whole_or_part(request, "workers/load_generators"), context)
 
 
-@require_POST
-@operator_required
+@operator_required("POST")
 def release_load_generator(request: HttpRequest) -> HttpResponse:
     """End a quarantine by hand."""
     name = request.POST.get("name", "")
@@ -57,8 +54,7 @@ def release_load_generator(request: HttpRequest) -> HttpResponse:
     return redirect("load-generators")
 
 
-@require_POST
-@operator_required
+@operator_required("POST")
 def calibrate(request: HttpRequest) -> HttpResponse:
     """Have a load generator measure what it can generate."""
     name = request.POST.get("name", "")
@@ -73,8 +69,7 @@ def calibrate(request: HttpRequest) -> HttpResponse:
     return redirect("load-generators")
 
 
-@require_POST
-@operator_required
+@operator_required("POST")
 def enrolment(request: HttpRequest) -> HttpResponse:
     """Make an enrolment code of a load generator, which this answer alone shows, or revoke its credential."""
     name = request.POST.get("name", "").strip()
@@ -94,8 +89,7 @@ def enrolment(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@require_POST
-@operator_required
+@operator_required("POST")
 def allow_move(request: HttpRequest) -> HttpResponse:
     """Let the next host that registers this load generator's name have it."""
     name = request.POST.get("name", "")
@@ -106,8 +100,7 @@ def allow_move(request: HttpRequest) -> HttpResponse:
     return redirect("load-generators")
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def queue(request: HttpRequest) -> HttpResponse:
     stand = read_queue(waiting_runs()[:MAX_SHOWN])
     lines = queue_lines(team_of(request), stand)

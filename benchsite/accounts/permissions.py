@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Membership, Role, Team, User
@@ -84,28 +85,21 @@ def is_operator(request: HttpRequest) -> bool:
     return request.user.is_authenticated and request.user.is_staff
 
 
-def team_required(view: View[P]) -> View[P]:
-    """Only for signed-in members of a team: others sign in first, or are told that they are in no team."""
+def team_required(*methods: str, role: Role = Role.VIEWER) -> Callable[[View[P]], View[P]]:
+    """Only by these HTTP methods, and only for members of a team whose role includes `role`; the rest get 403.
 
-    @login_required
-    @wraps(view)
-    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        team = current_team(request)
-        if team is None:
-            return render(request, "teams/no_team.html", status=403)
-        tenancy.enter(team.pk)
-        return view(request, *args, **kwargs)
-
-    return wrapped
-
-
-def role_required(role: Role) -> Callable[[View[P]], View[P]]:
-    """Only for members whose role includes `role`; the rest get 403. Includes `team_required`."""
+    Who is not signed in does that first, who is in no team is told so.
+    """
 
     def decorate(view: View[P]) -> View[P]:
-        @team_required
+        @require_http_methods(methods)
+        @login_required
         @wraps(view)
         def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            team = current_team(request)
+            if team is None:
+                return render(request, "teams/no_team.html", status=403)
+            tenancy.enter(team.pk)
             if not has_role(request, role):
                 raise PermissionDenied(f"This needs the role {role} in your team.")
             return view(request, *args, **kwargs)
@@ -115,14 +109,17 @@ def role_required(role: Role) -> Callable[[View[P]], View[P]]:
     return decorate
 
 
-def operator_required(view: View[P]) -> View[P]:
-    """Only for operators of the site who are members of a team; the rest get 403."""
+def operator_required(*methods: str) -> Callable[[View[P]], View[P]]:
+    """Only by these HTTP methods, and only for operators of the site who are members of a team; the rest get 403."""
 
-    @team_required
-    @wraps(view)
-    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if not is_operator(request):
-            raise PermissionDenied("Only an operator of this site may do that.")
-        return view(request, *args, **kwargs)
+    def decorate(view: View[P]) -> View[P]:
+        @team_required(*methods)
+        @wraps(view)
+        def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not is_operator(request):
+                raise PermissionDenied("Only an operator of this site may do that.")
+            return view(request, *args, **kwargs)
 
-    return wrapped
+        return wrapped
+
+    return decorate

@@ -6,18 +6,10 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Delivery, Role, User, Webhook
-from benchsite.accounts.permissions import (
-    has_role,
-    keep_team,
-    member_of,
-    role_required,
-    team_of,
-    team_required,
-    user_of,
-)
+from benchsite.accounts.permissions import has_role, keep_team, member_of, team_of, team_required, user_of
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.email_verification import NotSent, account_of, confirm, send
 from benchsite.notifications.forms import PreferencesForm, WebhookForm
@@ -27,8 +19,7 @@ from benchsite.notifications.webhooks import WebhookRefused
 DELIVERIES_SHOWN = 50
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 @never_cache
 def notifications(request: HttpRequest) -> HttpResponse:
     """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
@@ -57,8 +48,7 @@ def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
         messages.success(request, f"{saved}Open the link that was sent to {user.email}: no notice goes there before.")
 
 
-@require_POST
-@team_required
+@team_required("POST")
 @never_cache
 def confirmation_send(request: HttpRequest) -> HttpResponse:
     """Once more, for who cannot find it."""
@@ -78,8 +68,7 @@ def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "teams/confirm_address.html", context, status=200 if account else 410)
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 @never_cache
 def webhook_add(request: HttpRequest) -> HttpResponse:
     """Answers with the webhook's page and its secret, which is shown this once."""
@@ -97,8 +86,7 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
     return _page(request, PreferencesForm(member=member_of(request)), form, status=422)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.ADMIN)
+@team_required("GET", "POST", role=Role.ADMIN)
 @never_cache
 def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     hook = get_object_or_404(Webhook.objects.select_related("team"), pk=pk)
@@ -113,8 +101,7 @@ def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("webhook", pk=pk)
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 @never_cache
 def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Sends at once and waits, at most for the deadline of every sending."""
@@ -131,8 +118,7 @@ def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("webhook", pk=pk)
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 @never_cache
 def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another secret, off, on, or gone."""

@@ -5,10 +5,9 @@ import uuid
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from reports.badges import BadgeRefused, make_badge, revoke_badge
 from reports.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.models import BadgeLink, Baseline
@@ -23,8 +22,7 @@ PER_PAGE = 50
 MAX_NAMES = 50  # in a menu
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def baselines(request: HttpRequest) -> HttpResponseBase:
     team = team_of(request)
     links = BadgeLink.objects.filter(revoked_at__isnull=True).select_related("created_by")
@@ -39,8 +37,7 @@ def baselines(request: HttpRequest) -> HttpResponseBase:
     return render(request, "reports/baselines.html", context)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def set_to(request: HttpRequest) -> HttpResponseBase:
     """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
     team, name = team_of(request), request.POST.get("name", "").strip()
@@ -72,8 +69,7 @@ def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]
     return runs, same, ("run", pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     baseline = get_object_or_404(Baseline, pk=pk)
     unset_baseline(baseline, user_of(request))
@@ -81,8 +77,7 @@ def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return redirect("baselines")
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """A page of its own, and the card that a run's page loads."""
     run = get_object_or_404(runs_with_sweep().select_related("team"), pk=pk)
@@ -106,8 +101,7 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 def badge_add(request: HttpRequest) -> HttpResponseBase:
     pk = uuid_of(request.POST.get("run", ""))
     if pk is None:
@@ -123,8 +117,7 @@ def badge_add(request: HttpRequest) -> HttpResponseBase:
     return redirect("baselines")
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 def badge_revoke(request: HttpRequest, token: str) -> HttpResponseBase:
     link = BadgeLink.objects.filter(token=token.replace("\0", "")).first()
     if link is None:

@@ -11,7 +11,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET
 from django_htmx.http import push_url
 
 from benchsite.accounts.models import Role, Team
@@ -118,8 +117,7 @@ class SidesPart(NumbersPart):
 Part = TypeVar("Part", ComparisonParts, NumbersPart, SidesPart)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def compare(request: HttpRequest) -> HttpResponseBase:
     """The page; for a menu or a link of it (htmx) what changes, with the canonical address."""
     selection = selection_in(request)
@@ -140,8 +138,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     return push_url(response, address) if is_part else response
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = selection_in(request)
@@ -153,8 +150,7 @@ def pictures(request: HttpRequest) -> HttpResponse:
     return _part(request, "pictures", selection, {"figures": figures})
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def numbers(request: HttpRequest) -> HttpResponse:
     """All percentiles at equal load, the ratios with their method, ceilings and the checks of pairs, when opened."""
     selection = selection_in(request)
@@ -169,8 +165,7 @@ def numbers(request: HttpRequest) -> HttpResponse:
     return _part(request, "numbers", selection, {"numbers": cached_part(team, selection, NumbersPart, made)["html"]})
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def sides(request: HttpRequest) -> HttpResponseBase:
     """The rows of the sides beyond those that the figures show, for the table of the page (htmx)."""
     selection = selection_in(request)
@@ -188,8 +183,7 @@ def sides(request: HttpRequest) -> HttpResponseBase:
     return HttpResponse(cached_part(team_of(request), selection, SidesPart, made)["html"])
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = selection_in(request)

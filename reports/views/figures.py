@@ -13,7 +13,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.permissions import team_of, team_required
 from reports.figure_registry import OF_SERIES, figure_of
@@ -96,8 +95,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
     return JsonResponse(answer)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpResponseBase:
     """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
@@ -111,8 +109,7 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
     return unless_known(request, f"{choice.digest()} {version}", made)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Throughput over the ladder of one sweep, growing while it is measured."""
     row = get_object_or_404(Sweep, pk=pk)
@@ -122,8 +119,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBa
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Throughput over the ladder of every sweep of a matrix."""
     plan = get_object_or_404(Matrix, pk=pk)
@@ -134,8 +130,7 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """One run over time, from its stored series; `?from_s=&to_s=` is a part of it, more finely."""
     run = _owned_run(request, pk)
@@ -169,15 +164,13 @@ def _series(request: HttpRequest, run: Run, form: str) -> Figure:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_servers(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """The machines that ran the servers of one run, over time."""
     return _server_metrics(request, pk, form, SERVERS)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_counters(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """What the servers of one run counted themselves, over time."""
     return _server_metrics(request, pk, form, COUNTERS)
@@ -194,8 +187,7 @@ def _server_metrics(request: HttpRequest, pk: uuid.UUID, form: str, address: str
     return unless_known(request, run_version(run.pk), made)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Latency by percentile of one run, whether or not it counts."""
     run = _owned_run(request, pk)
@@ -207,8 +199,7 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
     return unless_known(request, run_version(run.pk), made)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """The latencies of one run over time; `?kind=response` for those from the scheduled start."""
     run = _owned_run(request, pk)

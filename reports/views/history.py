@@ -12,10 +12,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History, HistoryNote
@@ -121,8 +120,7 @@ def query_in(request: HttpRequest) -> HistoryQuery:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def histories(request: HttpRequest) -> HttpResponseBase:
     team, wanted = team_of(request), HistoryFilter.from_query(request.GET)
     rows = wanted.apply(team)
@@ -141,8 +139,7 @@ def histories(request: HttpRequest) -> HttpResponseBase:
     return render(request, "reports/histories.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """One metric of one test over commits or dates."""
     row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
@@ -175,8 +172,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     return render(request, "reports/history.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
     """The picture of a history, and its numbers as a file."""
     row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
@@ -185,8 +181,7 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
     return respond(request, figure, form, "figure-history", config_key)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     """What one change is."""
     row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
@@ -205,8 +200,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def note(request: HttpRequest, config_key: str) -> HttpResponse:
     """Add a note, or delete one (`delete`)."""
     row, wanted, team = get_object_or_404(History, config_key=config_key), query_in(request), team_of(request)

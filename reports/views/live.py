@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.permissions import team_required
 from benchsite.core import formatting
@@ -27,8 +26,7 @@ MAX_SECONDS = 1_800
 MAX_OF_A_CLIENT = 400
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_live_figure(request: HttpRequest, pk: uuid.UUID) -> JsonResponse:
     run = get_object_or_404(Run, pk=pk)
     sheet = LiveFigure(run, live.read(run.pk))

@@ -6,7 +6,6 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.permissions import team_required
 from benchsite.core import formatting
@@ -93,8 +92,7 @@ def _is_number(cell: Cell) -> bool:
     return True
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def published(request: HttpRequest) -> HttpResponseBase:
     """The five studies with their headline numbers; with a filter, the facts that match it."""
     wanted = FactFilter.from_query(request.GET.dict())
@@ -116,8 +114,7 @@ def published(request: HttpRequest) -> HttpResponseBase:
     return render(request, "reports/published.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def study(request: HttpRequest, slug: str) -> HttpResponseBase:
     """One study: its method, its tables and pictures, and every fact of it."""
     row, wanted = _found(slug), FactFilter.from_query(request.GET.dict())
@@ -147,8 +144,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponseBase:
     return render(request, "reports/study.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def facts(request: HttpRequest) -> HttpResponseBase:
     """The facts that match a filter as CSV, of all studies or of one."""
     slug = request.GET.get("study", "")
@@ -159,8 +155,7 @@ def facts(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table of a study as CSV."""
     for table in tables_of(_found(slug)):
@@ -169,8 +164,7 @@ def table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     raise Http404("The study has no such table.")
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def figure(request: HttpRequest, slug: str, name: str, form: str = "") -> HttpResponseBase:
     """One picture of a study, or the numbers it draws."""
     for picture in pictures_of(_found(slug)):

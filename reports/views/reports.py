@@ -15,10 +15,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.gzip import gzip_page
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
 from reports.frozen import links, publication, rights
@@ -62,8 +61,7 @@ class OneReport(MemoryFileUploadHandler):
 
 
 @csrf_exempt  # Only until it is settled where the file goes: `_import` checks the token, which reads the whole request.
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def import_page(request: HttpRequest) -> HttpResponseBase:
     """GET shows the form, POST takes the file and goes to the report."""
     handler = OneReport(request)
@@ -98,8 +96,7 @@ def _key(report: Report, digest: str) -> str:
     return key_of(report.team_id, "report preview", report.pk, digest)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def reports(request: HttpRequest) -> HttpResponse:
     """The team's reports, the newest change first."""
     rows = list(reports_of(team_of(request))[: PER_PAGE * 4])
@@ -113,8 +110,7 @@ def reports(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/report/list.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def add(request: HttpRequest) -> HttpResponse:
     """A draft about the comparison in the address, which is the compare page's."""
     if request.method == "POST":
@@ -132,8 +128,7 @@ def add(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/report/add.html", context | {"back": reverse("compare") + selection.query()})
 
 
-@require_GET
-@team_required
+@team_required("GET")
 @never_cache
 def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """One report: where it is read, by whom, and everything that was published of it."""
@@ -161,8 +156,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
     return render(request, "reports/report/report.html", context, status=422 if form.is_bound else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 @never_cache
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
@@ -187,16 +181,14 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def notes(request: HttpRequest) -> HttpResponse:
     """Notes as readers will see them, while they are written."""
     shown = notes_html(request.POST.get("notes", ""))
     return render(request, "reports/report/notes.html", {"notes": shown})
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 @never_cache
 def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Exactly what will be visible, what was taken out of it, and the button."""
@@ -260,8 +252,7 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
 
 
 @gzip_page
-@require_GET
-@role_required(Role.RUNNER)
+@team_required("GET", role=Role.RUNNER)
 @never_cache
 def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
     """One figure of what is about to be published, as charts.js draws it."""
@@ -281,8 +272,7 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
     return JsonResponse(answer)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Who may read it, and until when."""
     row = _mine(pk)
@@ -297,8 +287,7 @@ def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("report", row.pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another link, or none."""
     row = _mine(pk)
@@ -316,8 +305,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("report", row.pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
     row = _mine(pk)

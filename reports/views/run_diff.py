@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.permissions import team_of, team_required
 from benchsite.core import formatting
@@ -255,8 +254,7 @@ class Chosen:
         return self.ceilings is not None
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def why(request: HttpRequest) -> HttpResponseBase:
     chosen = chosen_of(request)
     context: dict[str, object] = {"chosen": chosen, "how_to_choose": HOW_TO_CHOOSE}

@@ -6,7 +6,6 @@ from dataclasses import replace
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.permissions import team_of, team_required
 from reports.analysis.scalability import Measured, Pivot, pivot
@@ -76,8 +75,7 @@ def _printed(study: Study) -> Iterator[Measured]:
         )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def scaling(request: HttpRequest) -> HttpResponseBase:
     selection = read(request.GET)
     comparison = compared(team_of(request), selection)

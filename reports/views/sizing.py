@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.permissions import team_of, team_required
 from benchsite.core import formatting
@@ -357,8 +356,7 @@ def _listed(sizes: Iterable[int]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def sizing(request: HttpRequest) -> HttpResponseBase:
     team, question = team_of(request), read_question(request.GET)
     numbers = [

@@ -10,10 +10,9 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from benchsite.core.formatting import counted
 from reports.curves import Curve, operations_of
 from reports.figures.captions import KIND_SAYS, notes_of
@@ -64,8 +63,7 @@ M = TypeVar("M", bound=Model)
 PER_PAGE = 50
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def sweeps_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     rows = SweepFilter.from_query(request.GET).apply(team_of(request)).select_related("matrix", "workload", "database")
 
@@ -75,8 +73,7 @@ def sweeps_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     return twin(form, "sweeps", SWEEP_COLUMNS, _by_and_by(rows, lines))
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def histories_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     team = team_of(request)
     rows = HistoryFilter.from_query(request.GET).apply(team)
@@ -117,8 +114,7 @@ def _history_row(line: HistoryLine) -> list[Any]:
     ]  # fmt: skip
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def sweeps(request: HttpRequest) -> HttpResponseBase:
     team, wanted = team_of(request), SweepFilter.from_query(request.GET)
     rows = wanted.apply(team).select_related("matrix", "workload", "database")
@@ -147,8 +143,7 @@ def _by_ceiling(rows: Sequence[Sweep], *, falls: bool) -> list[Sweep]:
     return sorted(rows, key=lambda row: (row.pk not in ceilings, ceilings.get(row.pk, 0.0) * (-1 if falls else 1)))
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     rows = Sweep.objects.select_related("matrix", "workload", "database")
     row = get_object_or_404(rows, pk=pk)
@@ -193,8 +188,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return render(request, "reports/sweep.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrix_searches(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """The panel of a matrix that searches, which its page fetches: each search, and the ceiling of its sweep."""
     matrix = get_object_or_404(Matrix.objects.filter(search__isnull=False), pk=pk)
@@ -216,8 +210,7 @@ def durability_sentence(curve: Curve) -> str:
         return ""
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def extend_sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Queue two more rungs where they tell most of the ceiling."""
     row = get_object_or_404(Sweep, pk=pk)
@@ -231,8 +224,7 @@ def extend_sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return redirect("sweep", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def annotate(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Replace a sweep's tags and notes."""
     row = get_object_or_404(Sweep, pk=pk)

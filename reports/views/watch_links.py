@@ -18,12 +18,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 from redis.exceptions import RedisError
 
 from benchsite.accounts import audit, tenancy
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from benchsite.accounts.sign_in_link import TOKEN_BYTES, digest
 from benchsite.accounts.tenancy import all_teams
 from reports.curves import STATISTICS, Curve
@@ -148,8 +148,7 @@ def _figures(token: str, selection: Selection, curves: tuple[Curve, ...]) -> lis
     return links
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def links(request: HttpRequest) -> HttpResponse:
     """The team's open links."""
     return _links(request)
@@ -161,8 +160,7 @@ def _links(request: HttpRequest, *, made: str = "", refusal: str = "", status: i
     return render(request, "reports/watch/links.html", context, status=status)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def add(request: HttpRequest) -> HttpResponse:
     """A link to what the form names: a matrix, or else the comparison whose address it holds."""
     team, matrix = team_of(request), None
@@ -182,8 +180,7 @@ def add(request: HttpRequest) -> HttpResponse:
     return _links(request, made=request.build_absolute_uri(reverse("watch", args=[token])))
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def end(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     end_link(get_object_or_404(WatchLink.objects.select_related("team"), pk=pk), user_of(request))
     return redirect("watch-links")

@@ -7,16 +7,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import (
-    has_role,
-    is_operator,
-    team_of,
-    team_required,
-    user_of,
-)
+from benchsite.accounts.permissions import has_role, is_operator, team_of, team_required, user_of
 from runs.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.forms.clusters import MORE_ROWS, ClusterForm
 from runs.models import Cluster
@@ -25,8 +18,7 @@ from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def clusters(request: HttpRequest) -> HttpResponse:
     rows = (
         Cluster.objects.all()
@@ -40,8 +32,7 @@ def clusters(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Cluster, pk=pk)
     return render(
@@ -58,8 +49,7 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     )
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
     cluster = get_object_or_404(Cluster, pk=pk) if pk else None
@@ -84,16 +74,14 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
     )
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 def cluster_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     cluster = get_object_or_404(Cluster, pk=pk)
     refuse_unless_allowed(request, cluster)
     return delete_page(request, cluster)
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 def cluster_confirm(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """GET says what Benchsite would write and delete in the target `?target=`, POST confirms it."""
     cluster, row = _target_or_404(request, pk)
@@ -106,8 +94,7 @@ def cluster_confirm(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return render(request, "runs/clusters/confirm.html", {"cluster": cluster, "row": row})
 
 
-@require_POST
-@team_required
+@team_required("POST")
 def cluster_withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     cluster, row = _target_or_404(request, pk)
     if row.confirmation is not None:

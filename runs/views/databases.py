@@ -9,10 +9,9 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required
+from benchsite.accounts.permissions import has_role, team_of, team_required
 from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.forms.own_modes import OwnModeForm
@@ -22,8 +21,7 @@ from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def databases(request: HttpRequest) -> HttpResponse:
     rows = (
         Database.objects.all()
@@ -47,8 +45,7 @@ def databases(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().get(row.system, row.flavour, row.own_modes)
@@ -65,8 +62,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     )
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
     database = get_object_or_404(Database, pk=pk) if pk else None
@@ -95,8 +91,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     )
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse:
     """A copy of one of the system's modes, with the record and the settings that the owner of the database states."""
     database = get_object_or_404(Database, pk=pk)
@@ -118,8 +113,7 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
     return render(request, "runs/databases/own_mode.html", context, status=422 if form.is_bound else 200)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 @transaction.atomic
 def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpResponseBase:
     """Delete an own mode that no matrix and no deployment has: its record is then part of no result to come."""
@@ -134,8 +128,7 @@ def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpRespo
     return redirect("database", pk=pk)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     database = get_object_or_404(Database, pk=pk)
     return delete_page(request, database)

@@ -10,11 +10,10 @@ from django.db.models.deletion import Collector, ProtectedError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import role_required, team_of, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.deletion import MAX_AT_ONCE, DeletionRefused, delete_run, obstacle
 from runs.identifiers import uuid_of
 from runs.models import MatrixEntry, Run
@@ -73,16 +72,14 @@ def delete_page(request: HttpRequest, row: Model, also: Callable[[], Iterable[Mo
     return render(request, "runs/delete.html", context, status=409 if request.method == "POST" else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.ADMIN)
+@team_required("GET", "POST", role=Role.ADMIN)
 def run_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One run. GET asks, POST deletes."""
     run = get_object_or_404(Run, pk=pk)
     return ask(request, [run]) if request.method == "GET" else _delete(request, [run])
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 def runs_delete(request: HttpRequest) -> HttpResponseBase:
     """The runs that the page asked about."""
     return _delete(request, ticked(request))

@@ -9,10 +9,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import role_required, team_of, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.forms.imports import ImportForm
 from runs.models import Upload
 from runs.pages.lists import page_of
@@ -26,8 +25,7 @@ BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
 
 
 @csrf_exempt  # Only until it is settled where the files go: `_imports` checks the token, which reads the whole request.
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def imports(request: HttpRequest) -> HttpResponseBase:
     """The page that takes files. GET shows the form and what is under way, POST takes the files."""
     handler = ImportedFiles(request)
@@ -65,8 +63,7 @@ def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpR
     return redirect("import", pk=upload.pk)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """What was recognised, with the form that completes it; POST saves."""
     row = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
@@ -104,8 +101,7 @@ def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpRespons
     return redirect("import", pk=upload.pk)
 
 
-@require_GET
-@role_required(Role.RUNNER)
+@team_required("GET", role=Role.RUNNER)
 def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """How far its reader is; once it is done the whole page is asked for again."""
     upload = get_object_or_404(Upload.objects.defer("recognised", "stated"), pk=pk)
@@ -128,8 +124,7 @@ def _told(upload: Upload) -> dict[str, object]:
     }
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Read it once more with its files grouped otherwise."""
     upload = get_object_or_404(Upload, pk=pk)
@@ -139,8 +134,7 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return redirect("import", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def upload_discard(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Forget it, whatever it waits for; saved runs stay."""
     upload = get_object_or_404(Upload, pk=pk)

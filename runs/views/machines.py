@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.accounts.permissions import is_operator, operator_required, team_of, team_required
 from runs.forms.clusters import machines_for
@@ -16,8 +15,7 @@ from runs.pages.lists import page_of
 from runs.views.deletion import delete_page
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def machines(request: HttpRequest) -> HttpResponse:
     rows = Machine.objects.all() if is_operator(request) else machines_for(team_of(request))
     page = page_of(request, rows.prefetch_related("load_generators"))
@@ -26,8 +24,7 @@ def machines(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     rows = Machine.objects.all() if is_operator(request) else machines_for(team_of(request))
     found = get_object_or_404(rows, pk=pk)
@@ -45,8 +42,7 @@ def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     )
 
 
-@require_http_methods(["GET", "POST"])
-@operator_required
+@operator_required("GET", "POST")
 def machine_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
     machine = get_object_or_404(Machine, pk=pk) if pk else None
@@ -60,8 +56,7 @@ def machine_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
     )
 
 
-@require_http_methods(["GET", "POST"])
-@operator_required
+@operator_required("GET", "POST")
 def machine_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     machine = get_object_or_404(Machine, pk=pk)
     return delete_page(request, machine)

@@ -12,10 +12,9 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role, User
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
@@ -68,8 +67,7 @@ SORTS = {
 }
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrices(request: HttpRequest) -> HttpResponse:
     search, sort, rows = _searched(request)
     page = page_of(request, rows)
@@ -103,8 +101,7 @@ def _searched(request: HttpRequest) -> tuple[str, str, QuerySet[Matrix]]:
     return search, sort, rows.order_by(SORTS[sort], "-created_at", "pk")
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same search as comma-separated values or JSON."""
     _, _, rows = _searched(request)
@@ -120,8 +117,7 @@ def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:
     ]  # fmt: skip
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def matrix_add(request: HttpRequest) -> HttpResponse:
     """The builder. POST previews, adds an exclusion, tries, or submits, by the button that was pressed."""
     form, study_problem = builder(request)
@@ -155,16 +151,14 @@ def _submit(form: MatrixForm, user: User, *, trial: bool) -> Matrix:
     return matrix
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrix_templates(request: HttpRequest) -> HttpResponse:
     """The published studies as plans, each scenario at full or small scale."""
     context = {"templates": templates(), "may_edit": has_role(request, Role.RUNNER)}
     return render(request, "runs/matrices/templates.html", context)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def matrix_preview(request: HttpRequest) -> HttpResponse:
     """The preview alone, for the builder while a person types."""
     form, _ = builder(request)

@@ -5,10 +5,9 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import matrix_page
@@ -26,14 +25,12 @@ def _matrix_or_404(pk: UUID) -> Matrix:
     return get_object_or_404(Matrix.objects.select_related("team", "created_by", "trial_of"), pk=pk)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "runs/matrix.html", _context(request, _matrix_or_404(pk)))
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """The grid and the progress anew; when nothing is left to come, the answer asks no more."""
     matrix = _matrix_or_404(pk)
@@ -65,8 +62,7 @@ def study_name(matrix: Matrix) -> str:
     return next((template.name for template in templates() if template.slug == slug), slug)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
     matrix = get_object_or_404(Matrix, pk=pk)
@@ -81,8 +77,7 @@ def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("matrix", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     matrix = get_object_or_404(Matrix, pk=pk)
     cancelled = lifecycle.request_cancel_matrix(matrix, user_of(request))
@@ -95,8 +90,7 @@ def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("matrix", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     matrix = get_object_or_404(Matrix, pk=pk)
     added = lifecycle.resume(matrix, user_of(request), skipped="skipped" in request.POST)
@@ -107,8 +101,7 @@ def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("matrix", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     matrix = get_object_or_404(Matrix, pk=pk)
     look = request.POST.get("look", "")
@@ -120,8 +113,7 @@ def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("matrix", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     matrix = get_object_or_404(Matrix, pk=pk)
     try:

@@ -7,10 +7,9 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import role_required, team_of, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.models import Matrix, Upload
 from runs.models.run import Status
 from runs.uploading import upload_lifecycle
@@ -20,8 +19,7 @@ from runs.views.imports import BUSY
 
 
 @csrf_exempt  # Only until it is settled where the files go: `_outputs` checks the token.
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def outputs(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """The page that takes the outputs of a kit, with what still waits for them."""
     handler = ImportedFiles(request)
@@ -50,8 +48,7 @@ def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> Ht
     return render(request, "runs/matrices/outputs.html", context, status=422 if problem else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> HttpResponse | HttpResponseBase:
     """Every file in its place, or what is wrong; POST stores all of it, or drops it."""
     row = get_object_or_404(Upload.objects.select_related("matrix", "user"), pk=upload)

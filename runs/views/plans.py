@@ -12,10 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.forms.fields import DescribedForm, name_field
 from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
@@ -116,8 +115,7 @@ def _choice(label: str, rows: Mapping[str, Any], likely: str) -> forms.ChoiceFie
     return forms.ChoiceField(label=label, choices=choices, initial=likely)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) -> HttpResponseBase:
     """The plan file, or the kit that is made of it, to be saved."""
     matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
@@ -134,8 +132,7 @@ def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) ->
 
 
 @csrf_exempt  # Only until it is settled where the file goes: `_plan_import` checks the token.
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def plan_import(request: HttpRequest) -> HttpResponseBase:
     """The page that takes a plan file, asks for its roles, and says what no longer fits."""
     request.upload_handlers = [ImportedFiles(request)]

@@ -7,10 +7,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.text import get_valid_filename
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.artifacts import chunks
 from runs.models import Artifact, Run
@@ -25,14 +24,12 @@ def _run_or_404(pk: UUID) -> Run:
     return get_object_or_404(Run.objects.select_related(*named).prefetch_related("load_generators", "reruns"), pk=pk)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "runs/run.html", _context(request, _run_or_404(pk)))
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """What changes while a run goes. As it begins or ends the whole body is replaced; an ended one asks no more."""
     run = _run_or_404(pk)
@@ -77,8 +74,7 @@ def _seen(run: Run) -> str:
     return f"{run.status}-{run.stage}{'-cancelling' if run.cancel_requested_at else ''}"
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     run = get_object_or_404(Run, pk=pk)
     if run.status in Status.terminal():
@@ -88,8 +84,7 @@ def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("run", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     run = get_object_or_404(Run.objects.select_related("needs"), pk=pk)
     if run.source == Run.Source.UPLOADED:
@@ -103,8 +98,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("run", pk=again.pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Tags and notes, saved together."""
     run = get_object_or_404(Run, pk=pk)
@@ -119,8 +113,7 @@ def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("run", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Exclude the run with a reason, or include it again."""
     run = get_object_or_404(Run, pk=pk)
@@ -136,8 +129,7 @@ def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("run", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Count a rejected run with a written reason, or let the verdict decide again."""
     run = get_object_or_404(Run, pk=pk)
@@ -153,8 +145,7 @@ def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("run", pk=pk)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def run_cut(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Cut the run's window again, or make an older cut the current one."""
     run = get_object_or_404(Run, pk=pk)
@@ -183,8 +174,7 @@ def _whole(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 5 else 0  # No cut has the number 0.
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def artifact(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One artifact as a download, whatever it holds: never shown by the browser, never guessed at."""
     row = get_object_or_404(Artifact.objects.select_related("run"), pk=pk)

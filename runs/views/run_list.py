@@ -7,10 +7,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from runs import annotations
 from runs.identifiers import uuid_of
 from runs.models import Run
@@ -27,8 +26,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def runs_list(request: HttpRequest) -> HttpResponse:
     wanted = RunFilter.from_query(request.GET)
     rows = wanted.apply(team_of(request)).defer(*HEAVY).select_related("matrix")
@@ -50,16 +48,14 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/runs.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same filter as comma-separated values or JSON."""
     rows = RunFilter.from_query(request.GET).apply(team_of(request)).defer(*HEAVY).select_related("matrix")
     return twin(form, "runs", COLUMNS, map(_row, rows[:MAX_ROWS_IN_CSV].iterator(2_000)))
 
 
-@require_POST
-@team_required
+@team_required("POST")
 def runs_compare(request: HttpRequest) -> HttpResponseBase:
     """Two selected runs beside each other with everything that differs, more as points of a comparison."""
     keys = [pk for text in request.POST.getlist("run") if (pk := uuid_of(text))][:PER_PAGE]
@@ -81,8 +77,7 @@ def _back(request: HttpRequest) -> str:
     return _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def runs_bulk(request: HttpRequest) -> HttpResponseBase:
     """Tag or exclude the selected runs, or ask whether to delete them.
 

@@ -8,10 +8,9 @@ from django.contrib import messages
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_required, user_of
 from runs.models import Matrix, Occasion, Schedule
 from runs.pages.lists import page_of
 from runs.planning import PlanError
@@ -65,8 +64,7 @@ def _schedules() -> QuerySet[Schedule]:
     return Schedule.objects.select_related("team", "matrix", "created_by")
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def schedules(request: HttpRequest) -> HttpResponse:
     last = Occasion.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
     rows = _schedules().annotate(last=Subquery(last.values("outcome")[:1]))
@@ -79,8 +77,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/schedules/list.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
     schedule = get_object_or_404(_schedules(), pk=pk)
     context = {
@@ -93,8 +90,7 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "runs/schedules/page.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A schedule of the matrix `pk`."""
     matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
@@ -112,8 +108,7 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _form(request, form, matrix, None)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     schedule = get_object_or_404(_schedules(), pk=pk)
     form = ScheduleForm(request.POST if request.method == "POST" else None, instance=schedule)
@@ -124,8 +119,7 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _form(request, form, schedule.matrix, schedule)
 
 
-@require_POST
-@role_required(Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Submitted now, off, on, or gone."""
     schedule, me = get_object_or_404(_schedules(), pk=pk), user_of(request)

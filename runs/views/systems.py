@@ -5,7 +5,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import has_role, team_required
@@ -63,8 +62,7 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
     return {"faults": faults, "detail": "; ".join(detail), "contradiction": loss.contradiction(mode.durability)}
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def systems(request: HttpRequest) -> HttpResponse:
     ordered = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
@@ -77,8 +75,7 @@ def systems(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/systems/list.html", context)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def system(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         system = load_catalog().system(slug)

@@ -7,10 +7,9 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
 from runs.forms.fields import DescribedForm
 from runs.models.plan import Purpose
 from runs.thresholds import (
@@ -54,8 +53,7 @@ class ThresholdForm(DescribedForm):
         return value / self.scale
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def thresholds(request: HttpRequest) -> HttpResponse:
     team, purpose = team_of(request), request.GET.get("purpose")
     purpose = purpose if purpose in PURPOSES else Purpose.MEASURED
@@ -80,8 +78,7 @@ def thresholds(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/thresholds/list.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.ADMIN)
+@team_required("GET", "POST", role=Role.ADMIN)
 def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     """One threshold; "restore" in the form takes the team's value for that purpose away."""
     if name not in THRESHOLDS:

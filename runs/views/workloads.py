@@ -6,10 +6,9 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, role_required, team_of, team_required
+from benchsite.accounts.permissions import has_role, team_of, team_required
 from benchsite.core.formatting import exact
 from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
@@ -27,8 +26,7 @@ from runs.ycsb.properties import (
 )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def workloads(request: HttpRequest) -> HttpResponse:
     rows = Workload.objects.annotate(used=Count("matrices", distinct=True))
     page = page_of(request, rows.order_by("name"))
@@ -44,8 +42,7 @@ def workloads(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Workload, pk=pk)
     return render(
@@ -63,8 +60,7 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     )
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """Adds a workload, or edits that of the key: as number fields, or with `?raw=1` as YCSB properties."""
     workload = get_object_or_404(Workload, pk=pk) if pk else None
@@ -105,8 +101,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     )
 
 
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     workload = get_object_or_404(Workload, pk=pk)
     # A matrix names its workloads without protecting them, and would silently lose a column.

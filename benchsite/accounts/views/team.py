@@ -12,20 +12,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts import audit, membership, sso
 from benchsite.accounts.forms import InvitationForm, SignUpForm, TeamForm
 from benchsite.accounts.membership import MembershipRefused
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
-from benchsite.accounts.permissions import (
-    current_membership,
-    has_role,
-    role_required,
-    team_of,
-    team_required,
-    user_of,
-)
+from benchsite.accounts.permissions import current_membership, has_role, team_of, team_required, user_of
 from benchsite.accounts.views.sign_in import BACKEND
 
 ENTRIES_PER_PAGE = 100
@@ -65,14 +58,12 @@ def _join(token: str, me: User | None, form: SignUpForm) -> tuple[User, Team]:
     return user, membership.accept(token, user)
 
 
-@require_GET
-@team_required
+@team_required("GET")
 def members(request: HttpRequest) -> HttpResponse:
     return _members(request, InvitationForm())
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 @never_cache
 def invite(request: HttpRequest) -> HttpResponse:
     """Answers with the link, which is shown this once."""
@@ -103,16 +94,14 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", stat
     return render(request, "teams/members.html", context, status=status)
 
 
-@require_POST
-@role_required(Role.ADMIN)
+@team_required("POST", role=Role.ADMIN)
 def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     membership.withdraw(get_object_or_404(Invitation, pk=pk), user_of(request))
     messages.success(request, "The invitation is withdrawn. Its link no longer works.")
     return redirect("members")
 
 
-@require_POST
-@team_required
+@team_required("POST")
 def member_change(request: HttpRequest, pk: int) -> HttpResponse:
     """Another role, or out of the team; everybody may leave."""
     member = get_object_or_404(Membership.objects.select_related("user", "team"), team=team_of(request), pk=pk)
@@ -144,8 +133,7 @@ def team_add(request: HttpRequest) -> HttpResponse:
     return render(request, "teams/team_add.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
-@require_GET
-@role_required(Role.ADMIN)
+@team_required("GET", role=Role.ADMIN)
 def audit_log(request: HttpRequest) -> HttpResponse:
     page = Paginator(audit.entries_of(team_of(request)), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
     entries = [(entry, audit.KINDS.get(entry.kind, entry.kind)) for entry in page.object_list]

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.accounts import tokens
 from benchsite.accounts.forms import TokenForm
@@ -17,8 +16,7 @@ from benchsite.accounts.permissions import has_role, member_of, team_of, team_re
 from benchsite.accounts.tokens import TokenRefused
 
 
-@require_http_methods(["GET", "POST"])
-@team_required
+@team_required("GET", "POST")
 @never_cache
 def token_list(request: HttpRequest) -> HttpResponse:
     """The team's tokens; making one answers with the whole of it, this once."""
@@ -38,8 +36,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
     return _page(request, form, made, status=422 if form.is_bound else 200)
 
 
-@require_POST
-@team_required
+@team_required("POST")
 @never_cache
 def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Rotate or revoke: one's own, or as an admin anybody's."""
