@@ -4,14 +4,13 @@ A pipeline may upload without asking for a verdict, so the delivery loop judges 
 (`NOTICE_FINDERS`). A verdict on request makes its notice by the same function.
 """
 
-import logging
 import time
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
@@ -22,8 +21,8 @@ from reports.verdicts.baseline_selection import verdict_of_run
 from reports.verdicts.regression_alerts import FRESH, tell
 from runs.models import Run
 from runs.models.run import Phase, Status
+from runs.retry import contained
 
-log = logging.getLogger(__name__)
 # Verdicts in one look, a few tens of milliseconds each; what waits beside them is judged in the next.
 MAX_AT_ONCE: Final = 10
 # Nor does a look begin another verdict after so long: deliveries wait for it.
@@ -76,14 +75,10 @@ def _look_at(group: Mapping[str, Any]) -> bool:
     seen = {"runs": group["runs"], "last_at": group["last_at"]}
     with transaction.atomic():
         CommitLook.objects.update_or_create(**test, defaults=seen)
-        try:
-            with transaction.atomic():
-                runs = Run.objects.filter(**test, source=Run.Source.UPLOADED, phase=Phase.MEASURE)
-                run = runs.select_related("sweep__matrix", "team").order_by("-created_at", "-pk").first()
-                return run is not None and tell(run, verdict_of_run(run))
-        except (InterfaceError, OperationalError):
-            raise  # PostgreSQL is away: it is looked at again.
-        except Exception:
-            # One that cannot be judged must not keep the others waiting for ever.
-            log.exception("The uploads of commit %s could not be judged.", group["commit"])
-            return False
+        is_told = False
+        # One that cannot be judged must not keep the others waiting for ever.
+        with contained("The uploads of commit %s could not be judged.", group["commit"]):
+            runs = Run.objects.filter(**test, source=Run.Source.UPLOADED, phase=Phase.MEASURE)
+            run = runs.select_related("sweep__matrix", "team").order_by("-created_at", "-pk").first()
+            is_told = run is not None and tell(run, verdict_of_run(run))
+    return is_told

@@ -159,9 +159,8 @@ def queue_retry(run: Run) -> None:
         _lock_sweep(run)
         if run.is_retry or run.cancel_requested_at or run.reruns.filter(is_retry=True).exists():
             return
-        again = _copy(run, _load_for(run, run.created_at), is_retry=True, queued_at=run.created_at)
         text = f"Retry of {run.name}: {run.get_reason_display()}."
-        RunEvent.objects.create(run=again, kind="status", new=again.status, actor="lifecycle", text=text)
+        again = _copy(run, _load_for(run, run.created_at), text=text, is_retry=True, queued_at=run.created_at)
         RunEvent.objects.create(run=run, kind="retry", actor="lifecycle", text=f"Queued again as {again.name}.")
         Run.objects.filter(needs=run, status=Status.QUEUED).update(needs=again)
         wake_scheduler()
@@ -419,11 +418,7 @@ def run_again(run: Run, user: User) -> Run:
 def _run_again(run: Run, user: User) -> Run:
     with transaction.atomic():
         _lock_sweep(run)
-        needs = _load_for(run)
-        again = _copy(run, needs)
-        RunEvent.objects.create(
-            run=again, kind="status", new=again.status, actor=user.get_username(), text="Run again."
-        )
+        again = _copy(run, _load_for(run), actor=user.get_username(), text="Run again.")
         wake_scheduler()
     return again
 
@@ -437,10 +432,9 @@ def run_at(
     the run, which has no result.
     """
     _lock_sweep(run)
-    rung = _copy(run, _load_for(run, queued_at), queued_at=queued_at, load=(threads, target_ops_s))
+    rung = _copy(run, _load_for(run, queued_at), text=text, queued_at=queued_at, load=(threads, target_ops_s))
     if repeats:
         Run.objects.filter(pk=rung.pk).update(rerun_of=run)
-    RunEvent.objects.create(run=rung, kind="status", new=rung.status, actor="lifecycle", text=text)
     wake_scheduler()
     return rung
 
@@ -495,11 +489,8 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
             for run in stretch:
                 if repeat <= highest[run.sweep_id, run.threads, run.target_ops_s]:
                     continue
-                again = _copy(run, _load_for(run), repeat=repeat)
                 text = f"Added up to the look after {look} repeats."
-                RunEvent.objects.create(
-                    run=again, kind="status", new=again.status, actor=user.get_username(), text=text
-                )
+                _copy(run, _load_for(run), actor=user.get_username(), text=text, repeat=repeat)
                 added += 1
     refuse_more_queued_runs(matrix.team)
     wake_scheduler()
@@ -553,8 +544,7 @@ def _waiting_load(load: Run, queued_at: datetime | None) -> Run:
     if waiting is not None and queued_at is not None:
         Run.objects.filter(pk=waiting.pk, created_at__gt=queued_at).update(created_at=queued_at, position=load.position)
     if waiting is None:
-        waiting = _copy(load, None, queued_at=queued_at)
-        RunEvent.objects.create(run=waiting, kind="status", new=waiting.status, actor="lifecycle", text="Load again.")
+        waiting = _copy(load, None, text="Load again.", queued_at=queued_at)
     return waiting
 
 
@@ -562,6 +552,8 @@ def _copy(
     run: Run,
     needs: Run | None,
     *,
+    text: str = "",
+    actor: str = "lifecycle",
     is_retry: bool = False,
     queued_at: datetime | None = None,
     load: tuple[int, int | None] | None = None,
@@ -569,6 +561,7 @@ def _copy(
 ) -> Run:
     """Another repeat of the run: at the end of the queue, or where the run was among those of `queued_at`.
 
+    `text` is what its timeline says of it; empty: nothing.
     `load`: another rung of its sweep, as threads and target in ops/s. `repeat` is the number of a repeat that the
     plan's looks foresee; the numbers of other copies of a run are beyond them all.
     """
@@ -601,4 +594,6 @@ def _copy(
     if queued_at is not None:
         Run.objects.filter(pk=again.pk).update(created_at=queued_at)
     again.load_generators.set(run.load_generators.all())
+    if text:
+        RunEvent.objects.create(run=again, kind="status", new=again.status, actor=actor, text=text)
     return again

@@ -200,14 +200,6 @@ def read(run_id: UUID | str, after: int | None = None, *, newest: int | None = N
     return merge(said, after=after)
 
 
-def forget(run_id: UUID | str) -> None:
-    """Drop a run's stream before its hour is over."""
-    try:
-        connection().delete(key_of(run_id))
-    except RedisError as error:
-        _patience.failed(error)
-
-
 def _said(fields: Mapping[str, str]) -> Said:
     return Said(
         client_number=int(fields["c"]),

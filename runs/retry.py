@@ -5,11 +5,12 @@ Every operation that is passed here can be repeated: it is fenced on a claim, re
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import psycopg
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from runs.artifacts import ArtifactDamaged, storage_is_there
 
@@ -52,6 +53,18 @@ def retry(
         time.sleep(delay_s)
         delay_s = min(2 * delay_s, MAX_DELAY_S)
         check()
+
+
+@contextmanager
+def contained(message: str, *values: object) -> Iterator[None]:
+    """A transaction whose failure is logged as this message and ends nothing else, unless the connection was lost."""
+    try:
+        with transaction.atomic():
+            yield
+    except DATABASE_ERRORS:
+        raise
+    except Exception:
+        log.exception(message, *values)
 
 
 def is_transient(error: Exception) -> bool:

@@ -5,10 +5,8 @@ The end of a run leaves an Ending behind, in the same transaction. The scheduler
 anything of that matrix is still to come; by then every end that matters is there to be seen.
 """
 
-import logging
 from collections.abc import Iterable
 from typing import Final
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Q
@@ -20,9 +18,8 @@ from runs import next_runs
 from runs.models import Ending, Matrix, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.recording import thread_limits
-from runs.retry import DATABASE_ERRORS
+from runs.retry import contained
 
-log = logging.getLogger(__name__)
 MAX_AT_ONCE: Final = 1000
 MAX_SWEEPS: Final = 20
 # Characters of what a program printed about its end; the run's page has all of it.
@@ -39,13 +36,19 @@ def look() -> int:
         )
         if not endings:
             return 0
-        _judge_again_contained(set(endings.values()))
-        next_runs.steer(set(endings.values()))
+        matrix_ids = set(endings.values())
+        # Before searches read the findings.
+        with contained("V02 of runs in %s cannot be judged again.", sorted(map(str, matrix_ids))):
+            thread_limits.judge_again(matrix_ids)
+        next_runs.steer(matrix_ids)
         unfinished = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
-        ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
-        noted = [_note_contained(matrix) for matrix in ended.select_related("team")]
+        ended = Matrix.objects.filter(pk__in=matrix_ids).exclude(Exists(unfinished))
+        noted = 0
+        for matrix in ended.select_related("team"):
+            with contained("Nobody is told that matrix %s has finished.", matrix.pk):
+                noted += note_finished(matrix)
         Ending.objects.filter(pk__in=endings).delete()
-    return sum(noted)
+    return noted
 
 
 def is_over(matrices: Iterable[Matrix]) -> bool:
@@ -54,29 +57,6 @@ def is_over(matrices: Iterable[Matrix]) -> bool:
     endings = Ending.objects.filter(matrix=OuterRef("pk"))
     rows = Matrix.objects.filter(pk__in=[matrix.pk for matrix in matrices])
     return not rows.filter(Exists(to_come) | Exists(endings)).exists()
-
-
-def _judge_again_contained(matrix_ids: set[UUID]) -> None:
-    """Before searches read the findings. A finding that cannot be replaced keeps none from going on."""
-    try:
-        with transaction.atomic():
-            thread_limits.judge_again(matrix_ids)
-    except DATABASE_ERRORS:
-        raise
-    except Exception:
-        log.exception("V02 of runs in %s cannot be judged again.", sorted(map(str, matrix_ids)))
-
-
-def _note_contained(matrix: Matrix) -> bool:
-    """A notice that cannot be written keeps no search from going on."""
-    try:
-        with transaction.atomic():
-            return note_finished(matrix)
-    except DATABASE_ERRORS:
-        raise
-    except Exception:
-        log.exception("Nobody is told that matrix %s has finished.", matrix.pk)
-        return False
 
 
 def note_finished(matrix: Matrix) -> bool:

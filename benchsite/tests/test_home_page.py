@@ -68,7 +68,7 @@ def test_what_runs_now_has_a_line_of_its_last_seconds(client_in, team):
     for second in (1, 2, 3):
         live.publish(run.pk, 0, second, 1000 + second, 0, 41_200, {})
     page = text_of(client_in.get("/"))
-    live.forget(run.pk)
+    live.connection().delete(live.key_of(run.pk))
     assert "redis always A 2t r1" in page
     assert "<polyline" in page
     assert "41.2k" in page

@@ -15,8 +15,8 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
 from benchsite.core.formatting import not_a_formula
-from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table, table_of
-from reports.frozen.links import Place
+from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table, table_of
+from reports.frozen.links import Opened
 from reports.frozen.pages import DISCLOSED, page_of
 from reports.frozen.sanitizer import harmless, notes_html
 
@@ -42,7 +42,7 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 # Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
-def alone_html(content: Content, place: Place, pictures: Mapping[str, bytes]) -> bytes:
+def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -> bytes:
     """The whole file. `pictures` are PNGs by the names of figures, for readers without JavaScript."""
     # Scripts that no text in them can end early.
     scripts = [
@@ -84,11 +84,6 @@ def file_name(title: str, digest: str, form: str) -> str:
     """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
     stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
     return f"{stem}-{digest[:SHORT_DIGEST]}.{form}"
-
-
-def as_json(content: Content) -> bytes:
-    """The canonical bytes, whose SHA-256 is the report's digest."""
-    return canonical(content)
 
 
 def as_csv(content: Content, digest: str, imported: str = "") -> bytes:

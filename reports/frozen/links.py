@@ -6,7 +6,7 @@ A link that no longer opens anything keeps its row, so that it can say what beca
 import datetime as dt
 import secrets
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.conf import settings
@@ -54,8 +54,10 @@ class Opened:
     changed_at: dt.datetime  # when the newest revision was published: then the page last said something else
     imported_by: str  # the team; empty: published here
     imported_at: dt.datetime | None
-    pinned: bool  # the address names the revision
+    is_pinned: bool  # the address names the revision
     signature: bool = False  # the address is that of a file's signature
+    site: str = ""  # "https://bench.example", for what others quote
+    alone: bool = False  # a file on somebody's disk, which has no address
 
     @property
     def provenance(self) -> str:
@@ -71,6 +73,33 @@ class Opened:
     @property
     def is_private(self) -> bool:
         return self.access == Report.Access.PRIVATE
+
+    @property
+    def address(self) -> str:
+        """Of the newest revision; empty for a file."""
+        return "" if self.alone else f"/r/{self.token}"
+
+    @property
+    def pinned(self) -> str:
+        """Of exactly this revision."""
+        return f"/r/{self.token}@{self.number}"
+
+    @property
+    def absolute(self) -> str:
+        return f"{self.site}/r/{self.token}"
+
+    @property
+    def absolute_pinned(self) -> str:
+        return f"{self.site}{self.pinned}"
+
+    @property
+    def revisions(self) -> list[tuple[int, str]]:
+        return [(number, f"/r/{self.token}@{number}") for number in range(1, self.newest + 1)]
+
+    def at(self, request: HttpRequest, *, alone: bool = False) -> "Opened":
+        """With the address of this site, which only renderings need."""
+        site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+        return replace(self, site=site, alone=alone)
 
 
 def open_report(token: str, number: int | None = None) -> Opened:
@@ -98,47 +127,6 @@ def may_read(opened: Opened, user_id: uuid.UUID | None) -> bool:
 def row_of(opened: Opened) -> ReportRevision:
     """The revision with its content."""
     return ReportRevision.objects.get(pk=opened.revision_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    number: int
-    newest: int
-    digest: str
-    listed: bool
-    site: str  # "https://bench.example", for what others quote
-    token: str
-    imported: str  # `Opened.provenance`
-    alone: bool = False  # a file on somebody's disk, which has no address
-
-    @property
-    def address(self) -> str:
-        """Of the newest revision; empty for a file."""
-        return "" if self.alone else f"/r/{self.token}"
-
-    @property
-    def pinned(self) -> str:
-        """Of exactly this revision."""
-        return f"/r/{self.token}@{self.number}"
-
-    @property
-    def absolute(self) -> str:
-        return f"{self.site}/r/{self.token}"
-
-    @property
-    def absolute_pinned(self) -> str:
-        return f"{self.site}{self.pinned}"
-
-    @property
-    def revisions(self) -> list[tuple[int, str]]:
-        return [(number, f"/r/{self.token}@{number}") for number in range(1, self.newest + 1)]
-
-
-def place_of(opened: Opened, request: HttpRequest, *, alone: bool = False) -> Place:
-    site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
-    return Place(
-        opened.number, opened.newest, opened.digest, opened.is_listed, site, opened.token, opened.provenance, alone
-    )
 
 
 class LinkUnknown(Exception):

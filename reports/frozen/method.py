@@ -279,8 +279,8 @@ def algorithms(runs: Sequence[SourceRun]) -> dict[str, str]:
     return {
         "ratios and intervals": ALGORITHM,
         "ceilings": CEILING_RULE,
-        "reading": versions([run.reader_version for run in runs], READER_VERSION),
-        "merging and checks": versions([run.algorithm_version for run in runs], ALGORITHM_VERSION),
+        "reading": versions([run.cut.get("reader_version") for run in runs], READER_VERSION),
+        "merging and checks": versions([run.cut.get("algorithm_version") for run in runs], ALGORITHM_VERSION),
     }
 
 
@@ -293,14 +293,22 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
         quiet = {"pass": "passed", "not_assessed": "not assessed"}
         for severity, words in quiet.items():
             if same := [finding.check_id for finding in run.findings if finding.severity == severity]:
-                rows.append((run.name, run.verdict, ", ".join(same), words, "", "", ""))
+                rows.append((run.row.name, run.row.verdict, ", ".join(same), words, "", "", ""))
         rows += [
-            (run.name, run.verdict, check.check_id, check.severity, check.measured, check.threshold, check.message)
+            (
+                run.row.name,
+                run.row.verdict,
+                check.check_id,
+                check.severity,
+                check.measured,
+                check.threshold,
+                check.message,
+            )
             for check in run.findings
             if check.severity not in quiet
         ]
         if not run.findings:
-            rows.append((run.name, run.verdict or "not judged", "", "", "", "", "no check said anything of it"))
+            rows.append((run.row.name, run.row.verdict or "not judged", "", "", "", "", "no check said anything of it"))
     return Table(("run", "verdict", "check", "outcome", "measured", "threshold", "what it says"), tuple(rows))
 
 
@@ -308,19 +316,19 @@ def excluded_table(runs: Sequence[SourceRun], counted: Mapping[object, object]) 
     """Runs that are in no number here, with the reason; and those that count although a check rejects them."""
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
-        if run.id not in counted:
-            rows.append((run.name, *_why(run)))
-        elif run.verdict == "reject" and run.override:
-            rows.append((run.name, "rejected, counts nevertheless", run.override))
+        if run.row.pk not in counted:
+            rows.append((run.row.name, *_why(run)))
+        elif run.row.verdict == "reject" and run.row.verdict_override:
+            rows.append((run.row.name, "rejected, counts nevertheless", run.row.verdict_override))
     return Table(("run", "what became of it", "reason"), tuple(rows))
 
 
 def _why(run: SourceRun) -> tuple[str, str]:
-    if run.status != "succeeded":
-        return run.status, run.failed_because
-    if run.excluded:
-        return "left out by a person", run.excluded
-    if run.verdict == "reject":
+    if run.row.status != "succeeded":
+        return run.row.status, str(run.row.get_reason_display())
+    if run.row.excluded_reason:
+        return "left out by a person", run.row.excluded_reason
+    if run.row.verdict == "reject":
         worst = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
         return "rejected by the checks", worst
     return "not counted", "nothing tells its throughput" if not run.sha256 else "its point does not count"
@@ -328,4 +336,6 @@ def _why(run: SourceRun) -> tuple[str, str]:
 
 def sources(runs: Sequence[SourceRun], counted: Mapping[object, object]) -> list[Source]:
     """The runs that the numbers come from."""
-    return [{"run": str(run.id), "name": run.name, "sha256": run.sha256} for run in runs if run.id in counted]
+    return [
+        {"run": str(run.row.pk), "name": run.row.name, "sha256": run.sha256} for run in runs if run.row.pk in counted
+    ]

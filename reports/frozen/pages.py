@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from benchsite.core import formatting
 from reports.figures.table import Cell
@@ -57,31 +57,6 @@ class Grid:
         return len(self.rows) >= FOLDED_FROM
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A figure or a table in its place, with its number among its like."""
-
-    kind: Literal["figure", "table"]
-    number: int
-    name: str
-    title: str
-    says: str
-    caption: str
-    notes: tuple[str, ...]
-    empty: str
-    height_px: int
-    grid: Grid
-
-    @property
-    def label(self) -> str:
-        return f"{self.kind.capitalize()} {self.number}"
-
-    @property
-    def is_wide(self) -> bool:
-        """A table that needs a page of paper turned round."""
-        return self.kind == "table" and len(self.grid.columns) > WIDE_FROM
-
-
 def page_of(content: Content) -> dict[str, Any]:
     """The whole report: the page's own words, parts in the order that the author chose."""
     method = content["method"]
@@ -109,29 +84,28 @@ def page_of(content: Content) -> dict[str, Any]:
     }
 
 
-def part_named(content: Content, name: str, kind: str) -> Part | None:
+def part_named(content: Content, name: str, kind: str) -> dict[str, Any] | None:
     """One figure or table of the report."""
-    return next((part for part in _parts(content) if part.name == name and part.kind == kind), None)
+    return next((part for part in _parts(content) if part["name"] == name and part["kind"] == kind), None)
 
 
-def _parts(content: Content) -> Iterator[Part]:
+def _parts(content: Content) -> Iterator[dict[str, Any]]:
+    """Figures and tables in their places: what the content says of each, and how its page shows it."""
     numbers = {"figure": 0, "table": 0}
     parts: list[Any] = in_order(content)
     for part in parts:
-        kind: Literal["figure", "table"] = "figure" if "drawn" in part else "table"
+        kind = "figure" if "drawn" in part else "table"
         numbers[kind] += 1
-        yield Part(
-            kind=kind,
-            number=numbers[kind],
-            name=part["name"],
-            title=part["title"],
-            says=part["says"],
-            caption=part.get("caption", ""),
-            notes=tuple(part.get("notes", ())),
-            empty=part.get("empty", ""),
-            height_px=part.get("height_px", 0),
-            grid=grid(part["table"], part.get("footnotes", ())),
-        )
+        cells = grid(part["table"], part.get("footnotes", ()))
+        yield {
+            **part,
+            "kind": kind,
+            "number": numbers[kind],  # among its like
+            "label": f"{kind.capitalize()} {numbers[kind]}",
+            "grid": cells,
+            # A table that needs a page of paper turned round.
+            "is_wide": kind == "table" and len(cells.columns) > WIDE_FROM,
+        }
 
 
 def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:

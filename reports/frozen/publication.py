@@ -117,11 +117,6 @@ def built(report: Report) -> Built:
     return build(report.team, draft_of(report.draft), report.title)
 
 
-def shown_digest(content: Content) -> str:
-    """Of what the author looks at before publishing: all but the moment."""
-    return digest(content)
-
-
 def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *, seen: str = "") -> ReportRevision:
     """The next revision, its pictures and, with the first one, the link.
 
@@ -155,7 +150,7 @@ def _publishable(report: Report, seen: str = "") -> Built:
     made = built(report)
     if not made.content["sources"]:
         raise PublishRefused("Nothing that counts is in this report: choose sweeps of which at least one point counts.")
-    if seen and seen != shown_digest(made.content):
+    if seen and seen != digest(made.content):
         raise NumbersChanged("Something changed since you looked: read it once more, then publish.")
     return made
 

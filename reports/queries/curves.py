@@ -62,18 +62,7 @@ RUN_FIELDS = (
     "stand_in",
 )
 # Statistic in URLs and figures -> column of Measurement, in µs.
-COLUMNS = {
-    "mean": "mean_us",
-    "p50": "p50_us",
-    "p90": "p90_us",
-    "p95": "p95_us",
-    "p99": "p99_us",
-    "p999": "p999_us",
-    "p9999": "p9999_us",
-    "max": "max_us",
-}
-# The same -> key in `Measurement.bounds`.
-BOUNDS = {name: STATISTICS[name] for name in COLUMNS}
+COLUMNS = {name: f"{name}_us" for name in STATISTICS}
 CachedCurve = tuple[Curve, Ceiling | None, Knee | None]  # with what is computed from its points
 
 
@@ -415,7 +404,7 @@ def _bounds(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float |
     if not any(row["bounds"] for row in rows):
         return {}
     bounds = {}
-    for name, key in BOUNDS.items():
+    for name, key in STATISTICS.items():  # `Measurement.bounds` has the labels as keys
         if some := [row["bounds"][key] for row in rows if key in row["bounds"]]:
             highs = [high for _, high in some if high is not None]
             bounds[name] = (min(low for low, _ in some), max(highs) if len(highs) == len(some) else None)

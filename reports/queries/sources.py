@@ -11,7 +11,7 @@ from typing import Any, Final
 from reports.curves import Curve
 from reports.queries.curves import COLUMNS
 from runs.models import Artifact, Finding, Measurement, MeasurementSet, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
 
 _SET: Final = (
     "id", "run_id", "number", "warmup_s", "tail_s", "window_s", "operations", "failed", "throughput_ops_s",
@@ -24,48 +24,26 @@ _MEASURED: Final = ("measurement_set_id", "operation", "latency_kind", "count", 
 class SourceRun:
     """One run of a compared sweep that has ended."""
 
-    id: uuid.UUID
-    sweep_id: uuid.UUID
-    name: str
-    status: str
-    failed_because: str  # in words; empty where it succeeded
-    verdict: str
-    override: str
-    excluded: str
-    sha256: str  # over its current measurement set and its artifacts' digests; empty: nothing was measured
+    row: Run  # without its spec and its evidence
+    cut: Mapping[str, Any]  # its current measurement set; empty: nothing was measured
+    sha256: str  # over that and its artifacts' digests; empty: nothing was measured
     findings: Sequence[Finding]
-    reader_version: int | None
-    algorithm_version: int | None
 
 
 def source_runs(curves: Sequence[Curve]) -> list[SourceRun]:
     """Every run of these sweeps that has ended, in the order of the curves and of their plan. Five queries."""
-    order = {curve.sweep_id: place for place, curve in enumerate(curves)}
+    order: dict[uuid.UUID | None, int] = {curve.sweep_id: place for place, curve in enumerate(curves)}
     rows = list(
         Run.objects.filter(sweep__in=order, is_bracket=False, status__in=Status.terminal())
         .order_by("position", "threads", "target_ops_s", "repeat", "id")
-        .values("id", "sweep_id", "name", "status", "reason", "verdict", "verdict_override", "excluded_reason")
+        .only("sweep", "name", "status", "reason", "verdict", "verdict_override", "excluded_reason")
     )
-    keys = [row["id"] for row in rows]
+    keys = [row.pk for row in rows]
     cuts = {cut["run_id"]: cut for cut in MeasurementSet.objects.filter(run__in=keys, is_current=True).values(*_SET)}
     digests, findings = _digests(cuts), _findings([cut["id"] for cut in cuts.values()])
-    return [
-        SourceRun(
-            id=row["id"],
-            sweep_id=row["sweep_id"],
-            name=row["name"],
-            status=row["status"],
-            failed_because=Reason(row["reason"]).label if row["status"] != Status.SUCCEEDED else "",
-            verdict=row["verdict"],
-            override=row["verdict_override"],
-            excluded=row["excluded_reason"],
-            sha256=digests.get(row["id"], ""),
-            findings=findings.get(cut["id"], ()) if (cut := cuts.get(row["id"])) else (),
-            reader_version=cut["reader_version"] if cut else None,
-            algorithm_version=cut["algorithm_version"] if cut else None,
-        )
-        for row in sorted(rows, key=lambda row: order[row["sweep_id"]])
-    ]
+    rows.sort(key=lambda row: order[row.sweep_id])
+    held = [(row, cuts.get(row.pk, {})) for row in rows]
+    return [SourceRun(row, cut, digests.get(row.pk, ""), findings.get(cut.get("id"), ())) for row, cut in held]
 
 
 def _digests(cuts: Mapping[uuid.UUID, Mapping[str, Any]]) -> dict[uuid.UUID, str]:

@@ -100,10 +100,10 @@ def test_what_was_left_out_is_listed_with_its_reason(team):
 def test_the_digest_of_a_source_changes_with_its_numbers(team):
     matrix = measured_matrix(team)
     curves = compared(team, about(matrix).selection).curves
-    before = {run.id: run.sha256 for run in source_runs(curves)}
+    before = {run.row.pk: run.sha256 for run in source_runs(curves)}
     measurement = Measurement.objects.first()
     Measurement.objects.filter(pk=measurement.pk).update(p99_us=1.0)
-    after = {run.id: run.sha256 for run in source_runs(curves)}
+    after = {run.row.pk: run.sha256 for run in source_runs(curves)}
     assert [key for key in before if before[key] != after[key]] == [measurement.measurement_set.run_id]
 
 

@@ -26,10 +26,10 @@ from benchsite.accounts.models import Team, User
 from reports.figures.export_size import medium_named
 from reports.figures.table import Table
 from reports.frozen import exports
-from reports.frozen.content import table_of
+from reports.frozen.content import canonical, table_of
 from reports.frozen.exports import alone_html
 from reports.frozen.figures import ReportFigure
-from reports.frozen.links import LinkRevoked, LinkUnknown, Opened, Place, may_read, open_report, place_of, row_of
+from reports.frozen.links import LinkRevoked, LinkUnknown, Opened, may_read, open_report, row_of
 from reports.frozen.pages import page_of, part_named
 from reports.frozen.publication import content_of
 from reports.frozen.sanitizer import notes_html
@@ -121,7 +121,7 @@ def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: C
 
 def page_key(opened: Opened) -> tuple[object, ...]:
     """What the page says beside the content: its address, its place among the revisions, who may find it."""
-    return (opened.token, opened.pinned, opened.newest, opened.access)
+    return (opened.token, opened.is_pinned, opened.newest, opened.access)
 
 
 def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = False) -> HttpResponse:
@@ -204,28 +204,28 @@ def opening(
 @opening
 def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """The page."""
-    place = place_of(opened, request)
-    page = served(opened, ("page", place.site, *page_key(opened)), HTML, lambda: _page(opened, place))
+    opened = opened.at(request)
+    page = served(opened, ("page", opened.site, *page_key(opened)), HTML, lambda: _page(opened))
     return answer(request, opened, page)
 
 
-def _page(opened: Opened, place: Place) -> bytes:
+def _page(opened: Opened) -> bytes:
     revision = row_of(opened)
     content = content_of(revision)
     pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
     page = page_of(content)
-    shown = next((part for part in page["parts"] if part.name in pictures), None)
+    shown = next((part for part in page["parts"] if part["name"] in pictures), None)
     context = {
         "page": page,
-        "place": place,
+        "place": opened,
         "notes": notes_html(content["notes"]),
-        "pictures": {name: f"{place.pinned}/figures/{name}.png" for name in pictures},
+        "pictures": {name: f"{opened.pinned}/figures/{name}.png" for name in pictures},
         "picture": shown
         and {
-            "address": f"{place.absolute_pinned}/figures/{shown.name}.png",
-            "caption": shown.caption,
-            "width": pictures[shown.name].width,
-            "height": pictures[shown.name].height,
+            "address": f"{opened.absolute_pinned}/figures/{shown['name']}.png",
+            "caption": shown["caption"],
+            "width": pictures[shown["name"]].width,
+            "height": pictures[shown["name"]].height,
         },
     }
     return render_to_string("reports/frozen/page.html", context).encode()
@@ -234,23 +234,23 @@ def _page(opened: Opened, place: Place) -> bytes:
 @opening
 def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     """The whole report as one file: json, csv, md or html."""
-    place = place_of(opened, request, alone=form == "html")
+    opened = opened.at(request, alone=form == "html")
     content_type = exports.FORMS[form]
-    parts = ("export", form, place.site, *page_key(opened))
-    file = served(opened, parts, content_type, lambda: _exported(opened, place, form))
+    parts = ("export", form, opened.site, *page_key(opened))
+    file = served(opened, parts, content_type, lambda: _exported(opened, form))
     return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
 
 
-def _exported(opened: Opened, place: Place, form: str) -> bytes:
+def _exported(opened: Opened, form: str) -> bytes:
     revision = row_of(opened)
     content = content_of(revision)
     if form == "csv":
-        return exports.as_csv(content, opened.digest, place.imported)
+        return exports.as_csv(content, opened.digest, opened.provenance)
     if form == "md":
-        return exports.as_markdown(content, opened.digest, place.absolute_pinned, place.imported)
+        return exports.as_markdown(content, opened.digest, opened.absolute_pinned, opened.provenance)
     if form == "html":
-        return alone_html(content, place, {picture.name: bytes(picture.png) for picture in revision.pictures.all()})
-    return exports.as_json(content)
+        return alone_html(content, opened, {picture.name: bytes(picture.png) for picture in revision.pictures.all()})
+    return canonical(content)
 
 
 def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpResponseBase:
@@ -278,7 +278,7 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
         caption = _with_provenance(opened, shown["caption"])
         return json.dumps(shown | addresses | {"caption": caption}).encode()
 
-    return answer(request, opened, served(opened, parts, JSON, drawn), fixed=opened.pinned)
+    return answer(request, opened, served(opened, parts, JSON, drawn), fixed=opened.is_pinned)
 
 
 def _with_provenance(opened: Opened, caption: str) -> str:
@@ -290,22 +290,20 @@ def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) 
     """The numbers of one figure or table in one of the forms that tables have."""
     content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
     file = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
-    return _named(opened, answer(request, opened, file, fixed=opened.pinned), f"{name}.{form}")
+    return _named(opened, answer(request, opened, file, fixed=opened.is_pinned), f"{name}.{form}")
 
 
 def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
-    content = content_of(row_of(opened))
-    part = part_named(content, name, kind)
+    part = part_named(content_of(row_of(opened)), name, kind)
     if part is None:
         raise Http404("The report has no such part.")
-    every = (*content["figures"], *content["tables"])
-    table: Table = table_of(next(part["table"] for part in every if part["name"] == name))
+    table: Table = table_of(part["table"])
     if form == "json":
         headers = {
             "name": name,
-            "title": part.title,
-            "caption": _with_provenance(opened, part.caption),
-            "notes": list(part.notes),
+            "title": part["title"],
+            "caption": _with_provenance(opened, part.get("caption", "")),
+            "notes": part.get("notes", []),
         }
         return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
     return TEXT_FORMS[form][1](table).encode()
@@ -327,7 +325,7 @@ def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase
             raise Http404("This figure has no image.")
         return bytes(picture.png)
 
-    return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.pinned)
+    return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.is_pinned)
 
 
 @opening
@@ -353,23 +351,23 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
 def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """One figure alone, for a frame in another page; who may frame it is this site's setting."""
     name = request.GET.get("figure", "")
-    place = place_of(opened, request)
-    parts = ("embed", name[:80], place.site, *page_key(opened))
-    response = answer(request, opened, served(opened, parts, HTML, lambda: _embedded(opened, place, name)))
+    opened = opened.at(request)
+    parts = ("embed", name[:80], opened.site, *page_key(opened))
+    response = answer(request, opened, served(opened, parts, HTML, lambda: _embedded(opened, name)))
     ancestors = " ".join(settings.EMBED_ANCESTORS) or "'self'"
     policy = settings.CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     response.headers["Content-Security-Policy"] = policy
     return response
 
 
-def _embedded(opened: Opened, place: Place, name: str) -> bytes:
+def _embedded(opened: Opened, name: str) -> bytes:
     revision = row_of(opened)
     content = content_of(revision)
-    first = next((part.name for part in page_of(content)["parts"] if part.kind == "figure"), "")
+    first = next((part["name"] for part in page_of(content)["parts"] if part["kind"] == "figure"), "")
     part = part_named(content, name or first, "figure")
     if part is None:
         raise Http404("The report has no such figure.")
-    shown = revision.pictures.filter(name=part.name).exists()
-    picture = f"{place.pinned}/figures/{part.name}.png" if shown else ""
-    context = {"part": part, "place": place, "page": page_of(content), "picture": picture}
+    shown = revision.pictures.filter(name=part["name"]).exists()
+    picture = f"{opened.pinned}/figures/{part['name']}.png" if shown else ""
+    context = {"part": part, "place": opened, "page": page_of(content), "picture": picture}
     return render_to_string("reports/frozen/embed.html", context).encode()

@@ -21,11 +21,11 @@ from benchsite.accounts.permissions import has_role, team_of, team_required, use
 from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
 from reports.frozen import links, publication, rights
-from reports.frozen.content import Content
+from reports.frozen.content import Content, digest
 from reports.frozen.drafts import draft_of
 from reports.frozen.figures import ReportFigure
 from reports.frozen.pages import page_of
-from reports.frozen.publication import MAX_BYTES, ContentRefused, NumbersChanged, PublishRefused, built, shown_digest
+from reports.frozen.publication import MAX_BYTES, ContentRefused, NumbersChanged, PublishRefused, built
 from reports.frozen.report_import import ImportRefused, import_report, stated_in
 from reports.frozen.rights import NotAllowed
 from reports.frozen.sanitizer import notes_html
@@ -226,8 +226,8 @@ def _pictures(request: HttpRequest) -> dict[str, bytes]:
 
 def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
     made = built(row)
-    digest = shown_digest(made.content)
-    cache_values({_key(row, digest): made.content})
+    seen = digest(made.content)  # of all but the moment of publishing
+    cache_values({_key(row, seen): made.content})
     number = row.revisions.count() + 1
     context = {
         "report": row,
@@ -242,7 +242,7 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
             "digest": "(made when it is published)",
             "alone": True,
         },
-        "seen": digest,
+        "seen": seen,
         "refusal": refusal,
         "hidden": [place for place in made.found if not place.stays],
         "visible": [place for place in made.found if place.stays],

@@ -280,7 +280,7 @@ def not_survived(curve: Curve, events: Sequence[str]) -> str:
     if not events:
         return ""
     try:
-        survives = Durability.from_dict(curve.durability).survives.as_dict()
+        survives = Durability.from_dict(curve.durability).survives
     except (ValueError, TypeError):
         return "The durability mode is not stated, so what it survives is unknown."
     lost = [EVENTS[event] for event in events if not survives[event]]

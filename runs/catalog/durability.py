@@ -34,18 +34,6 @@ _READS: dict[Reads, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survival:
-    """Which events an acknowledged write outlives, counting on any copy that has it."""
-
-    process_crash: bool  # of the acknowledging server; its operating system goes on
-    node_loss: bool  # its machine and disk never come back
-    power_loss: bool  # of all nodes at once; disks keep what was forced to them
-
-    def as_dict(self) -> dict[str, bool]:
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Durability:
     """What has happened when a write is acknowledged.
 
@@ -92,16 +80,20 @@ class Durability:
         return self.ack, self.replicas_acked, self.replica_ack, self.loss_window_s is None, self.loss_window_s == 0
 
     @property
-    def survives(self) -> Survival:
-        return Survival(
-            process_crash=self.ack in ("os_buffer", "disk") or self._elsewhere,
-            node_loss=self._elsewhere,
-            power_loss=self.ack == "disk" or (self._elsewhere and self.replica_ack == "disk"),
-        )
+    def survives(self) -> dict[str, bool]:
+        """Which events an acknowledged write outlives, counting on any copy that has it."""
+        return {
+            # Of the acknowledging server; its operating system goes on.
+            "process_crash": self.ack in ("os_buffer", "disk") or self._elsewhere,
+            # Its machine and disk never come back.
+            "node_loss": self._elsewhere,
+            # Of all nodes at once; disks keep what was forced to them.
+            "power_loss": self.ack == "disk" or (self._elsewhere and self.replica_ack == "disk"),
+        }
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, with what is derived; `from_dict` reads it back."""
-        return {**asdict(self), "survives": self.survives.as_dict()}
+        return {**asdict(self), "survives": self.survives}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Durability":

@@ -91,11 +91,11 @@ class MeasuredLoss:
         if not self.with_loss or self.disk.lying:
             return ""
         survives = record.survives
-        stated = {Fault.PROCESS_CRASH: survives.process_crash} | dict.fromkeys(NODE_LOSSES, survives.node_loss)
+        stated = {Fault.PROCESS_CRASH: survives["process_crash"]} | dict.fromkeys(NODE_LOSSES, survives["node_loss"])
         stated |= dict.fromkeys(NETWORK_CUTS, record.ack != "none")  # no process ends
-        if self.nodes > 1 and survives.node_loss:
+        if self.nodes > 1 and survives["node_loss"]:
             # Its window is that of one node, which the other copies outlive.
-            stated[Fault.POWER_CUT] = survives.power_loss
+            stated[Fault.POWER_CUT] = survives["power_loss"]
         if self.fault in stated:
             return "the record says that it survives" if stated[self.fault] else ""
         window_s = record.worst_loss_window_s or record.loss_window_s

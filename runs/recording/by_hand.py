@@ -15,13 +15,13 @@ from runs.kits.cells import KINDS, KitClient, cell_name, stations_of
 from runs.kits.outputs import HISTOGRAMS, FilledCell, OutputFile, Sorted, Waiting, is_manifest, sort_files
 from runs.kits.plan import digest_of
 from runs.kits.plan_file import read_plan
-from runs.models import ClientRun, Matrix, Run, Upload
+from runs.models import Matrix, Run, Upload
 from runs.models.run import Phase, Status
 from runs.recording.client_merge import Collected, merge_logs, times_of
 from runs.recording.intervals import store_intervals
-from runs.recording.rows import write_series, write_set
+from runs.recording.rows import client_row, write_series, write_set
 from runs.recording.scheduled_runs import judge
-from runs.spec import ClientOrder, RunSpec
+from runs.spec import RunSpec
 from runs.uploading import staging, upload_lifecycle
 from runs.uploading.file_pipeline import Progress, chunks_of, redact_all
 from runs.uploading.upload_lifecycle import ReadMember, member_of
@@ -147,14 +147,15 @@ def _store(upload: Upload, filled: _Filled) -> None:
     """The rows of one cell. The caller holds the transaction."""
     run, merged = filled.run, filled.collected.merged
     for order, held in zip(filled.orders, filled.clients, strict=True):
-        row = ClientRun.objects.create(
-            run=run,
-            number=order.number,
-            process_number=order.number,
-            state=ClientRun.State.FINISHED,
-            finished_at=Now(),
-            order=_order(run, order),
-        )
+        stated = {
+            "binding": cast(RunSpec, run.spec)["client"]["binding"],
+            "threads": order.threads,
+            "target_ops_s": order.target_ops_s,
+            "duration_s": order.duration_s,
+            "properties": dict(order.properties),
+        }
+        row = client_row(run, order.number, stated, finished_at=Now())
+        row.save(force_insert=True)
         for file_name, member in held.items():
             with staging.compressed(member.path) as compressed:
                 artifacts.keep_compressed(member.sha256, compressed)
@@ -176,18 +177,3 @@ def _store(upload: Upload, filled: _Filled) -> None:
         )
     except lifecycle.TransitionRefused as error:
         raise OutputsRefused(str(error)) from error
-
-
-def _order(run: Run, order: KitClient) -> ClientOrder:
-    spec = cast(RunSpec, run.spec)
-    return {
-        "binding": spec["client"]["binding"],
-        "digest": "",
-        "java_class": "",
-        "phase": run.phase,
-        "threads": order.threads,
-        "target_ops_s": order.target_ops_s,
-        "duration_s": order.duration_s,
-        "deadline_s": 0,
-        "properties": dict(order.properties),
-    }

@@ -12,6 +12,7 @@ from benchsite.core.formatting import exact
 from runs.models import Artifact, Finding, Measurement, MeasurementSet
 from runs.models import Series as StoredSeries
 from runs.recording.intervals import FreshIntervals, read_artifact
+from runs.recording.rows import FINDING_FIELDS
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.series import Series, unpack
 
@@ -25,7 +26,6 @@ MEASUREMENT_FIELDS: Final = (
     "count", "ok", "failed", "mean_us", "min_us", "max_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us",
     "p9999_us", "bounds", "upper_bounds", "resolution_us", "returns",
 )  # fmt: skip
-FINDING_FIELDS: Final = ("severity", "title", "measured", "threshold", "message", "remedy")
 SeriesKey = tuple[str, str, int]  # operation, kind of latency, seconds of an interval
 
 

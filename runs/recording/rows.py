@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.accounts.models import User
-from runs.models import Finding, Measurement, MeasurementSet, Run, Series
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Series
 from runs.recording.server_samples import server_use_of
 from runs.validity import CheckResult
 from runs.ycsb.bounds import Bounds
@@ -23,6 +23,8 @@ from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, Summari
 COLUMNS: Final[Mapping[str, float]] = {
     "p50_us": 50.0, "p90_us": 90.0, "p95_us": 95.0, "p99_us": 99.0, "p999_us": 99.9, "p9999_us": 99.99,
 }  # fmt: skip
+# What a finding has of its CheckResult, beside the id of the check.
+FINDING_FIELDS: Final = ("severity", "title", "measured", "threshold", "message", "remedy")
 # One client's share of the set, and what it printed about its whole run: cutting again asks for that.
 CLIENT_FIELDS: Final = (
     "number", "throughput_ops_s", "operations", "failed", "started_s", "ended_s", "runtime_ms", "threads",
@@ -111,17 +113,24 @@ def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[
     return [
         Finding(
             measurement_set_id=kept.pk,
-            check_id=result.check_id,
-            severity=result.severity,
-            title=result.title,
-            measured=result.measured,
-            threshold=result.threshold,
-            message=result.message,
-            remedy=result.remedy,
             algorithm_version=kept.algorithm_version,
+            check_id=result.check_id,
+            **{name: getattr(result, name) for name in FINDING_FIELDS},
         )
         for result in findings
     ]
+
+
+def client_row(run: Run, number: int, order: Mapping[str, Any], **fields: Any) -> ClientRun:
+    """A client that somebody else ran, not yet stored. What its `order` leaves out is not known."""
+    unknown = {
+        "binding": "", "digest": "", "java_class": "", "threads": 0, "target_ops_s": None, "duration_s": None,
+        "deadline_s": 0, "properties": {},
+    }  # fmt: skip
+    return ClientRun(
+        run=run, number=number, process_number=number, state=ClientRun.State.FINISHED,
+        order={**unknown, "phase": run.phase, **order}, **fields,
+    )  # fmt: skip
 
 
 def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int) -> None:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 from uuid import UUID
 
@@ -31,12 +30,8 @@ _COLLECTING = "TOTAL_GC_TIME_% "
 USABLE: Final = Q(phase=Phase.MEASURE, status=Status.SUCCEEDED) & ~Q(verdict=Verdict.REJECT)
 
 
-@dataclass(frozen=True, slots=True)
-class LowestRung:
-    """The lowest rung of a sweep over targets, by its first repeat."""
-
-    target_ops_s: int
-    mean_us: float | None  # service time of all operations
+# The lowest rung of a sweep over targets, by its first repeat: its target, and the mean service time in µs.
+LowestRung = tuple[int, float | None]
 
 
 def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
@@ -126,8 +121,8 @@ def _gc_share(summary: Summary | None) -> float | None:
 
 def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float | None:
     """The mean service time on the lowest rung of the run's sweep, where that is another one."""
-    rung = lowest.get(run.sweep_id)
-    return rung.mean_us if rung and run.target_ops_s and rung.target_ops_s < run.target_ops_s else None
+    target_ops_s, mean_us = lowest.get(run.sweep_id, (0, None))
+    return mean_us if run.target_ops_s and target_ops_s < run.target_ops_s else None
 
 
 def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
@@ -136,7 +131,7 @@ def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
     runs = Run.objects.filter(USABLE, sweep__in=sweeps, target_ops_s__isnull=False)
     lowest = runs.order_by("sweep_id", "target_ops_s", "repeat").distinct("sweep_id").only("sweep", "target_ops_s")
     return {
-        run.sweep_id: LowestRung(run.target_ops_s or 0, mean_service_us(service_of(rows.measurements.all())))
+        run.sweep_id: (run.target_ops_s or 0, mean_service_us(service_of(rows.measurements.all())))
         for run in lowest.prefetch_related(Prefetch("measurement_sets", current))
         for rows in run.measurement_sets.all()
     }

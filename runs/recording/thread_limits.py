@@ -12,9 +12,9 @@ from django.db.models import Q
 
 from runs.models import Finding, RunEvent
 from runs.models.run import Status
-from runs.recording.differences import FINDING_FIELDS, of_findings
+from runs.recording.differences import of_findings
 from runs.recording.recut import adopt, locked
-from runs.recording.rows import finding_rows
+from runs.recording.rows import FINDING_FIELDS, finding_rows
 from runs.recording.run_context import low_latency_us, lowest_rungs, service_of
 from runs.thresholds import thresholds_of
 from runs.validity import RUN_CHECKS

@@ -16,8 +16,8 @@ from runs.models import Artifact, ClientRun, Run, Sweep, Upload
 from runs.recording.bulk_insert import insert_together
 from runs.recording.client_merge import Collected, times_of
 from runs.recording.intervals import INTERVALS
-from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
-from runs.spec import ClientOrder, RunSpec
+from runs.recording.rows import client_row, finding_rows, measurement_rows, series_rows, set_row
+from runs.spec import RunSpec
 from runs.uploading import staging
 from runs.uploading.file_pipeline import Reads
 from runs.uploading.metadata import Stated, StatedRun
@@ -172,26 +172,12 @@ def _clients(rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads) -> 
 
 def _client(run: Run, client: ClientFiles) -> ClientRun:
     summary = client.summary
-    order: ClientOrder = {
-        "binding": "",
-        "digest": "",
-        "java_class": "",
-        "phase": run.phase,
-        "threads": (hints_of([summary]).threads if summary is not None else None) or 0,
-        "target_ops_s": None,
-        "duration_s": None,
-        "deadline_s": 0,
-        "properties": dict(list(summary.properties.items())[:MAX_PROPERTIES]) if summary is not None else {},
-    }
-    return ClientRun(
-        run=run,
-        number=client.number,
-        process_number=client.number,
-        state=ClientRun.State.FINISHED,
-        finished_at=run.finished_at,
-        order=order,
-        command=list(words_of(summary.command)) if summary is not None else [],
-    )
+    if summary is None:
+        return client_row(run, client.number, {}, finished_at=run.finished_at)
+    properties = dict(list(summary.properties.items())[:MAX_PROPERTIES])
+    stated = {"threads": hints_of([summary]).threads or 0, "properties": properties}
+    command = list(words_of(summary.command))
+    return client_row(run, client.number, stated, finished_at=run.finished_at, command=command)
 
 
 def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:

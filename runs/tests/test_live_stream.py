@@ -14,7 +14,7 @@ from runs.live import Said
 def run_id() -> Iterator[uuid.UUID]:
     made = uuid.uuid4()
     yield made
-    live.forget(made)
+    live.connection().delete(live.key_of(made))
 
 
 @pytest.fixture

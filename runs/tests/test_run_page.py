@@ -59,7 +59,7 @@ def running(sweep):
     run = make_run(sweep, threads=4, status="running", started_at=timezone.now())
     make_client_run(run, state="running")
     yield run
-    live.forget(run.pk)
+    live.connection().delete(live.key_of(run.pk))
 
 
 def polled(client, run, **query):
