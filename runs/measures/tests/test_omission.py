@@ -61,6 +61,11 @@ def test_nothing_that_came_in_time_is_corrected():
     assert corrected(Histogram(), 10) == Histogram()
 
 
+def test_shortest_interval_is_a_microsecond():
+    assert corrected(histogram_of([1, 2]), 1) == histogram_of([1, 2, 1])
+    assert corrected(histogram_of([1, 2]), 2) == histogram_of([1, 2])
+
+
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 300_000), max_size=12), st.integers(1, 20_000))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.measures.recovery import level_before, recoveries
+from runs.measures.recovery import Recovery, level_before, recoveries
 
 
 def measured(rates, *spans, failed=None, begin_s=0.0, end_s=None, target_ops_s=None):
@@ -96,6 +96,46 @@ def test_nothing_is_said_without_faults():
 def test_level_is_the_median_of_the_last_minute():
     rate = np.array([1.0] * 100 + [50.0] * 59 + [1000.0])
     assert level_before(np.arange(160.0), rate, begin_s=0, end_s=160) == 50.0
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "end_s", "level"),
+    [(0, 3, 20), (0, 2.9995, 20), (0, 2.9, 15), (0, 4, 25), (0.5, 3, 20), (0.6, 3, 25), (1, 3, 25), (3, 3.5, None)],
+)
+def test_level_is_of_whole_seconds_before_the_fault(begin_s, end_s, level):
+    """A second counts where at most half of it lies before the window, and none of it behind the begin of the fault."""
+    assert level_before(np.arange(4.0), np.array([10.0, 20, 30, 90]), begin_s=begin_s, end_s=end_s) == level
+
+
+def test_fault_at_the_end_of_the_window_has_no_seconds():
+    (recovery,) = measured([100] * 5, (5.0, None))
+    assert recovery == Recovery(100.0, 100.0, 0, 0, 0.0, 0.0, 0, 0.0, None, None)
+
+
+def test_limits_of_slow_and_catching_up_seconds():
+    (recovery,) = measured([100] * 4 + [90, 90, 90, 105, 100], (4.0, 5.0), target_ops_s=100)
+    assert (recovery.below_s, recovery.recovered_s) == (0, 0.0)  # 90 % is not below 90 %
+    assert (recovery.catch_up_s, recovery.catch_up_operations) == (0, 0.0)  # 5 % above is no catching up
+    (recovery,) = measured([100] * 4 + [89.9, 90, 90, 105.1, 100], (4.0, 5.0), target_ops_s=100)
+    assert (recovery.below_s, recovery.recovered_s, recovery.catch_up_s) == (1, 2.0, 1)
+    assert recovery.catch_up_operations == pytest.approx(5.1)
+
+
+def test_one_operation_in_a_second_is_a_success():
+    (recovery,) = measured([100] * 4 + [1, 100, 100, 100], (4.0, 5.0))
+    assert recovery.first_success_s == 0.0
+
+
+def test_recovery_follows_a_fall_that_comes_late():
+    (recovery,) = measured([100] * 4 + [100] * 4 + [0, 100, 100, 100], (4.0, 5.0))
+    assert (recovery.first_success_s, recovery.recovered_s) == (6.0, 6.0)
+
+
+def test_depth_is_that_of_the_fall_before_it_recovered():
+    (recovery,) = measured([100] * 4 + [50, 95, 95, 95, 20, 95, 95, 95], (4.0, 5.0))
+    assert (recovery.lowest_ops_s, recovery.depth, recovery.below_s) == (50.0, 0.5, 2)
+    (recovery,) = measured([100] * 4 + [120] * 4, (4.0, 5.0))
+    assert (recovery.lowest_ops_s, recovery.depth) == (100.0, 0.0)  # Never less than no fall.
 
 
 def test_catch_up_second_does_not_shorten_recovery_times():

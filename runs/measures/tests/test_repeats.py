@@ -21,6 +21,8 @@ def test_repeatability_ignores_levels_and_single_values():
     pair = repeatability([(100.0, 110.0)])
     assert pair is not None
     assert repeatability([(100.0, 110.0), (5e6,), ()]) == pair
+    assert repeatability([(5e6,), (100.0, 110.0)]) == pair
+    assert repeatability([(0.5, 0.55)]).sd_log == pytest.approx(pair.sd_log)
     assert repeatability([(1000.0, 1100.0)]).sd_log == pytest.approx(pair.sd_log)
 
 
@@ -33,6 +35,7 @@ def test_it_passes_over_what_is_no_throughput():
 def test_a_drift_is_a_share_of_the_first_run():
     assert drift(1000, 900) == pytest.approx(-0.1)
     assert drift(1000, 1100) == pytest.approx(0.1)
+    assert (drift(0.5, 1.0), drift(1.0, 0.5)) == (1.0, -0.5)
 
 
 def test_a_loss_counts_as_the_gain_that_would_undo_it():
@@ -40,3 +43,4 @@ def test_a_loss_counts_as_the_gain_that_would_undo_it():
     assert not exceeds(0.09, 0.10)
     assert exceeds(-0.10, 0.10)  # 1 / 0.9 is 11 % more
     assert not exceeds(-0.09, 0.10)
+    assert not exceeds(-1.0, 0.10)  # Without any throughput there is no drift.

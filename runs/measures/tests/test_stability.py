@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.measures.stability import stability
+from runs.measures.stability import longest_run, stability
 from runs.ycsb.tests.samples import golden
 
 SERIES = [100, 102, 98, 101, 99, 40, 100, 103, 97, 100]
@@ -56,3 +56,11 @@ def test_it_says_nothing_about_nothing():
     assert stability([]) is None
     assert stability([5.0]) is None
     assert stability([0.0] * 10) is None
+
+
+def test_few_slow_seconds_and_low_rates_count_too():
+    cut = stability([0.5, 0.5])
+    assert cut is not None and (cut.mean, cut.median, cut.longest_slow_s) == (0.5, 0.5, 0)
+    cut = stability([100.0, 100.0, 90.0])
+    assert cut is not None and cut.slow_share == 0  # 90 % of the median is not below 90 %
+    assert [longest_run(flags) for flags in ([], [False], [True, True, False, True])] == [0, 0, 2]

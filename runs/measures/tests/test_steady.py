@@ -1,9 +1,11 @@
 """MSER-5 and its drift gate."""
 
+import math
+
 import numpy as np
 import pytest
 
-from runs.measures.steady import BATCH, DRIFT, drift_of, mser5, mser_statistics
+from runs.measures.steady import BATCH, DRIFT, Drift, SteadyState, drift_of, mser5, mser_statistics
 from runs.ycsb.tests.samples import golden
 
 
@@ -71,3 +73,35 @@ def test_a_drift_counts_only_beyond_chance():
 def test_a_drift_of_a_few_seconds_is_chance():
     assert not drift_of([1.0, 2.0, 3.0, 4.0] * 4).exceeds(0.0, 3)
     assert not drift_of([0.0] * 60).exceeds(0.0, 3)
+
+
+def test_four_batches_are_enough_for_a_cut():
+    assert mser5([0.0] * 5 + [10.0] * 15) == SteadyState(truncate_s=5, at_limit=False, mean_kept=10.0)
+
+
+def test_statistics_keep_their_digits_on_a_high_level():
+    means = np.array([3.0, 0.0, 1.0, 2.0, 0.5, 1.5])
+    assert mser_statistics(means + 2.0**30, 3) == pytest.approx(mser_statistics(means, 3), rel=1e-6)
+
+
+def test_drift_and_its_errors_by_hand():
+    """Four batches with means 10, 14, 12 and 16; the mean of all is 13."""
+    drift = drift_of([10.0] * 5 + [14.0] * 5 + [12.0] * 5 + [16.0] * 5)
+    # Least squares over 20 seconds: 200 / 665 per second. Over the batches: 8 / 5, which leaves residuals of -0.6, 1.8,
+    # -1.8 and 0.6 with two degrees of freedom. Each half is a mean of two batches that differ by 4: its error is 2.
+    assert drift.slope == pytest.approx(200 / 665 * 20 / 13)
+    assert drift.slope_error == pytest.approx(math.sqrt(7.2 / 2 / 5) * 4 / 13)
+    assert drift.halves == pytest.approx(14 / 12 - 1)
+    assert drift.halves_error == pytest.approx(math.sqrt(8) / 12)
+
+
+def test_drift_of_few_seconds_has_no_known_error():
+    drift = drift_of([1.0, 1.0, 3.0, 3.0])
+    assert (drift.slope, drift.halves) == (pytest.approx(1.6), pytest.approx(2.0))
+    assert drift.slope_error == drift.halves_error == math.inf
+    assert drift_of([0.5, 0.5, 1.5, 1.5]).slope == pytest.approx(1.6)  # of a mean of 1
+
+
+@pytest.mark.parametrize("series", [[0.0] * 30, [0.0, 0.0, 2.0, 2.0], [2.0, 2.0, -2.0, -2.0]])
+def test_no_drift_without_a_level_to_compare_with(series):
+    assert drift_of(series) == Drift(0.0, 0.0, 0.0, 0.0)

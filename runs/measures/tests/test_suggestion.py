@@ -65,3 +65,19 @@ def test_an_operation_that_is_seldom_measured_decides_nothing():
 
 def test_seconds_in_which_nothing_was_done_are_zeros():
     assert suggest([float("nan")] * 5 + FLAT, {}).cut_s == 5
+
+
+@pytest.mark.parametrize(("gap_every_s", "by", "cut_s"), [(10, "p95 of SCAN", 20), (9, "throughput", 10)])
+def test_latency_counts_with_a_gap_in_ten_seconds(gap_every_s, by, cut_s):
+    late = [5000.0] * 20 + [1000.0 + second % 3 for second in range(40)]
+    gappy = [float("nan") if second % gap_every_s == 3 else value for second, value in enumerate(late)]
+    suggestion = suggest(WARMING, {"SCAN": gappy, "READ": []})
+    assert (suggestion.by, suggestion.cut_s) == (by, cut_s)
+
+
+def test_falling_throughput_drifts_by_its_steeper_measure():
+    """MSER cuts half of it; 300 seconds from 99.99 to 95 remain."""
+    suggestion = suggest(np.linspace(105, 95, 600).tolist(), {})
+    per_second, first = -10 / 599, 105 - 300 * 10 / 599
+    assert suggestion.drift == pytest.approx(300 * per_second / (first + per_second * 299 / 2))
+    assert suggestion.is_drifting

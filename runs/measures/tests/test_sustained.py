@@ -13,6 +13,9 @@ from runs.measures.sustained_load import backlog_growth, judge_target
         (100_000, 93_000, "failed"),
         (125_000, 94_200, "failed"),
         (100_000, 97_000, "marginal"),
+        (100_000, 98_000, "sustained"),
+        (100_000, 95_000, "marginal"),
+        (100_000, 94_999, "failed"),
     ],
 )
 def test_it_judges_a_ladder_of_targets(target, reached, outcome):
@@ -21,6 +24,7 @@ def test_it_judges_a_ladder_of_targets(target, reached, outcome):
 
 def test_it_refuses_a_target_that_was_reached_with_errors():
     assert judge_target(1000, 1000, 0.002) == "failed"
+    assert judge_target(1000, 1000, 0.001) == "sustained"
 
 
 def test_it_sees_a_growing_backlog():
@@ -34,3 +38,10 @@ def test_it_sees_a_growing_backlog():
 def test_it_leaves_even_response_times_alone(series):
     growth = backlog_growth(series)
     assert growth is None or growth[0] < 100
+
+
+def test_backlog_growth_is_over_the_whole_window():
+    nan = float("nan")
+    assert backlog_growth([10, 20, 30]) == (pytest.approx(30), 20)
+    assert backlog_growth([0, nan, 20, 30, nan]) == (pytest.approx(50), pytest.approx(50 / 3))
+    assert backlog_growth([10, 20, nan]) is None
