@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from runs.validity import THRESHOLDS, OperationFacts, judge_run, profile
-from runs.validity.profile import ORDERED, refusal
+from runs.validity.profile import ORDERED, Threshold, refusal, shown
 from runs.validity.tests.test_checks import both, client, facts, severity
 from runs.validity.tests.verdicts import worst
 
@@ -104,3 +104,59 @@ def test_there_is_no_other_threshold():
 def test_an_unknown_purpose_is_no_profile():
     with pytest.raises(KeyError):
         profile("holiday")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("errors_warn", 0.001, "0.1 %"),
+        ("operations_least", 100_000.0, "100,000"),
+        ("latency_risen", 2.5, "2.5"),
+        ("stall_s", 2.0, "2 s"),
+        ("stall_rate_least", 10.0, "10 ops/s"),
+        ("cpu_cache_mib", 64.0, "64 MiB"),
+    ],
+)
+def test_shows_a_threshold_in_its_unit(name, value, expected):
+    assert shown(name, value) == expected
+
+
+def test_formats_thresholds_in_texts_of_limits():
+    text = (
+        "{errors_warn}, {duration_warn_s}, {operations_least}, {latency_risen}, {stall_rate_least}, {cpu_cache_mib}, "
+        "{mix_points:points} points, {backlog_least_s:latency}, {resolution_warn_s:ms}"
+    )
+    assert profile("measured").filled(text).replace("\N{NARROW NO-BREAK SPACE}", " ") == (
+        "0.1 %, 2 min, 100,000, 2, 10.0 ops/s, 64, 1 points, 100 ms, 1 ms"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("errors_warn", 0.0, ""),
+        ("errors_reject", 1.0, ""),
+        ("errors_reject", 1.01, "It lies between 0 % and 100 %."),
+        ("little_reject_above", 1.0, ""),
+        ("little_reject_above", 0.99, "It lies between 100 % and 200 %."),
+        ("steady_least_s", 20.0, ""),
+        ("steady_least_s", 19.0, "It lies between 20 s and 1,000,000,000 s."),
+        ("percentile_shown", 50.0, ""),
+        ("percentile_shown", 99.99, ""),
+        ("percentile_shown", 99.991, "It lies between 50 and 99.99."),
+        ("setup_warn", 0.11, "It would lie above 10 % (of the run time in set-up and clean-up rejects)."),
+        ("duration_warn_s", 29.0, "It would lie below 30 s (a shorter window rejects)."),
+    ],
+)
+def test_refuses_a_threshold_outside_its_limits(name, value, expected):
+    assert refusal(name, value, profile("measured")) == expected
+
+
+def test_a_threshold_knows_its_check_and_limits():
+    assert THRESHOLDS["percentile_shown"] == Threshold(
+        "percentile_shown", "V05", "factor", "is the percentile that must be supported", 50, 99.99
+    )
+    assert THRESHOLDS["stall_rate_least"] == Threshold(
+        "stall_rate_least", "V13", "ops/s", "a slower run has empty seconds by chance", 1, 1e9
+    )
+    assert THRESHOLDS["stall_rate_least"].title == "Stalls"
