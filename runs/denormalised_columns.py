@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import Final, TypedDict
+from typing import Any, Final
 
 from runs.catalog import Durability
 from runs.spec import RunSpec
@@ -11,18 +11,8 @@ from runs.validity.pairs import waits_for
 LONGEST: Final = 120  # characters; names are shorter, what an uploader states is cut
 
 
-class SweepColumns(TypedDict):
+def sweep_columns(spec: RunSpec) -> dict[str, Any]:
     """The columns of `Sweep` that its first run's spec says; empty and None: nobody knows."""
-
-    database_name: str
-    version: str
-    workload_name: str
-    cluster_name: str
-    nodes: int | None
-    durability_class: str
-
-
-def sweep_columns(spec: RunSpec) -> SweepColumns:
     cluster = spec["cluster"]
     return {
         "database_name": spec["database"]["name"][:LONGEST],

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -236,9 +237,9 @@ def _refusing(work: Callable[[], T]) -> T:
         raise Problem("validation-error", str(error), errors=faults) from error
     except ResultRefused as error:
         places = [
-            {"pointer": "#/files", "detail": message, **place.as_dict()} for place, message in error.faults
+            {"pointer": "#/files", "detail": message, **asdict(place)} for place, message in error.faults
         ]  # fmt: skip
-        first = error.faults[0][0].as_dict() if error.faults else {}
+        first = asdict(error.faults[0][0]) if error.faults else {}
         raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
 
 

@@ -91,6 +91,8 @@ class UploadedFile(models.Model):
     notes = models.JSONField(default=list, blank=True)  # what unpacking noticed: [{"text": ..., "line": ...}]
     damage = models.CharField(max_length=10, blank=True)  # "cut": its end is missing; "doubtful": so may be more
 
+    content: bytes | None = None  # of one that was read in memory, which lies nowhere else
+
     class Meta:
         ordering = ["position"]
         constraints = [models.UniqueConstraint(fields=["upload", "position"], name="one_uploaded_file_per_position")]

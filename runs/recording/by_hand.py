@@ -15,7 +15,7 @@ from runs.kits.cells import KINDS, KitClient, cell_name, stations_of
 from runs.kits.outputs import HISTOGRAMS, FilledCell, OutputFile, Sorted, Waiting, is_manifest, sort_files
 from runs.kits.plan import digest_of
 from runs.kits.plan_file import read_plan
-from runs.models import Matrix, Run, Upload
+from runs.models import Matrix, Run, Upload, UploadedFile
 from runs.models.run import Phase, Status
 from runs.recording.client_merge import Collected, merge_logs, times_of
 from runs.recording.intervals import store_intervals
@@ -24,7 +24,6 @@ from runs.recording.scheduled_runs import judge
 from runs.spec import RunSpec
 from runs.uploading import staging, upload_lifecycle
 from runs.uploading.file_pipeline import Progress, chunks_of, redact_all
-from runs.uploading.upload_lifecycle import ReadMember, member_of
 from runs.validity import CheckResult, verdict_of
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.ingest import ClientLogs
@@ -49,7 +48,7 @@ class _Filled:
     run: Run
     collected: Collected
     findings: Sequence[CheckResult]
-    clients: Sequence[Mapping[str, ReadMember]]
+    clients: Sequence[Mapping[str, UploadedFile]]
     orders: Sequence[KitClient]
 
 
@@ -65,7 +64,7 @@ def read_outputs(upload: Upload, claim: uuid.UUID) -> None:
         staging.drop(file.path)
 
 
-def sorted_into(matrix: Matrix, members: Sequence[ReadMember]) -> Sorted:
+def sorted_into(matrix: Matrix, members: Sequence[UploadedFile]) -> Sorted:
     """Which file goes where, by what waits now."""
     cells = {cell_name_of(run): _waiting(run) for run in matrix.runs.only("name", "position", "status", "spec")}
     manifests = [
@@ -91,7 +90,7 @@ def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
     """Fill all cells in one transaction, or none. Raises OutputsRefused or another YcsbError, and UploadGone."""
     matrix = upload.matrix
     assert matrix is not None
-    members = {file.name: file for file in map(member_of, upload.files.all())}
+    members = {file.name: file for file in upload.files.all()}
     placed = sorted_into(matrix, list(members.values()))
     if placed["problems"]:
         raise OutputsRefused(" ".join(placed["problems"]))
@@ -114,7 +113,7 @@ def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
     return [cell_filled.run for cell_filled in filled]
 
 
-def _judged(run: Run, cell: FilledCell, members: Mapping[str, ReadMember], orders: Sequence[KitClient]) -> _Filled:
+def _judged(run: Run, cell: FilledCell, members: Mapping[str, UploadedFile], orders: Sequence[KitClient]) -> _Filled:
     spec = cast(RunSpec, run.spec)
     clients = [{kind: members[name] for kind, name in held.items()} for held in cell["clients"]]
     measured = run.phase == Phase.MEASURE
@@ -128,7 +127,7 @@ def _judged(run: Run, cell: FilledCell, members: Mapping[str, ReadMember], order
     return _Filled(run, collected, findings, clients, orders)
 
 
-def _logs(order: KitClient, held: Mapping[str, ReadMember]) -> ClientLogs:
+def _logs(order: KitClient, held: Mapping[str, UploadedFile]) -> ClientLogs:
     summary = b"".join(chunks_of(held["summary.txt"])).decode("utf-8", "replace")
     return ClientLogs(
         number=order.number,

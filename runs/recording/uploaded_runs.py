@@ -21,7 +21,6 @@ from runs.thresholds import thresholds_of
 from runs.uploading import upload_lifecycle
 from runs.uploading.file_pipeline import Progress, Reads, read_members, runs_in
 from runs.uploading.metadata import Stated, StatedRun, checked, spec_of
-from runs.uploading.upload_lifecycle import member_of
 from runs.validity import CheckResult, Profile, Surroundings
 from runs.validity.spec_facts import cluster_facts, shared_machine
 from runs.ycsb.errors import MergeError
@@ -38,7 +37,7 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
     stated = cast(Stated, upload.stated)
     progress = Progress(upload.pk, claim)
-    reads = read_members([member_of(file) for file in upload.files.all()], progress)
+    reads = read_members(list(upload.files.all()), progress)
     groups = runs_in(reads, upload.grouping)
     progress.begin("merging, judging and saving", 0)
     runs = judged_runs(upload, stated, groups, reads)
@@ -73,7 +72,7 @@ def save_runs(
 def collect(run: Run) -> Collected:
     """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
     assert run.upload is not None  # Every uploaded run has one.
-    reads = read_members([member_of(file) for file in run.upload.files.all()])
+    reads = read_members(list(run.upload.files.all()))
     return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
 
 

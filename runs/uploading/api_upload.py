@@ -115,10 +115,7 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
             row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
             row.stated, row.recognised = dict(judged.stated), dict(NOTHING)
-            files = [
-                upload_lifecycle.file_row(row.pk, place, member)
-                for place, member in enumerate(judged.reads.members.values())
-            ]
+            files = upload_lifecycle.placed(judged.reads.members.values(), row.pk)
             stored: list[UploadKey] = []
 
             def key_of(runs: Sequence[Run]) -> list[UploadKey]:

@@ -23,7 +23,7 @@ from runs.models import Upload, UploadedFile
 from runs.uploading import staging, upload_handlers, upload_lifecycle
 from runs.uploading.file_redaction import without_secrets
 from runs.uploading.recognition import MAX_RUNS, Recognised, file_of, run_of, shortened
-from runs.uploading.upload_lifecycle import ReadMember, member_of, own_name
+from runs.uploading.upload_lifecycle import own_name
 from runs.ycsb.block import Note
 from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
@@ -82,10 +82,9 @@ def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
     """READING -> RECOGNISED, whatever the files hold, or -> COMPLETED with what `state` says. Raises UploadGone."""
     progress = Progress(upload.pk, claim)
     stored = list(upload.files.all())
-    if any(file.sha256 or file.error for file in stored):
-        kept = [member_of(file) for file in stored]  # It was read before, and is only to be grouped otherwise.
-    else:
-        kept = redact_all(upload.pk, stored, progress)
+    # What was read before is only to be grouped otherwise.
+    is_read = any(file.sha256 or file.error for file in stored)
+    kept = stored if is_read else redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
     stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
     upload_lifecycle.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
@@ -102,7 +101,7 @@ class Reads:
     counts, and leaves memory bounded however many files there are. Of a few small files the logs are `whole`.
     """
 
-    members: Mapping[str, ReadMember]
+    members: Mapping[str, UploadedFile]
     files: tuple[ReadFile, ...]
     whole: bool = False
 
@@ -117,7 +116,7 @@ class Reads:
         )
 
 
-def read_members(kept: Sequence[ReadMember], progress: Progress | None = None, *, whole: bool = False) -> Reads:
+def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None, *, whole: bool = False) -> Reads:
     """Every file, one after the other; `whole` for those that are small enough to stay in memory."""
     if progress is not None:
         progress.begin("reading", sum(member.size for member in kept))
@@ -152,13 +151,13 @@ def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, 
     return tuple(whole_logs)
 
 
-def _keep(member: ReadMember, file: ReadFile) -> None:
+def _keep(member: UploadedFile, file: ReadFile) -> None:
     """Grouping an upload otherwise, and saving it, need the sums of its logs again, and decoding takes long."""
     if member.path and file.format == "hdr-log":
         staging.keep_sums(member.path, msgspec.msgpack.encode(file, enc_hook=lambda array: array.tolist()))
 
 
-def _read_before(member: ReadMember) -> ReadFile | None:
+def _read_before(member: UploadedFile) -> ReadFile | None:
     """What `_keep` kept of this member; None where it kept nothing, or a process that died left a part of it."""
     kept = staging.sums_of(member.path) if member.path else None
     try:
@@ -189,21 +188,21 @@ def overall(log: IntervalLog) -> IntervalLog:
     )
 
 
-def chunks_of(member: ReadMember) -> Iterator[bytes]:
+def chunks_of(member: UploadedFile) -> Iterator[bytes]:
     """The content of a redacted file, piece by piece."""
     with _opened(member) as stream:
         while piece := stream.read(artifacts.CHUNK):
             yield piece
 
 
-def _opened(member: ReadMember) -> AbstractContextManager[BinaryIO]:
+def _opened(member: UploadedFile) -> AbstractContextManager[BinaryIO]:
     """What was saved lies among the artifacts."""
     if member.content is not None:
         return nullcontext(io.BytesIO(member.content))
     return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
 
 
-def _read(member: ReadMember, report: Callable[[int], None] | None, *, summed: bool = False) -> ReadFile:
+def _read(member: UploadedFile, report: Callable[[int], None] | None, *, summed: bool = False) -> ReadFile:
     if member.error:
         return ReadFile(name=member.name, error=member.error, size=member.size)
     noticed = tuple(Note(note["text"], note["line"]) for note in member.notes)
@@ -248,10 +247,10 @@ def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
 
 def redact_all(
     upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MAX_MEMBERS
-) -> list[ReadMember]:
+) -> list[UploadedFile]:
     """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
     progress.begin("unpacking, and taking secrets out", sum(original.size for original in stored))
-    kept: list[ReadMember] = []
+    kept: list[UploadedFile] = []
     names: set[str] = set()
     for original in stored:
         with staging.opened(original.path) as stream:
@@ -264,24 +263,25 @@ def redact_all(
                     kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
                     names.add(kept[-1].name)
             except UnreadableFile as error:
-                kept.append(ReadMember(own_name(original.name, names), original.size, "", "", 0, str(error)))
+                kept.append(UploadedFile(name=own_name(original.name, names), size=original.size, error=str(error)))
                 names.add(kept[-1].name)
     return kept
 
 
-def _redacted_into_storage(upload_id: uuid.UUID, position: int, member: Member, name: str) -> ReadMember:
+def _redacted_into_storage(upload_id: uuid.UUID, position: int, member: Member, name: str) -> UploadedFile:
     with tempfile.TemporaryFile(dir=upload_handlers.folder()) as draft:
         with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
             read = redacted(member, name, compressed.write)
         if read.error:
             return read
         draft.seek(0)
-        return replace(read, path=staging.keep_redacted(upload_id, position, draft))
+        read.path = staging.keep_redacted(upload_id, position, draft)
+        return read
 
 
 def redacted(
     member: Member, name: str, write: Callable[[bytes], object], *, raises: tuple[type[Exception], ...] = ()
-) -> ReadMember:
+) -> UploadedFile:
     """One file without its secrets, block by block into `write`; what is wrong with it stands in its `error`.
 
     Only errors of the classes `raises` are raised.
@@ -299,8 +299,10 @@ def redacted(
     except raises:
         raise
     except UnreadableFile as error:
-        return ReadMember(name, member.size, "", "", 0, str(error))
+        return UploadedFile(name=name, size=member.size, error=str(error))
     if member.damage is not None:
         damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
-    notes = tuple({"text": note.text, "line": note.line} for note in member.notes)
-    return ReadMember(name, size, "", digest.hexdigest(), hidden, notes=notes, damage=damage)
+    notes = [{"text": note.text, "line": note.line} for note in member.notes]
+    return UploadedFile(
+        name=name, size=size, sha256=digest.hexdigest(), redacted_lines=hidden, notes=notes, damage=damage
+    )

@@ -6,10 +6,11 @@ What programs upload goes this way, and outputs of runs that were carried out by
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from runs.models import UploadedFile
 from runs.uploading.file_pipeline import MAX_MEMBERS, Reads, read_members, redacted
-from runs.uploading.upload_lifecycle import ReadMember, own_name
+from runs.uploading.upload_lifecycle import own_name
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
 from runs.ycsb.files import Limits, open_members
 from runs.ycsb.ingest import reuse_memory
@@ -39,7 +40,7 @@ def read_at_once(
     `ReadFile.error`.
     """
     reuse_memory()
-    members: list[ReadMember] = []
+    members: list[UploadedFile] = []
     names: set[str] = set()
     for file in files:
         try:
@@ -54,12 +55,13 @@ def read_at_once(
                         raise TooMuchAtOnce
 
                 read = redacted(member, own_name(member.name, names), write, raises=(LimitExceeded,))
-                members.append(read if read.error else replace(read, content=content.getvalue()))
+                read.content = None if read.error else content.getvalue()
+                members.append(read)
                 names.add(read.name)
         except LimitExceeded:
             raise
         except UnreadableFile as error:
             name = own_name(file.name, names)
-            members.append(ReadMember(name, len(file.content), "", "", 0, str(error)))
+            members.append(UploadedFile(name=name, size=len(file.content), error=str(error)))
             names.add(name)
     return read_members(members, whole=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from runs.models import UploadedFile
 from runs.uploading.file_pipeline import Reads
-from runs.uploading.upload_lifecycle import ReadMember
 from runs.ycsb.block import Block
 from runs.ycsb.errors import HistogramError, YcsbError
 from runs.ycsb.grouping import RunFiles
@@ -23,9 +23,6 @@ class Place:
     line: int | None = None
     column: int | None = None
     text: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"file": self.file, "line": self.line, "column": self.column, "text": self.text}
 
 
 class ResultRefused(Exception):
@@ -71,7 +68,7 @@ def refused_run(reads: Reads, groups: Sequence[RunFiles], error: YcsbError) -> R
     return ResultRefused("malformed-result", str(error), faults)
 
 
-def place_in(member: ReadMember, line: int | None) -> Place:
+def place_in(member: UploadedFile, line: int | None) -> Place:
     """A line of a file, by its number."""
     lines = (member.content or b"")[:_LOOKED_AT].split(b"\n")
     if line is None or not 0 < line <= len(lines):

@@ -11,8 +11,7 @@ is stored in halves: what was read is written in one transaction, and so are the
 
 import itertools
 import uuid
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -48,35 +47,12 @@ class UploadGone(Exception):
     """This worker no longer owns the upload: it was discarded, or its claim was taken for dead."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadMember:
-    """One file of an upload, unpacked and redacted, as it lies in the storage "incoming"."""
-
-    name: str
-    size: int
-    path: str
-    sha256: str
-    redacted_lines: int
-    error: str = ""  # why it could not be unpacked
-    notes: tuple[dict[str, Any], ...] = ()  # what unpacking noticed: text and line
-    damage: str = ""  # "cut": its end is missing; "doubtful": so may be anything else
-    content: bytes | None = None  # of one that was read in memory, which lies nowhere else
-
-
-def member_of(stored: UploadedFile) -> ReadMember:
-    """A file that was read before."""
-    return ReadMember(
-        stored.name, stored.size, stored.path, stored.sha256, stored.redacted_lines, stored.error, tuple(stored.notes),
-        stored.damage,
-    )  # fmt: skip
-
-
-def file_row(upload_id: uuid.UUID, position: int, read: ReadMember) -> UploadedFile:
-    """The row of a file that was read, not yet stored."""
-    return UploadedFile(
-        upload_id=upload_id, position=position, name=read.name, size=read.size, path=read.path, sha256=read.sha256,
-        redacted_lines=read.redacted_lines, error=read.error, notes=list(read.notes), damage=read.damage,
-    )  # fmt: skip
+def placed(members: Iterable[UploadedFile], upload_id: uuid.UUID) -> list[UploadedFile]:
+    """Files that were read, as new rows of their upload in this order; not yet stored."""
+    rows = list(members)
+    for place, member in enumerate(rows):
+        member.pk, member.upload_id, member.position = None, upload_id, place
+    return rows
 
 
 def own_name(name: str, taken: Container[str]) -> str:
@@ -143,7 +119,7 @@ def beat(upload_id: uuid.UUID, claim: uuid.UUID, **progress: Any) -> None:
 def recognise(
     upload_id: uuid.UUID,
     claim: uuid.UUID,
-    members: Sequence[ReadMember],
+    members: Sequence[UploadedFile],
     recognised: Mapping[str, Any],
     stated: Mapping[str, Any] | None = None,
 ) -> None:
@@ -154,7 +130,7 @@ def recognise(
     with transaction.atomic():
         _move(upload_id, claim, State.READING, to, recognised=recognised, stated=stated or {}, error="", attempts=0)
         UploadedFile.objects.filter(upload=upload_id).delete()
-        UploadedFile.objects.bulk_create(file_row(upload_id, place, member) for place, member in enumerate(members))
+        UploadedFile.objects.bulk_create(placed(members, upload_id))
 
 
 def regroup(upload: Upload, grouping: str) -> bool:
