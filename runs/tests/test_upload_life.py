@@ -140,3 +140,10 @@ def test_strays_are_dropped(import_folder):
     upload_lifecycle.expire()
     assert not stray.exists()
     assert [path.name for path in upload_handlers.folder().iterdir()] == ["new.upload"]
+
+
+def test_grouping_again_passes_over_unreadable_files(client_in, caplog):
+    upload = bring(client_in, sent("a.txt", summary()), sent("broken.zip", b"PK\x03\x04 and no more"))
+    assert upload.files.exclude(error="").exists()
+    client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
+    assert state_of(upload) == "recognised" and not caplog.records

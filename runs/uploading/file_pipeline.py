@@ -88,8 +88,8 @@ def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
     reads = read_members(kept, progress)
     stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
     upload_lifecycle.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
-    for file in stored:
-        if not file.sha256:
+    if not is_read:
+        for file in stored:
             staging.drop(file.path)
 
 
