@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Now
 
 from runs.models import ClientRun, Run
 from runs.models.client_properties import without_secrets
-from runs.models.run import Reason
+from runs.reasons import Reason
 
 State = ClientRun.State
 ACTIVE = (State.STARTING, State.READY, State.RUNNING, State.STORING)

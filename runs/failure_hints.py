@@ -1,6 +1,6 @@
 """What a person can do about a run that did not succeed, one short paragraph per `Reason`. Pure text."""
 
-from runs.models.run import Reason
+from runs.reasons import Reason
 
 REMEDIES: dict[str, str] = {
     Reason.CANCELLED_BY_USER: "Nothing is wrong. “Run again” measures this point anew.",

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
@@ -14,29 +14,13 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team
 from runs import client_lifecycle
+from runs.bindings import Capacity
 from runs.models import ClientRun, LoadGenerator, Machine, Run
 
 # A load generator gives a sign of life every 5 s; runs wait for one that has been silent longer than this.
 SILENT_AFTER = timedelta(seconds=20)
 # Runs with less CPU time of their clients per second say little about the CPU time of an operation.
 MIN_CLIENT_CORES: Final = 0.25
-
-
-class Capacity(TypedDict, total=False):
-    """What clients with one build of a binding can generate on one load generator.
-
-    Without a database: `client_ops_s` by one client, `ops_s` by `clients` of them together, on `cores` cores.
-    In runs: `core_ops_s` per second of the clients' CPU time, the highest of all runs so far.
-    """
-
-    digest: str  # of the binding
-    client_ops_s: float
-    ops_s: float
-    clients: int
-    cores: int
-    measured_at: str  # ISO 8601
-    core_ops_s: float
-    run: str  # id of the run with `core_ops_s`
 
 
 class CalibrationRefused(Exception):
@@ -46,19 +30,6 @@ class CalibrationRefused(Exception):
 def generator_key(generator_ids: Iterable[UUID | str]) -> str:
     """A digest of a set of load generators: runs with the same key need the same ones."""
     return hashlib.md5(",".join(sorted(map(str, generator_ids))).encode(), usedforsecurity=False).hexdigest()
-
-
-def how_to_align(binding: str) -> str:
-    """What to do where load generators lack a binding or hold different builds of it."""
-    if "/" in binding:
-        name = binding.partition("/")[0]
-        action = (
-            "put the same go-ycsb as a file"
-            if name.startswith("go-ycsb")
-            else "unpack the same YCSB distribution as a folder"
-        )
-        return f"{action} {name} on each of them, name it in BENCHSITE_YCSB_HOMES and restart them."
-    return f"run `make bindings {binding}` on each of them and restart them."
 
 
 def silent_before(prefix: str = "") -> CombinedExpression:

@@ -30,11 +30,12 @@ from benchsite.accounts.models import User
 from runs.denormalised_columns import config_key
 from runs.measures.search import Rule, State
 from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep
-from runs.models.run import Phase, Reason, Stage, Status
+from runs.models.run import Phase, Stage, Status
 from runs.planning import next_look
 from runs.planning.expansion import BRACKET, run_name
 from runs.planning.faults import EXCLUDED_REASON
 from runs.planning.submission import CONDUCTOR_CHANNEL, wake_scheduler
+from runs.reasons import Reason
 from runs.retry import retry
 from runs.spec import RunSpec
 from runs.team_usage import refuse_more_queued_runs

@@ -38,7 +38,8 @@ from runs.measures.search import (
 )
 from runs.measures.sustained_load import MARGINAL, SUSTAINED
 from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
-from runs.models.run import Phase, Reason, Status, Verdict
+from runs.models.run import Phase, Status, Verdict
+from runs.reasons import Reason
 from runs.retry import DATABASE_ERRORS
 from runs.spec import SearchSpec, SloSpec
 from runs.validity import CLIENT_LIMITS, RUN_CHECKS

@@ -4,7 +4,6 @@ Every operation that is passed here can be repeated: it is fenced on a claim, re
 """
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -12,13 +11,10 @@ from typing import Final, TypeVar
 import psycopg
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from benchsite.core.backoff import RETRY_TIMEOUT_S, retry_with_backoff
 from runs.artifacts import ArtifactDamaged, storage_is_there
 
 log = logging.getLogger(__name__)
-# An outage of minutes loses nothing; a longer one ends the operation with its error.
-RETRY_TIMEOUT_S: Final = 600.0
-MIN_DELAY_S: Final = 0.1
-MAX_DELAY_S: Final = 5.0
 # Of a lost connection; psycopg's own comes from waiting for notifications.
 DATABASE_ERRORS: Final = (OperationalError, InterfaceError, psycopg.OperationalError)
 STORAGE_ERRORS: Final = (*DATABASE_ERRORS, OSError)
@@ -33,26 +29,18 @@ def retry(
     check: Callable[[], None] = lambda: None,
     timeout_s: float = RETRY_TIMEOUT_S,
 ) -> Result:
-    """The operation's result, at its first attempt that meets none of `errors`.
+    """`retry_with_backoff`, with a broken connection to the database replaced before each new attempt.
 
-    A broken connection to the database is replaced before each new attempt. `check` is called before it, too, and ends
-    the attempts by raising. After `timeout_s` the last error is raised. Within a transaction there is one attempt,
-    since the transaction cannot go on after an error.
+    Within a transaction there is one attempt, since the transaction cannot go on after an error.
     """
+
+    def prepare() -> None:
+        connection.close_if_unusable_or_obsolete()
+        check()
+
     if connection.in_atomic_block:
         return operation()
-    end, delay_s = time.monotonic() + timeout_s, MIN_DELAY_S
-    while True:
-        try:
-            return operation()
-        except errors as error:
-            if not is_transient(error) or time.monotonic() + delay_s > end:
-                raise
-            log.warning("%s; trying again in %.1f s.", str(error).strip().partition("\n")[0], delay_s)
-            connection.close_if_unusable_or_obsolete()
-        time.sleep(delay_s)
-        delay_s = min(2 * delay_s, MAX_DELAY_S)
-        check()
+    return retry_with_backoff(operation, errors=errors, check=prepare, timeout_s=timeout_s, is_transient=is_transient)
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from benchsite.core.formatting import short
 from benchsite.notifications import notices
 from runs import next_runs
 from runs.models import Ending, Matrix, Run, Sweep
-from runs.models.run import Phase, Reason, Status, Verdict
+from runs.models.run import Phase, Status, Verdict
+from runs.reasons import Reason
 from runs.recording import thread_limits
 from runs.retry import contained
 

@@ -13,10 +13,10 @@ from typing import Any
 import psutil
 from django.conf import settings
 
+from benchsite.core.backoff import retry_with_backoff
 from runs import live
-from runs.generators import how_to_align
-from runs.models.run import Reason
-from runs.retry import retry
+from runs.bindings import how_to_align
+from runs.reasons import Reason
 from runs.spec import ClientOrder
 from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
 from runs.ycsb.errors import YcsbError
@@ -56,7 +56,9 @@ def run_client(client_run_id: uuid.UUID) -> None:
     """Carry out one client run; a second delivery of its message finds it claimed, and returns."""
     claim = uuid.uuid4()
     site, unreachable = site_client(), (SiteUnreachable,)
-    claimed = retry(lambda: site.claim(client_run_id, claim), errors=unreachable, timeout_s=CLAIM_TIMEOUT_S)
+    claimed = retry_with_backoff(
+        lambda: site.claim(client_run_id, claim), errors=unreachable, timeout_s=CLAIM_TIMEOUT_S
+    )
     if claimed is None:
         return
     try:
@@ -69,8 +71,8 @@ def run_client(client_run_id: uuid.UUID) -> None:
     except OSError as error:
         log.exception("Client run %s has no work folder.", client_run_id)
         result = asdict(ClientResult(Reason.CLIENT_NOT_STARTED, _explain(error)))
-        retry(lambda: site.note_stopped(client_run_id, claim), errors=unreachable)
-        retry(lambda: site.complete(client_run_id, claim, result), errors=unreachable)
+        retry_with_backoff(lambda: site.note_stopped(client_run_id, claim), errors=unreachable)
+        retry_with_backoff(lambda: site.complete(client_run_id, claim, result), errors=unreachable)
 
 
 class BindingMismatch(ManifestError):
@@ -101,7 +103,7 @@ class Client:
         """Prepare and run; the process's exit code is kept but proves nothing."""
         try:
             command = self._prepare()
-            self.offset_s = retry(self.site.clock_offset_s, errors=(SiteUnreachable,))
+            self.offset_s = retry_with_backoff(self.site.clock_offset_s, errors=(SiteUnreachable,))
             self._report(command=[redact(part) for part in command])
             # The first client of a load creates the table before any client begins.
             if self.is_go and self.order["properties"].get("insertstart") == "0":
@@ -253,7 +255,7 @@ class Client:
     def _report(self, **fields: Any) -> None:
         """The client's progress. Where the run has ended, the process is stopped."""
         pk, claim = self.folder.client_run_id, self.folder.claim
-        goes_on, _ = retry(lambda: self.site.report(pk, claim, **fields), errors=(SiteUnreachable,))
+        goes_on, _ = retry_with_backoff(lambda: self.site.report(pk, claim, **fields), errors=(SiteUnreachable,))
         if not goes_on:
             self.reporter.run_ended = True
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from runs.catalog import GO_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
-from runs.models.run import Reason
 from runs.planning.plan import TAIL_S
+from runs.reasons import Reason
 from runs.spec import RunSpec
 from runs.ycsb.command import client_properties_for_run, go_ycsb_properties, split
 from runs.ycsb.properties import warm_up_s

@@ -26,8 +26,9 @@ from runs import artifacts, client_lifecycle, generators, lifecycle
 from runs.lifecycle import ClaimLost, TransitionRefused
 from runs.measures.host import COUNTERS_KIND, KIND
 from runs.models import ClientRun, Ending, Run
-from runs.models.run import Phase, Reason, Stage, Status
+from runs.models.run import Phase, Stage, Status
 from runs.planning.submission import wake_scheduler
+from runs.reasons import Reason
 from runs.recording import scheduled_runs as recording
 from runs.recording.client_merge import Collected
 from runs.retry import STORAGE_ERRORS, is_transient, retry

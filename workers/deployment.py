@@ -20,7 +20,8 @@ from runs import artifacts
 from runs.catalog import Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from runs.spec import RunSpec
 from runs.ycsb.properties import inserts, writes
 from workers.cpu_sets import available_cpus, divide_cpus

@@ -1,6 +1,6 @@
-"""How a run fails: with a reason of `runs.models.run.Reason` and a sentence that says what to do."""
+"""How a run fails: with a reason of `runs.reasons.Reason` and a sentence that says what to do."""
 
-from runs.models.run import Reason
+from runs.reasons import Reason
 
 
 class RunFailed(Exception):

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, StringConstr
 from typing_extensions import TypeAliasType
 
 from benchsite.rest.schemas import plain
-from runs.models.run import Reason
+from runs.reasons import Reason
 
 Text = Annotated[str, AfterValidator(plain)]
 Json = TypeAliasType("Json", "dict[Text, Json] | list[Json] | Text | bool | int | FiniteFloat | None")
@@ -41,7 +41,7 @@ class Presence(BaseModel):
 
 
 class Capacity(BaseModel):
-    """What a calibration measures of `runs.generators.Capacity`."""
+    """What a calibration measures of `runs.bindings.Capacity`."""
 
     digest: Text
     client_ops_s: FiniteFloat

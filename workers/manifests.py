@@ -79,7 +79,7 @@ def digest_of(jar_digests: Mapping[str, str]) -> str:
 
 def hash_jars(folder: Path) -> dict[str, str]:
     """File name -> SHA-256 of every jar of the binding in `folder`."""
-    return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted((folder / LIB).glob("*.jar"))}
+    return {jar.name: _sha256(jar) for jar in sorted((folder / LIB).glob("*.jar"))}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -150,6 +150,12 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] 
     return sound
 
 
+def _sha256(path: Path) -> str:
+    """Read in pieces: a jar has up to 50 MB, and the process would keep the memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _go_ycsb(binary: Path) -> dict[str, Manifest]:
     """The drivers in a go-ycsb, by what its linker wrote. Raises ManifestError."""
     content = binary.read_bytes()
@@ -218,7 +224,7 @@ def _class_path(
     digests = {f"benchsite/{jar.name}": own.jar_digests[jar.name] for jar in first}
     files = [*core, *jars, *(path for path in sorted(conf.rglob("*")) if path.is_file())]
     for path in files:
-        digests[path.relative_to(home).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+        digests[path.relative_to(home).as_posix()] = _sha256(path)
     return (*first, *([conf] if conf.is_dir() else []), *core, *jars), digests
 
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from django.conf import settings
 
+from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.formatting import grouped
-from runs.models.run import Reason
-from runs.retry import retry
+from runs.reasons import Reason
 from workers.process_registry import end_earlier_lives
 from workers.site_client import RUN_DELETED, FileTooLarge, SiteClient, SiteRefused, SiteUnreachable, site_client
 from workers.work_folder import ClientResult, WorkFolder, opened_work_folder
@@ -43,7 +43,13 @@ def store_output(site: SiteClient, folder: WorkFolder, check: Callable[[], None]
     What is not stored then stays in the folder, for `deliver_leftovers`.
     """
     try:
-        retry(lambda: deliver(site, folder, check), errors=STORE_ERRORS, check=check, timeout_s=STORE_TIMEOUT_S)
+        retry_with_backoff(
+            lambda: deliver(site, folder, check),
+            errors=STORE_ERRORS,
+            check=check,
+            timeout_s=STORE_TIMEOUT_S,
+            is_transient=lambda error: not isinstance(error, FileNotFoundError),
+        )
     except RunEnded:
         log.warning("%s: its run has ended; its output is stored later.", folder.path)
     except STORE_ERRORS as error:
@@ -53,7 +59,7 @@ def store_output(site: SiteClient, folder: WorkFolder, check: Callable[[], None]
             f"{folder.path} on {platform.node()} and stored as soon as that is possible."
         )
         with contextlib.suppress(RunEnded, SiteRefused):
-            retry(
+            retry_with_backoff(
                 lambda: site.fail(folder.client_run_id, folder.claim, Reason.OUTPUT_NOT_STORED, detail),
                 errors=(SiteUnreachable,),
                 check=check,

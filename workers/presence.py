@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from runs.retry import retry
+from benchsite.core.backoff import retry_with_backoff
 from workers import liveness
 from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
@@ -144,6 +144,6 @@ def calibrate(slots: int, stop: threading.Event) -> None:
     if stop.is_set():
         return
     try:
-        retry(lambda: site_client().end_calibration(capacities, error), errors=(SiteUnreachable,))
+        retry_with_backoff(lambda: site_client().end_calibration(capacities, error), errors=(SiteUnreachable,))
     except (SiteUnreachable, SiteRefused) as refusal:
         log.warning("The calibration could not be stored (%s).", refusal)

@@ -17,9 +17,11 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs import client_lifecycle, generators, lifecycle
+from runs.bindings import Capacity
 from runs.conductor_slots import conductors_of, free_times
 from runs.models import Deployment, Ending, LoadGenerator, Node, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from runs.retry import DATABASE_ERRORS
 from workers.models import Lease
 from workers.run_selection import Candidate, choose, take_slot
@@ -228,7 +230,7 @@ def _end_clients(run_ids: Iterable[uuid.UUID]) -> None:
         client_lifecycle.forget_secrets(run_id)
 
 
-def end_calibration(generator: LoadGenerator, capacities: Mapping[str, generators.Capacity], error: str = "") -> None:
+def end_calibration(generator: LoadGenerator, capacities: Mapping[str, Capacity], error: str = "") -> None:
     """Store what a load generator measured, or why it did not, and give back its machine."""
     with transaction.atomic():
         generators.end_calibration(generator.pk, capacities, error)

@@ -13,7 +13,7 @@ from celery.worker.consumer import Consumer
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from runs.retry import retry
+from benchsite.core.backoff import retry_with_backoff
 from workers import outbox, presence
 from workers.orphans import exit_when_parent_is_gone
 from workers.process_registry import end_earlier_lives
@@ -32,7 +32,7 @@ def come_up(sender: Consumer, **_: Any) -> None:
     slots = sender.pool.num_processes
     try:
         fields = presence.description(slots)
-        machine = retry(lambda: site_client().register(name, **fields), errors=(SiteUnreachable,))
+        machine = retry_with_backoff(lambda: site_client().register(name, **fields), errors=(SiteUnreachable,))
     except (ImproperlyConfigured, SiteUnreachable, SiteRefused) as error:
         # Celery swallows what a signal's receiver raises, but for this.
         log.critical("%s", error)

@@ -35,7 +35,7 @@ _opened: set[Path] = set()
 
 @dataclass(frozen=True, slots=True)
 class ClientResult:
-    """How one client ended: `reason` is a `runs.models.run.Reason`, empty for a client that ran to its own end."""
+    """How one client ended: `reason` is a `runs.reasons.Reason`, empty for a client that ran to its own end."""
 
     reason: str = ""
     reason_detail: str = ""

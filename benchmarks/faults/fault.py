@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from benchmarks.faults.site import FaultSite
-from runs.models.run import Phase, Reason, Stage
+from runs.models.run import Phase, Stage
+from runs.reasons import Reason
 
 Cause = Callable[[FaultSite], AbstractContextManager[None]]
 

@@ -21,7 +21,7 @@ from benchsite.accounts.membership import ensure_demo_team
 from benchsite.local.demo.study import StudyEntry
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node
 from runs.models.plan import Provisioner
-from runs.models.run import Reason
+from runs.reasons import Reason
 from workers import enrolment
 from workers.executables import choose_redis
 

@@ -28,7 +28,8 @@ from runs.models import (
     Sweep,
     Upload,
 )
-from runs.models.run import Phase, Reason, Stage, Status, Verdict
+from runs.models.run import Phase, Stage, Status, Verdict
+from runs.reasons import Reason
 from runs.spec import SPEC_VERSION, RunSpec
 from runs.ycsb.properties import dataset
 from runs.ycsb.rollups import COLUMNS, LEVELS

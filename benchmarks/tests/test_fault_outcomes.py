@@ -7,7 +7,8 @@ import pytest
 from benchmarks.faults.outcome import Outcome, append, doubled_work, lost_results, row, unfinished_work, user_message
 from benchmarks.faults.registry import FAULTS
 from runs.models import Artifact, ClientRun, Run, RunEvent, Series
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from runs.tests.factories import make_client_run, make_machine, make_measurement_set, make_run, make_sweep
 from workers.models import Lease
 

@@ -37,7 +37,8 @@ from runs.models import (
     RunEvent,
     Series,
 )
-from runs.models.run import Phase, Reason, Stage, Status, Verdict
+from runs.models.run import Phase, Stage, Status, Verdict
+from runs.reasons import Reason
 from runs.recording.server_samples import counters_of, hosts_of, samples_of
 from runs.tests.factories import make_database, make_user
 from runs.ycsb.redact import HIDDEN

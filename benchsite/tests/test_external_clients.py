@@ -21,8 +21,9 @@ from runs.annotations import AnnotationRefused, include
 from runs.catalog import data_target, flavour_of, load_catalog
 from runs.data_confirmations import confirm
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run
-from runs.models.run import Phase, Reason, Status, Verdict
+from runs.models.run import Phase, Status, Verdict
 from runs.planning import PlanError, submit
+from runs.reasons import Reason
 from runs.tests.factories import (
     WORKLOAD_A,
     make_cluster,

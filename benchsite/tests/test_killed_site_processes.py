@@ -10,7 +10,8 @@ from django.conf import settings
 
 from benchsite.tests.live_site import processes_of, servers_and_clients, site
 from runs.models import ClientRun, Run
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from workers.models import Lease
 
 __all__ = ["site"]

@@ -13,7 +13,8 @@ from django.conf import settings
 from benchsite.core.formatting import percent
 from benchsite.tests.live_site import clients_of, servers_of, shared_site
 from runs.models import Database, Deployment, Run, Workload
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from workers.guards import MAX_ERROR_S, MAX_STALL_S
 
 __all__ = ["shared_site"]

@@ -19,8 +19,9 @@ from reports.frozen.publication import PublishRefused
 from reports.models import Report
 from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
 from runs.planning import PlanError, preview, stored_plan, submit
+from runs.reasons import Reason
 from runs.tests.factories import make_load_generator, make_machine
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,8 @@ from benchsite.local import components
 from benchsite.tests.databases import database_url
 from runs import lifecycle
 from runs.models import Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
 from workers.heartbeat import BEAT_S, OutageGrace
 from workers.tests.trees import until

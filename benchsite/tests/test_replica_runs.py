@@ -10,7 +10,8 @@ from django.conf import settings
 
 from benchsite.tests.live_site import LiveSite, servers_and_clients, servers_of
 from runs.models import Deployment, Matrix, Run
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from runs.recording.server_samples import counters_of, samples_of
 from runs.tests.factories import make_database
 from workers.systems.build import build

@@ -8,7 +8,8 @@ import pytest
 from benchsite.local import components
 from benchsite.tests.live_site import servers_and_clients, site
 from runs.models import Conductor, Run
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]

@@ -34,7 +34,8 @@ from reports.models import StoredCurve
 from reports.packing import pack, unpack
 from reports.queries.computed_cache import key_of, stored_values
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from runs.spec import MachineSpec, RunSpec, SloSpec
 from runs.validity import CLIENT_LIMITS
 from runs.validity.facts import fact, number_of

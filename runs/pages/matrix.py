@@ -9,13 +9,14 @@ from uuid import UUID
 from runs.kits.plan import PlanRefused, planned
 from runs.kits.plan_file import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
-from runs.models.run import Phase, Reason, Status, Verdict
+from runs.models.run import Phase, Status, Verdict
 from runs.pages.drift import Drift, drift_of
 from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
 from runs.pages.run_list import HEAVY
 from runs.planning.expansion import ExcludedCell, expand
 from runs.planning.plan import next_look, stored_plan
+from runs.reasons import Reason
 from runs.ycsb.errors import PropertyError
 
 

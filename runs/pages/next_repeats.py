@@ -7,8 +7,9 @@ from uuid import UUID
 
 from runs.lifecycle import repeats_of_plan
 from runs.models import Matrix
-from runs.models.run import Reason, Status
+from runs.models.run import Status
 from runs.planning import next_look
+from runs.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Value, When
 from django.utils import timezone
 
 from runs.models import Matrix, Run
-from runs.models.run import CANCELLING, Reason, Status
+from runs.models.run import CANCELLING, Status
 from runs.pages.queue import QueueRow
+from runs.reasons import Reason
 
 PARTS = ("succeeded", "failed", "cancelled", "running", CANCELLING, "queued")
 COUNTS = ("total", "succeeded", "failed", "cancelled", "active", "queued", "skipped")

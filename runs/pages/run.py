@@ -15,9 +15,10 @@ from runs.failure_hints import remedy
 from runs.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
 from runs.measures.server_use import busiest_sentence, uses_of
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.run import Phase, Reason, Stage, Status
+from runs.models.run import Phase, Stage, Status
 from runs.pages.recovery import applied_faults
 from runs.pages.window import window_panel
+from runs.reasons import Reason
 from runs.recording.intervals import INTERVALS
 from runs.recording.server_samples import hosts_of
 from runs.ycsb.redact import is_secret, redact

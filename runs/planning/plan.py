@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import Max
 
+from runs.bindings import Capacity
 from runs.catalog import OwnMode, load_catalog
-from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.run import Phase, Status
 from runs.planning.faults import AVAILABLE, KINDS

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchsite.core.formatting import counted, duration
+from runs.bindings import how_to_align
 from runs.catalog import (
     GO_FLAVOUR,
     BadTag,
@@ -18,7 +19,6 @@ from runs.catalog import (
     scans,
     start_problem,
 )
-from runs.generators import how_to_align
 from runs.planning.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.faults import database_problems, fault_sentence, plan_problems

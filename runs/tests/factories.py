@@ -42,7 +42,8 @@ from runs.models import (
     Sweep,
     Workload,
 )
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from runs.spec import SPEC_VERSION, GeneratorSpec, MachineSpec, RunSpec
 
 _numbers = itertools.count(1)

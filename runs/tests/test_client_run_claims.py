@@ -8,7 +8,7 @@ from django.db import transaction
 
 from runs import client_lifecycle
 from runs.models import ClientRun, Run
-from runs.models.run import Reason
+from runs.reasons import Reason
 from runs.tests.factories import make_load_generator, make_run, make_sweep
 
 pytestmark = pytest.mark.slow

@@ -6,9 +6,10 @@ from django.urls import reverse
 from runs import lifecycle
 from runs.extension import ExtensionRefused, extend, more_rungs, more_targets
 from runs.models import Matrix, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
 from runs.next_runs import rungs_beyond
 from runs.pages.matrix import matrix_page
+from runs.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import text_of
 from runs.tests.test_searches import drive, end, submitted, token_bucket

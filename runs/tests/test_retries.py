@@ -4,8 +4,9 @@ import pytest
 
 from runs import lifecycle
 from runs.models import Conductor, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
 from runs.pages.matrix import matrix_page
+from runs.reasons import Reason
 from runs.tests.factories import claim_run, make_load_generator, make_run, make_sweep
 from runs.tests.pages import text_of
 

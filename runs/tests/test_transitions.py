@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 
 from runs import lifecycle
 from runs.models import Ending, Run, RunEvent
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from runs.tests.factories import claim_run, make_run, make_sweep, make_user
 
 pytestmark = pytest.mark.django_db

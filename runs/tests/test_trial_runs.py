@@ -10,9 +10,10 @@ from benchsite.accounts.models import Scope
 from runs import lifecycle
 from runs.failure_hints import remedy
 from runs.models import Cluster, Matrix, Run
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
 from runs.pages.trial import trial_of
 from runs.planning import PlanError, expand, plan, preview, start_trial, stored_plan, submit
+from runs.reasons import Reason
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
 from runs.tests.pages import text_of
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs.models.run import Reason
 from runs.planning.operation_limit import MAX_PREDICTED_OPERATIONS
+from runs.reasons import Reason
 from runs.tests.factories import make_load_generator, make_matrix, make_spec, make_sweep, make_team
 from workers.client_commands import check_slots, client_orders
 from workers.errors import RunFailed

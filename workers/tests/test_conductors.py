@@ -9,7 +9,8 @@ import pytest
 
 from runs import lifecycle
 from runs.models import Conductor, Deployment, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from runs.tests.factories import make_client_run, make_machine, make_run, make_sweep
 from workers import conductors
 from workers.models import Lease

@@ -17,7 +17,8 @@ from benchsite.tests.databases import database_url
 from runs.catalog import load_catalog
 from runs.data_confirmations import confirm, target_rows
 from runs.models import Cluster, Deployment, Run
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from runs.tests.factories import make_database, make_user
 from runs.validity import facts_of, judge_run, profile
 from runs.ycsb.keys import KeyRange

@@ -9,8 +9,9 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import new_id
 from runs import lifecycle
 from runs.models import Deployment, LoadGenerator, Run
-from runs.models.run import Reason, Status
+from runs.models.run import Status
 from runs.planning import submit
+from runs.reasons import Reason
 from runs.tests.factories import (
     claim_run,
     make_cluster,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runs.models.run import Reason
+from runs.reasons import Reason
 from workers.client import Client
 
 # Notes its arguments, and fails where the test says so.

@@ -16,7 +16,8 @@ from django.utils import timezone
 from runs.catalog import load_catalog
 from runs.lifecycle import INFRASTRUCTURE
 from runs.models import ClientRun, Deployment, Run
-from runs.models.run import Phase, Reason, Status
+from runs.models.run import Phase, Status
+from runs.reasons import Reason
 from runs.tests.factories import (
     WORKLOAD_A,
     make_client_run,

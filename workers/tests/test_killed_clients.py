@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from runs.lifecycle import INFRASTRUCTURE
-from runs.models.run import Reason
+from runs.reasons import Reason
 from workers.client import Client
 from workers.process import run_process
 

@@ -13,7 +13,8 @@ from django.db.models import F
 from benchsite.tests.databases import database_url
 from runs import artifacts, client_lifecycle, lifecycle
 from runs.models import ClientRun, MeasurementSet, Run
-from runs.models.run import Reason, Status, Verdict
+from runs.models.run import Status, Verdict
+from runs.reasons import Reason
 from runs.recording import scheduled_runs as recording
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder

@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from runs.models import Run
-from runs.models.run import Reason, Stage, Status
+from runs.models.run import Stage, Status
+from runs.reasons import Reason
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.models.run import Reason
+from runs.reasons import Reason
 from workers import outbox
 
 

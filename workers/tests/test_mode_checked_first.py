@@ -3,7 +3,8 @@
 import pytest
 import redis
 
-from runs.models.run import Reason, Status
+from runs.models.run import Status
+from runs.reasons import Reason
 from workers.tests.conducting import conduct_run
 from workers.tests.external import NETWORKS, external_run
 

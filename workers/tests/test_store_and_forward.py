@@ -23,7 +23,7 @@ from django.db import connection
 from benchsite.core.artifact_storage import artifact_storage
 from runs import artifacts, client_lifecycle
 from runs.models import ClientRun
-from runs.models.run import Reason
+from runs.reasons import Reason
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
 from workers import client_reporter, enrolment, generator_api, outbox
 from workers import site_client as site_client_module

@@ -1,0 +1,33 @@
+"""Bindings on load generators: what their clients can generate, and how to align their builds. No models."""
+
+from typing import TypedDict
+
+
+class Capacity(TypedDict, total=False):
+    """What clients with one build of a binding can generate on one load generator.
+
+    Without a database: `client_ops_s` by one client, `ops_s` by `clients` of them together, on `cores` cores.
+    In runs: `core_ops_s` per second of the clients' CPU time, the highest of all runs so far.
+    """
+
+    digest: str  # of the binding
+    client_ops_s: float
+    ops_s: float
+    clients: int
+    cores: int
+    measured_at: str  # ISO 8601
+    core_ops_s: float
+    run: str  # id of the run with `core_ops_s`
+
+
+def how_to_align(binding: str) -> str:
+    """What to do where load generators lack a binding or hold different builds of it."""
+    if "/" in binding:
+        name = binding.partition("/")[0]
+        action = (
+            "put the same go-ycsb as a file"
+            if name.startswith("go-ycsb")
+            else "unpack the same YCSB distribution as a folder"
+        )
+        return f"{action} {name} on each of them, name it in BENCHSITE_YCSB_HOMES and restart them."
+    return f"run `make bindings {binding}` on each of them and restart them."
