@@ -33,10 +33,10 @@ from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
 from workers.cpu_sets import confine
 from workers.guards import ProgressGuard, disk_problem
+from workers.host_identity import generator_name
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.manifests import GO_YCSB, ManifestError, find_binding
 from workers.outbox import store_output
-from workers.presence import generator_name
 from workers.process import Guarded, ProcessResult, StartError, StopReason, java_argv, run_process
 from workers.site_client import SiteClient, SiteUnreachable, site_client
 from workers.work_folder import ClientResult, WorkFolder, created_work_folder

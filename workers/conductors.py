@@ -25,7 +25,7 @@ from runs.models import Cluster, Conductor, Deployment, Machine, Run
 from runs.models.plan import Provisioner
 from runs.models.run import Status
 from workers import deployment, scheduling
-from workers.presence import host_key
+from workers.host_identity import host_key
 from workers.process_registry import end_earlier_lives
 from workers.run_faults import host_faults
 

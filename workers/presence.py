@@ -15,6 +15,7 @@ from benchsite.core.backoff import retry_with_backoff
 from workers import liveness
 from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
+from workers.host_identity import MACHINE_VARIABLE, host_key
 from workers.manifests import (
     Manifest,
     ManifestError,
@@ -30,31 +31,6 @@ log = logging.getLogger(__name__)
 BEAT_S = 5.0
 # A client's work folder needs that at the least.
 MIN_FREE_BYTES = 1024**2
-# The worker's environment names the generator; without it the worker is no load generator.
-GENERATOR_VARIABLE = "BENCHSITE_GENERATOR"
-SLOTS_VARIABLE = "BENCHSITE_GENERATOR_SLOTS"
-# What tells this host from others where its files cannot: every container has a machine id and a name of its own.
-MACHINE_VARIABLE = "BENCHSITE_MACHINE"
-
-
-def generator_name() -> str:
-    """The name of the load generator that this worker is, or nothing."""
-    return os.environ.get(GENERATOR_VARIABLE, "")
-
-
-def host_key() -> str:
-    """What tells this host from others: what it was called, else the machine id, else the host's name."""
-    if stated := os.environ.get(MACHINE_VARIABLE):
-        return f"called {stated}"
-    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
-        try:
-            with open(path) as file:  # noqa: PTH123 - a Path adds nothing here
-                found = file.read().strip()
-        except OSError:
-            continue
-        if found:
-            return found
-    return platform.node()
 
 
 def available_bindings() -> dict[str, Manifest]:

@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.core.backoff import retry_with_backoff
 from workers import outbox, presence
+from workers.host_identity import generator_name
 from workers.orphans import exit_when_parent_is_gone
 from workers.process_registry import end_earlier_lives
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 def come_up(sender: Consumer, **_: Any) -> None:
     """End what an earlier life of this worker left behind, then register with the site, which may just be starting."""
     end_earlier_lives(settings.GUARDED_DIR)
-    name = presence.generator_name()
+    name = generator_name()
     if not name:
         return
     slots = sender.pool.num_processes

@@ -19,8 +19,8 @@ from benchsite.core.paths import make_log_folder
 from runs.models import Upload
 from runs.uploading import upload_lifecycle
 from workers.guarded_process import Guarded, StartError, start_guarded
+from workers.host_identity import host_key
 from workers.models import Lease
-from workers.presence import host_key
 
 log = logging.getLogger(__name__)
 LOOK_S = 1.0

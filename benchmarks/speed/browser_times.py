@@ -15,7 +15,7 @@ from benchmarks.speed.page_times import Pages, filled
 from benchsite.core.paths import places
 from benchsite.local.components import HOST, web
 from benchsite.local.embedded import EmbeddedServers
-from benchsite.local.supervisor import collect_static
+from benchsite.local.preparation import collect_static
 from reports.selection import Selection
 from runs.models import Sweep
 from workers.provision.ports import free_port

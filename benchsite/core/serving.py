@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchsite.core.request_metrics import FOLDER_VARIABLE, PLACE_VARIABLE
+from benchsite.core.env import METRICS_FOLDER_VARIABLE, METRICS_PLACE_VARIABLE
 
 preload_app = True  # Workers share its memory, and begin at once.
 
@@ -22,7 +22,7 @@ def on_starting(arbiter: Any) -> None:
     What is loaded now stays for good: the garbage collector need not look through it again, which would copy it into
     each worker.
     """
-    if folder := os.environ.get(FOLDER_VARIABLE):
+    if folder := os.environ.get(METRICS_FOLDER_VARIABLE):
         shutil.rmtree(folder, ignore_errors=True)
         Path(folder).mkdir(parents=True)
     gc.collect()
@@ -36,4 +36,4 @@ def pre_fork(arbiter: Any, worker: Any) -> None:
 
 
 def post_fork(arbiter: Any, worker: Any) -> None:
-    os.environ[PLACE_VARIABLE] = str(worker.counting_place)
+    os.environ[METRICS_PLACE_VARIABLE] = str(worker.counting_place)

@@ -7,16 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
 
-from benchsite.core.env import env_int
+from benchsite.core.env import METRICS_FOLDER_VARIABLE, env_int
 from benchsite.core.logs import log_tail
-from benchsite.core.request_metrics import FOLDER_VARIABLE
 from workers.guarded_process import Guarded, start_guarded
-from workers.presence import GENERATOR_VARIABLE, SLOTS_VARIABLE
+from workers.host_identity import GENERATOR_VARIABLE, SLOTS_VARIABLE
 
 HOST = "127.0.0.1"
 # One process computes on one core at a time, and judging an upload is computing: two of them keep two cores busy.
@@ -145,7 +143,7 @@ def web(port: int, host: str = HOST) -> Component:
     environment = {
         "BENCHSITE_DATABASE_POOL": "True",
         "OPENBLAS_NUM_THREADS": "1",
-        FOLDER_VARIABLE: str(Path(settings.VAR_DIR) / "counts" / str(port)),
+        METRICS_FOLDER_VARIABLE: str(Path(settings.VAR_DIR) / "counts" / str(port)),
     }
     return Component("web", argv, _log("web"), answers, environment)
 
@@ -160,32 +158,11 @@ def conductor(name: str = "conductor") -> Component:
     return Component(name, argv, _log(name), _says("Conducting as"), stop_grace_s=CONDUCTOR_STOP_GRACE_S)
 
 
-def generator_environment(name: str, site_url: str) -> dict[str, str]:
-    """Where a load generator finds its site and Redis, with a fresh credential.
-
-    Its earlier life is over: it gets no run before it registers with this credential.
-    """
-    from runs.models import LoadGenerator
-    from workers import enrolment
-
-    LoadGenerator.objects.filter(name=name).update(last_seen_at=None)
-    return {
-        "BENCHSITE_SITE_URL": site_url,
-        "BENCHSITE_GENERATOR_TOKEN": enrolment.make(name),
-        "REDIS_URL": settings.GENERATOR_REDIS_URL,
-    }
-
-
-def load_generator(name: str, since: datetime, environment: Mapping[str, str]) -> Component:
-    """One worker on its own queue; ready once its row says so after `since` (PostgreSQL's clock).
+def load_generator(name: str, environment: Mapping[str, str]) -> Component:
+    """One worker on its own queue; ready once it has registered with its site.
 
     It runs as many clients at once as BENCHSITE_GENERATOR_SLOTS says. Raises ImproperlyConfigured.
     """
-
-    def present(component: Component) -> bool:
-        from runs.models import LoadGenerator
-
-        return LoadGenerator.objects.filter(name=name, last_seen_at__gte=since).exists()
 
     slots = env_int(SLOTS_VARIABLE, DEFAULT_GENERATOR_SLOTS, least=1, most=MAX_GENERATOR_SLOTS)
     argv = [
@@ -195,7 +172,7 @@ def load_generator(name: str, since: datetime, environment: Mapping[str, str]) -
     ]
     # The pool's process ends with its worker: nobody waits for a client run that is being given up.
     environment = {**environment, GENERATOR_VARIABLE: name}
-    return Component(name, argv, _log(name), present, environment, SITE_SECRETS, stop_group=True)
+    return Component(name, argv, _log(name), _says("is ready on"), environment, SITE_SECRETS, stop_group=True)
 
 
 def _log(name: str) -> Path:

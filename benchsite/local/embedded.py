@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 import signal
+import socket
 import stat
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,6 @@ from pathlib import Path
 
 import psutil
 import psycopg
-import redis
 
 from benchsite.core.formatting import grouped
 from benchsite.core.logs import log_tail
@@ -154,12 +154,11 @@ class EmbeddedServers:
         wait_until_ready(self.redis, "Redis", log, self._redis_answers)
 
     def _redis_answers(self) -> bool:
-        with contextlib.suppress(redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError):
-            client = redis.Redis.from_url(self.places.redis_url, socket_timeout=READY_CHECK_TIMEOUT_S)
-            try:
-                return bool(client.ping())
-            finally:
-                client.close()
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(READY_CHECK_TIMEOUT_S)
+            client.connect(str(self.places.redis_socket))
+            client.sendall(b"PING\r\n")
+            return client.recv(16).startswith(b"+PONG")
         return False
 
     # --- PostgreSQL

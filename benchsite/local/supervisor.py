@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import multiprocessing
 import os
@@ -11,25 +10,23 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar, cast
+from typing import Any, cast
 
+import django
 from django.conf import settings
-from django.core.management import call_command
 from django.db import Error as DatabaseFailure
 from django.db import connections
 
-from benchsite.accounts.membership import ensure_demo_team
 from benchsite.core import formatting
 from benchsite.core.logs import log_tail
 from benchsite.core.paths import make_folders, make_log_folder
 from benchsite.local import components
 from benchsite.local.components import HOST, Component
 from benchsite.local.embedded import EmbeddedError, EmbeddedServers
-from runs.artifacts import mark_storage
-from runs.schedules.schedule_changes import database_now
 from workers.guarded_process import StartError
 from workers.guardian import PR_SET_PDEATHSIG, prctl, start_time
 from workers.process_registry import end_earlier_lives
@@ -42,9 +39,6 @@ DEATH_PATIENCE_S = 1.0  # how late a death may be known
 MAX_DEATHS = 3  # of one part, in ten minutes
 DOWN_PATIENCE_S = 60.0
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-T = TypeVar("T")
 
 
 class SiteError(Exception):
@@ -146,8 +140,7 @@ class Site:
             end_earlier_lives(self.registry)
             end_earlier_lives(settings.GUARDED_DIR)
             self._start_embedded()
-            self._prepare()
-            self._start_components()
+            self._start_components(self._prepare())
         except (EmbeddedError, StartError) as problem:
             self.stop()
             raise SiteError(str(problem)) from problem
@@ -185,20 +178,17 @@ class Site:
             )
             self.embedded.start()
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> dict[str, dict[str, str]]:
+        """The environments of the load generators by name."""
         with self._step("Bringing database and static files up to date"):
-            in_child(prepare)
+            return cast(dict[str, dict[str, str]], in_child("prepare", self.generators, self.url))
 
-    def _start_components(self) -> None:
-        now = database_now()
+    def _start_components(self, generators: dict[str, dict[str, str]]) -> None:
         self.components = [
             components.web(self.port),
             components.scheduler(),
             components.conductor(),
-            *(
-                components.load_generator(name, now, components.generator_environment(name, self.url))
-                for name in self.generators
-            ),
+            *(components.load_generator(name, environment) for name, environment in generators.items()),
         ]
         with self._step("Starting web server, scheduler, conductor and two load generators"):
             for component in self.components:
@@ -289,13 +279,13 @@ class Site:
         self._handlers = {}
 
 
-def in_child(function: Callable[[], T]) -> T:
-    """Calls it in a forked process, which takes what it imports and allocates with it. Raises what it raises, and
-    SiteError where it is killed.
+def in_child(task: str, *arguments: Any) -> Any:
+    """What a function of `benchsite.local.preparation` returns, called in a forked process, which takes what it imports
+    and allocates with it. Raises what it raises, and SiteError where it is killed.
     """
     connections.close_all()  # A connection is of one process.
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.get_context("fork").Process(target=_answer, args=(function, sender, os.getpid()))
+    child = multiprocessing.get_context("fork").Process(target=_answer, args=(task, arguments, sender, os.getpid()))
     child.start()
     sender.close()
     try:
@@ -308,25 +298,21 @@ def in_child(function: Callable[[], T]) -> T:
         receiver.close()
     if error is not None:
         raise error
-    return cast(T, value)
+    return value
 
 
-def _answer(function: Callable[[], T], sender: Connection, parent: int) -> None:
+def _answer(task: str, arguments: tuple[Any, ...], sender: Connection, parent: int) -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Or it would keep the lock of a killed supervisor.
     if os.getppid() != parent:
         return
     try:
-        answer: tuple[T | None, BaseException | None] = (function(), None)
+        django.setup()
+        import_module("benchsite.accounts.tenancy").serve_all_teams()
+        function = getattr(import_module("benchsite.local.preparation"), task)
+        answer: tuple[Any, BaseException | None] = (function(*arguments), None)
     except BaseException as error:
         answer = (None, error)
     sender.send(answer)
-
-
-def prepare() -> None:
-    call_command("migrate", interactive=False, verbosity=0)
-    ensure_demo_team()
-    mark_storage()
-    collect_static()
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -351,19 +337,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def collect_static() -> None:
-    """`collectstatic`, left out when no file has changed since the last time: it compresses for some seconds."""
-    from django.contrib.staticfiles.finders import get_finders
-
-    facts = hashlib.sha256(settings.STATIC_URL.encode())
-    for finder in get_finders():
-        for path, storage in finder.list([]):
-            stat = Path(storage.path(path)).stat()
-            facts.update(f"{path}:{stat.st_size}:{stat.st_mtime_ns}\n".encode())
-    stamp = Path(settings.STATIC_ROOT) / ".stamp"
-    if stamp.exists() and stamp.read_text() == facts.hexdigest():
-        return
-    call_command("collectstatic", interactive=False, verbosity=0)
-    stamp.write_text(facts.hexdigest())

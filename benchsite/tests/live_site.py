@@ -17,13 +17,13 @@ from benchsite.core.logs import log_tail
 from benchsite.local import components
 from benchsite.local.components import Component
 from benchsite.local.demo.study import plan_study
+from benchsite.local.preparation import generator_environment
 from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
 from runs.artifacts import mark_storage
 from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Stage, Status
 from runs.planning import submit
-from runs.schedules.schedule_changes import database_now
 from runs.tests.factories import make_team, make_user
 from workers.models import Lease
 from workers.systems.build import build
@@ -60,12 +60,11 @@ class LiveSite:
 
     def start(self, *names: str) -> None:
         """Start these parts and wait until they are ready."""
-        since = database_now()
         for name in names:
             if name in GENERATORS:
-                environment = components.generator_environment(name, f"http://127.0.0.1:{self.port}")
+                environment = generator_environment(name, f"http://127.0.0.1:{self.port}")
                 self.environments[name] = environment
-                self.parts[name] = components.load_generator(name, since, {**environment, **NO_DATABASE})
+                self.parts[name] = components.load_generator(name, {**environment, **NO_DATABASE})
             part = self.parts[name]
             part.env = {"DATABASE_URL": database_url(), "PGAPPNAME": name, **part.env}
             part.start(self.registry)

@@ -28,6 +28,7 @@ from benchsite.core.generator_access import (
 )
 from benchsite.core.paths import broker_url
 from benchsite.local import components
+from benchsite.local.preparation import generator_environment
 from benchsite.management.commands.component import component
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
@@ -271,7 +272,7 @@ def test_its_environment_reaches_no_database_and_no_secret(credential, monkeypat
     }
     for name, value in secrets.items():
         monkeypatch.setenv(name, value)
-    part = components.load_generator("lab-1", None, components.generator_environment("lab-1", "http://127.0.0.1:1"))
+    part = components.load_generator("lab-1", generator_environment("lab-1", "http://127.0.0.1:1"))
     environment = {**part.environment, "SEALED": seal("hidden")}
     command = [sys.executable, "-c", LOOK_AROUND]
     process = subprocess.run(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchsite.local.components import generator_environment
+from benchsite.local.preparation import generator_environment
 from runs import lifecycle
 from runs.models.run import Status
 from runs.tests.factories import make_conductor, make_load_generator, make_run, make_sweep

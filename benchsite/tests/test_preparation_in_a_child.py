@@ -9,35 +9,54 @@ import psutil
 import pytest
 from django.core.management.base import CommandError
 
+from benchsite.local import preparation
 from benchsite.local.supervisor import SiteError, in_child
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import os, time, django
 django.setup()
+from benchsite.local import preparation
 from benchsite.local.supervisor import in_child
 
 def work():
     print(os.getpid(), flush=True)
     time.sleep(60)
 
-in_child(work)
+preparation.work = work
+in_child('work')
 """
+
+
+def identify(*arguments):
+    return os.getpid(), arguments
 
 
 def refuse():
     raise CommandError("There is no such table.")
 
 
+def die():
+    os.kill(os.getpid(), 9)
+
+
+@pytest.fixture(autouse=True)
+def tasks(monkeypatch):
+    for task in (identify, refuse, die):
+        monkeypatch.setattr(preparation, task.__name__, task, raising=False)
+
+
 def test_answer_and_errors_reach_the_supervisor():
-    assert in_child(os.getpid) != os.getpid()
+    pid, arguments = in_child("identify", "a", 2)
+    assert pid != os.getpid()
+    assert arguments == ("a", 2)
     with pytest.raises(CommandError, match="no such table"):
-        in_child(refuse)
+        in_child("refuse")
 
 
 def test_killed_child_is_an_error_that_says_so():
     with pytest.raises(SiteError, match="was killed"):
-        in_child(lambda: os.kill(os.getpid(), 9))
+        in_child("die")
 
 
 @pytest.mark.slow

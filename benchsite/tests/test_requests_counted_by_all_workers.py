@@ -11,7 +11,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchsite.core.request_metrics import FOLDER_VARIABLE
+from benchsite.core.env import METRICS_FOLDER_VARIABLE
 from benchsite.local import components
 from benchsite.tests.databases import database_url
 
@@ -29,7 +29,7 @@ class Web:
         self.counts, self.registry = folder / "counts", folder / "supervised"
         self.part = components.web(self.port)
         self.part.log = folder / "web.log"
-        own = {"DATABASE_URL": database_url(), "BENCHSITE_DEBUG": "True", FOLDER_VARIABLE: str(self.counts)}
+        own = {"DATABASE_URL": database_url(), "BENCHSITE_DEBUG": "True", METRICS_FOLDER_VARIABLE: str(self.counts)}
         self.part.env = {**self.part.env, **own}
 
     def start(self) -> None:

@@ -22,8 +22,8 @@ from runs.tests.recorded import recorded_run
 from workers.conductor import COMPLETION_LOCKS, Conductor, complete_run
 from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat
+from workers.host_identity import host_key
 from workers.models import Lease
-from workers.presence import host_key
 
 __all__ = ["artifact_folder"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

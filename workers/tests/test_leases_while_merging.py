@@ -13,8 +13,8 @@ from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 from workers.conductor import Conductor
 from workers.heartbeat import Heartbeat
+from workers.host_identity import host_key
 from workers.models import Lease
-from workers.presence import host_key
 
 __all__ = ["artifact_folder"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

@@ -21,8 +21,8 @@ from runs.tests.importing import answers, bring, import_folder, sent, summary
 from runs.uploading import upload_lifecycle
 from workers import conductors, uploads
 from workers.conductor_service import ConductorService
+from workers.host_identity import host_key
 from workers.models import Lease
-from workers.presence import host_key
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.usefixtures("import_folder"), pytest.mark.slow]

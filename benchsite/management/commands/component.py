@@ -7,13 +7,12 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
 from benchsite.core.env import env_path, env_str
 from benchsite.core.generator_access import name_of, read_access, take_file
 from benchsite.local import components
 from benchsite.local.components import Component
-from workers.presence import MACHINE_VARIABLE, generator_name
+from workers.host_identity import MACHINE_VARIABLE, generator_name
 from workers.site_client import NO_CREDENTIAL
 
 NAMES = ("web", "scheduler", "conductor", "generator")
@@ -59,4 +58,4 @@ def load_generator() -> Component:
         if not path:
             raise CommandError(NO_CREDENTIAL)
         credential, environment = read_access(path)["credential"], {"BENCHSITE_GENERATOR_FILE": str(path)}
-    return components.load_generator(generator_name() or name_of(credential), timezone.now(), environment)
+    return components.load_generator(generator_name() or name_of(credential), environment)

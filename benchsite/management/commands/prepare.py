@@ -12,7 +12,7 @@ from benchsite.core.env import env_path, env_str
 from benchsite.core.generator_access import Access, without_user, write_access
 from runs.artifacts import mark_storage
 from workers import enrolment
-from workers.presence import MACHINE_VARIABLE
+from workers.host_identity import MACHINE_VARIABLE
 
 
 class Command(BaseCommand):

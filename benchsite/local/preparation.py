@@ -1,0 +1,60 @@
+"""What a one-machine site needs in its database and folders before its parts start.
+
+The supervisor does it in processes of their own (`benchsite.local.supervisor.in_child`): it loads no models itself.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.sign_in_link import make_link
+from runs.artifacts import mark_storage
+from runs.models import LoadGenerator
+from workers import enrolment
+
+
+def prepare(generators: Sequence[str], site_url: str) -> dict[str, dict[str, str]]:
+    """Bring database and static files up to date; the environments of the load generators by name."""
+    call_command("migrate", interactive=False, verbosity=0)
+    ensure_demo_team()
+    mark_storage()
+    collect_static()
+    return {name: generator_environment(name, site_url) for name in generators}
+
+
+def collect_static() -> None:
+    """`collectstatic`, left out when no file has changed since the last time: it compresses for some seconds."""
+    facts = hashlib.sha256(settings.STATIC_URL.encode())
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            stat = Path(storage.path(path)).stat()
+            facts.update(f"{path}:{stat.st_size}:{stat.st_mtime_ns}\n".encode())
+    stamp = Path(settings.STATIC_ROOT) / ".stamp"
+    if stamp.exists() and stamp.read_text() == facts.hexdigest():
+        return
+    call_command("collectstatic", interactive=False, verbosity=0)
+    stamp.write_text(facts.hexdigest())
+
+
+def generator_environment(name: str, site_url: str) -> dict[str, str]:
+    """Where a load generator finds its site and Redis, with a fresh credential.
+
+    Its earlier life is over: it gets no run before it registers with this credential.
+    """
+    LoadGenerator.objects.filter(name=name).update(last_seen_at=None)
+    return {
+        "BENCHSITE_SITE_URL": site_url,
+        "BENCHSITE_GENERATOR_TOKEN": enrolment.make(name),
+        "REDIS_URL": settings.GENERATOR_REDIS_URL,
+    }
+
+
+def first_link() -> str:
+    """The address of a first sign-in, below the site's own."""
+    _, user = ensure_demo_team()
+    return make_link(user)
