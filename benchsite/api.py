@@ -28,13 +28,20 @@ ENDPOINTS = (
     reports, badges,
 )  # fmt: skip
 
+
+class Docs(Swagger):
+    """django-ninja takes its own page, with files of a CDN, unless it is an app."""
+
+    template_cdn = str(settings.BASE_DIR / "templates" / Swagger.template)
+
+
 api = DescribedApi(
     title="Benchsite",
     version="1",
     urls_namespace="api-v1",
     description="Upload YCSB results, follow runs, and ask for verdicts against a baseline.",
     # Drawing every endpoint and schema at once takes a browser twice as long.
-    docs=Swagger(settings={"docExpansion": "none", "defaultModelsExpandDepth": -1}),
+    docs=Docs(settings={"docExpansion": "none", "defaultModelsExpandDepth": -1}),
 )
 
 api.add_router("", measuring.runs)
