@@ -8,10 +8,17 @@ from typing import Any
 
 from celery import Task
 from celery.exceptions import WorkerLostError, WorkerShutdown
-from celery.signals import task_failure, worker_before_create_process, worker_process_init, worker_ready
+from celery.signals import (
+    setup_logging,
+    task_failure,
+    worker_before_create_process,
+    worker_process_init,
+    worker_ready,
+)
 from celery.worker.consumer import Consumer
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.log import configure_logging
 
 from benchsite.core.backoff import retry_with_backoff
 from workers import outbox, presence
@@ -21,6 +28,12 @@ from workers.process_registry import end_earlier_lives
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
+
+
+@setup_logging.connect
+def log_as_the_site(**_: Any) -> None:
+    """Celery's own set-up would ignore BENCHSITE_LOG_FORMAT and BENCHSITE_LOG_LEVEL."""
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
 
 
 @worker_ready.connect

@@ -1,5 +1,6 @@
 """`manage.py component` becomes one part of a site, for containers and service managers."""
 
+import json
 import os
 import signal
 import subprocess
@@ -52,3 +53,19 @@ def test_the_scheduler_leaves_signs_of_life_and_ends_when_told(tmp_path, setting
             time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
+
+
+def test_load_generators_log_in_the_format_of_the_site(tmp_path):
+    environment = {
+        "PATH": os.environ["PATH"],
+        "REDIS_URL": f"unix://{tmp_path}/none.sock",
+        "BENCHSITE_VAR": str(tmp_path),
+        "BENCHSITE_LOG_FORMAT": "json",
+        "BENCHSITE_GENERATOR_TOKEN": "bsg_lab-7_secret",
+        "BENCHSITE_SITE_URL": "http://127.0.0.1:1",
+    }
+    argv = [sys.executable, "manage.py", "component", "generator"]
+    with subprocess.Popen(argv, cwd=site.BASE_DIR, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        entries = (json.loads(line) for line in process.stderr if line.startswith("{"))
+        assert any("Cannot connect" in entry["message"] for entry in entries)
+        process.kill()
