@@ -9,7 +9,15 @@ from django.test.utils import CaptureQueriesContext
 from reports.models import StoredCurve
 from runs.models import Run, Series
 from runs.planning.faults import EXCLUDED_REASON
-from runs.tests.factories import make_cluster, make_database, make_machine, make_run, make_sweep, make_workload
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_machine,
+    make_run,
+    make_sweep,
+    make_workload,
+    measurement,
+)
 from runs.tests.world import UGLY
 from runs.ycsb.series import POINT, pack
 from runs.ycsb.series import Series as PackedSeries
@@ -165,3 +173,18 @@ def test_safe_load_is_the_smallest(client_in, team):
     points["rate_ops_s"] /= 2
     Series.objects.filter(pk=series.pk).update(data=packed())
     assert "its safe load" not in page(client_in, "?throughput=10k")
+
+
+def test_limit_exceeded_with_more_data_is_stated(client_in, team):
+    database = make_database(team=team)
+    workload = measured(team, database=database).workload
+    assert "no safe load" not in page(client_in, "?throughput=10k&within=20")
+    workload.properties = {**workload.properties, "recordcount": "20000"}
+    workload.save()
+    sweep = make_sweep(team=team, database=database, workload=workload, purpose="measured")
+    slow = [measurement(operation, 30_000.0) for operation in ("READ", "UPDATE")]
+    for threads, throughput in ((2, 900.0), (4, 1200.0)):
+        make_run(sweep, threads=threads, throughput=throughput, measurements=slow)
+    html = page(client_in, "?throughput=10k&within=20")
+    assert "it has no safe load within the limit: with 2 times the data, p99 of" in html
+    assert "1 result qualifies" in html and "1 does not qualify" in html

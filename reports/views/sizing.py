@@ -1,7 +1,7 @@
 """The sizing page: which measured results meet a need, and with how many nodes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -66,6 +66,7 @@ class Reached:
     operation: str  # that binds; empty without a limit
     at_least: str = ""  # why it may do more; empty where its throughput is no lower bound
     reduced: tuple[ReducedLoad, ...] = ()  # what it did under harder conditions, as far as they were measured
+    exceeded: str = ""  # how the limit was exceeded with more data; empty where it was not
 
     @property
     def safe(self) -> ReducedLoad | None:
@@ -87,6 +88,10 @@ class Reached:
     def safe_sign(self) -> str:
         """Before its safe load, and what a dollar buys."""
         return "≥ " if self.at_least and not self.safe else ""
+
+
+class LimitExceeded(str):
+    """Why a sweep does not qualify: the limit is exceeded at every load measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +165,9 @@ def answer(
     Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not.
     """
     refused: list[dict[str, object]] = []
+    measurements = [(curve, reached(curve, question)) for curve in curves]
     readings: list[Reached] = []
-    for curve in curves:
-        measured = reached(curve, question)
+    for curve, measured in measurements:
         if isinstance(measured, Reached):
             readings.append(measured)
         else:
@@ -178,8 +183,12 @@ def answer(
         # A smaller load says nothing about what this one would have done.
         least_ops_s = RECOVERED_SHARE * reading.throughput_ops_s
         at_load = [load for load in at_faults.get(conditions_of(curve), ()) if load.level_ops_s >= least_ops_s]
-        reduced = (*at_load, *_with_more_data(reading, readings))
-        series[key if nodes not in series[key] else (*key, curve.sweep_id)][nodes] = replace(reading, reduced=reduced)
+        more_data = _with_more_data(reading, measurements)
+        if isinstance(more_data, ReducedLoad):
+            at_load.append(more_data)
+        exceeded = more_data if isinstance(more_data, str) else ""
+        reading = replace(reading, reduced=tuple(at_load), exceeded=exceeded)
+        series[key if nodes not in series[key] else (*key, curve.sweep_id)][nodes] = reading
     answers: list[Answer] = []
     for sizes in series.values():
         sized = _answer(sizes, question)
@@ -196,17 +205,22 @@ def answer(
     }
 
 
-def _with_more_data(reading: Reached, readings: Sequence[Reached]) -> Iterator[ReducedLoad]:
-    """What the newest sweep of the same database with twice the records or more did."""
+def _with_more_data(
+    reading: Reached, measurements: Sequence[tuple[Curve, Reached | str]]
+) -> ReducedLoad | LimitExceeded | None:
+    """What the newest sweep of the same database with twice the records or more did within the limit."""
     records = reading.curve.setup.records
     same = conditions_of(reading.curve, with_records=False)
-    for other in readings:
-        more = other.curve.setup.records
-        is_same = conditions_of(other.curve, with_records=False) == same and other.curve.source == reading.curve.source
+    for curve, measured in measurements:
+        more = curve.setup.records
+        is_same = conditions_of(curve, with_records=False) == same and curve.source == reading.curve.source
         if records and more and is_same and more >= MORE_DATA * records:
-            times = formatting.exact(round(more / records, 1))
-            yield ReducedLoad(other.throughput_ops_s, f"with {times} times the data", reading.throughput_ops_s)
-            return
+            condition = f"with {formatting.exact(round(more / records, 1))} times the data"
+            if isinstance(measured, Reached):
+                return ReducedLoad(measured.throughput_ops_s, condition, reading.throughput_ops_s)
+            if isinstance(measured, LimitExceeded):
+                return LimitExceeded(f"{condition}, {measured.rstrip('.')}")
+    return None
 
 
 def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -264,7 +278,7 @@ def reached(curve: Curve, question: Question) -> Reached | str:
         statistic, limit = STATISTICS[question.statistic], formatting.latency(question.limit_us)
         lowest = worst.between[0]
         least = f"{formatting.latency(lowest.latency_us)} at {formatting.throughput(lowest.throughput_ops_s)}"
-        return f"{statistic} of {name} is above {limit} even on its lowest rung: {least}."
+        return LimitExceeded(f"{statistic} of {name} is above {limit} even on its lowest rung: {least}.")
     at_least = bound_reason(curve.ceiling) if worst.at_least and curve.ceiling else ""
     return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
 
@@ -340,6 +354,8 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
             notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(copies_gb)}")
     if safe := reached.safe:
         notes.append(f"its safe load is {formatting.throughput(safe.throughput_ops_s)}, {safe.condition}")
+    if reached.exceeded:
+        notes.append(f"it has no safe load within the limit: {reached.exceeded}")
     if (setup.server_nodes or 1) > 1 and STOPPED not in {load.condition for load in reached.reduced}:
         notes.append("not measured at this load with a node stopped")
     if not reached.curve.publishable:
