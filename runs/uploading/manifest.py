@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from runs.models.plan import Purpose
 from runs.property_schema import nearest
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.merged import Phase
 from runs.ycsb.properties import MAX_INT
 
 MAX_MANIFEST: Final = 64 * 1024  # bytes
@@ -119,7 +120,7 @@ class ClusterFacts(Part):
 class OneRun(Part):
     """What is said of one of several runs in the files."""
 
-    phase: Literal["measure", "load"] | None = None
+    phase: Phase | None = None
     threads: Count | None = Field(default=None, description="All clients together.")
     target_ops_s: Count | None = Field(default=None, description="Over all clients; not stated: as much as they could.")
     repeat: Annotated[int, Field(ge=1, le=MAX_REPEAT)] | None = None
