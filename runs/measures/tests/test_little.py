@@ -39,5 +39,6 @@ def test_it_agrees_with_values_computed_elsewhere():
 def test_allows_an_operation_per_thread_before_the_window():
     assert edge_allowance(4 * 2_000_000, 4, 10) == pytest.approx(0.2)
     assert edge_allowance(500_000, 1, 10) == pytest.approx(0.05, rel=1e-9)
+    assert edge_allowance(100_000, 1, 0.5) == pytest.approx(0.2)
     assert edge_allowance(1000, 0, 10) == 0
     assert edge_allowance(1000, 4, 0) == 0

@@ -41,6 +41,7 @@ def test_a_drift_is_a_share_of_the_first_run():
 def test_a_loss_counts_as_the_gain_that_would_undo_it():
     assert exceeds(0.11, 0.10)
     assert not exceeds(0.09, 0.10)
+    assert not exceeds(0.10, 0.10)  # no more than the limit
     assert exceeds(-0.10, 0.10)  # 1 / 0.9 is 11 % more
     assert not exceeds(-0.09, 0.10)
     assert not exceeds(-1.0, 0.10)  # Without any throughput there is no drift.

@@ -100,6 +100,7 @@ def test_drift_of_few_seconds_has_no_known_error():
     assert (drift.slope, drift.halves) == (pytest.approx(1.6), pytest.approx(2.0))
     assert drift.slope_error == drift.halves_error == math.inf
     assert drift_of([0.5, 0.5, 1.5, 1.5]).slope == pytest.approx(1.6)  # of a mean of 1
+    assert drift_of([2.0, 2.0, 6.0, 6.0]).halves == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("series", [[0.0] * 30, [0.0, 0.0, 2.0, 2.0], [2.0, 2.0, -2.0, -2.0]])
