@@ -125,8 +125,13 @@ def test_names_the_deepest_dip(rungs, expected):
 
 
 def test_pools_adjacent_violators_by_their_weights():
-    """3, 1 become 5/3 (distance 8/3), 2 stays, and 0 takes all to 7/5 (distance 26/5)."""
+    """3, 1 become 5/3 (distance 8/3), 2 stays, and 0 takes all to 7/5 (distance 26/5).
+
+    4, 0 become 8/3 (distance 32/3), and 1 takes all to 9/4 (distance 51/4).
+    """
     assert _distances([3.0, 1.0, 2.0, 0.0], [1.0, 2.0, 1.0, 1.0]) == pytest.approx([0, 0, 8 / 3, 8 / 3, 26 / 5])
+    assert _distances([4.0, 0.0, 1.0], [2.0, 1.0, 1.0]) == pytest.approx([0, 0, 32 / 3, 51 / 4])
+    assert _distances([5.0, 0.0, 1.0], [1.0, 2.0, 1.0]) == pytest.approx([0, 0, 50 / 3, 17])
     assert _distances([1.0, 1.0, 2.0], [1.0] * 3) == [0.0] * 4
 
 
@@ -154,3 +159,7 @@ def test_a_dip_is_compared_with_what_repeats_vary_by():
         # The variance of repeats that lie e from their mean is 2 e^2, and the distance of the dip is its square.
         depth, e = (2 * size) ** 0.5, 1.0
         assert is_explained([[e, -e], [e - depth, -e - depth], [e, -e]], 1e-6) is explained
+
+
+def test_a_long_ladder_is_cut_between_two_rungs():
+    assert judge_ladder(ladder(*[1000.0] * 20)).measured == ", ".join(["1.00k"] * 16) + " ops/s"

@@ -1,11 +1,11 @@
 """What the purpose of a run changes about its verdict, and what it never changes."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from runs.validity import THRESHOLDS, OperationFacts, judge_run, profile
-from runs.validity.profile import ORDERED, Threshold, refusal, shown
+from runs.validity.profile import ORDERED, Threshold, _threshold, refusal, shown
 from runs.validity.tests.test_checks import both, client, facts, severity
 from runs.validity.tests.verdicts import worst
 
@@ -126,7 +126,8 @@ def test_formats_thresholds_in_texts_of_limits():
         "{errors_warn}, {duration_warn_s}, {operations_least}, {latency_risen}, {stall_rate_least}, {cpu_cache_mib}, "
         "{mix_points:points} points, {backlog_least_s:latency}, {resolution_warn_s:ms}"
     )
-    assert profile("measured").filled(text).replace("\N{NARROW NO-BREAK SPACE}", " ") == (
+    fresh = replace(profile("measured"))  # A profile keeps the texts that it filled.
+    assert fresh.filled(text).replace("\N{NARROW NO-BREAK SPACE}", " ") == (
         "0.1 %, 2 min, 100,000, 2, 10.0 ops/s, 64, 1 points, 100 ms, 1 ms"
     )
 
@@ -160,3 +161,15 @@ def test_a_threshold_knows_its_check_and_limits():
         "stall_rate_least", "V13", "ops/s", "a slower run has empty seconds by chance", 1, 1e9
     )
     assert THRESHOLDS["stall_rate_least"].title == "Stalls"
+
+
+def test_a_threshold_is_a_field_with_its_default():
+    column = _threshold("V05", "s", 120.0, "a shorter window warns", 1.0, 60.0)
+    assert column.default == 120.0
+    assert column.metadata == {
+        "check_id": "V05", "unit": "s", "says": "a shorter window warns", "least": 1.0, "most": 60.0,
+    }  # fmt: skip
+    assert {name: _threshold("V05", "s", 1.0, "").metadata[name] for name in ("least", "most")} == {
+        "least": 0.0,
+        "most": 1e9,
+    }

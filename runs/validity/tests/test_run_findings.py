@@ -179,6 +179,10 @@ def wrong(complaints: str) -> str:
         # Files of the workload that ask for 54 % and for 56 % of reads, by weights that need not come to 1.
         (mixed(500_000, 500_000) | {"clients": both(evidence=asking("54", "46"))}, "pass", HALVES, RIGHT),
         (
+            mixed(500_000, 500_000) | stating(asking("0.48", "0.48", scanproportion="0.04"), None),
+            "pass", HALVES, RIGHT,
+        ),
+        (
             mixed(500_000, 500_000) | {"clients": (client(0), client(1, evidence=asking("0.56", "0.44")))},
             "warn", HALVES, wrong("the command line of client 1 asks for READ 56 %, UPDATE 44 %"),
         ),
