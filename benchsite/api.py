@@ -5,6 +5,7 @@ Endpoints are functions that call the same verbs as the HTML views.
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -13,13 +14,26 @@ from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
 
 from benchsite.accounts.limits import LimitReached
+from benchsite.notifications.webhooks import WebhookRefused
 from benchsite.rest import webhooks
 from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
 from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
+from reports.frozen.links import LinkRevoked, LinkUnknown
+from reports.frozen.publication import ContentRefused, PublishRefused
+from reports.frozen.rights import NotAllowed
+from reports.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
+from runs.annotations import AnnotationRefused
 from runs.api import catalog, files, kits, load_generators, matrices, results, runs, schedules, sweeps, uploads
 from runs.api import routers as measuring
+from runs.api.plans import faults_of
+from runs.deletion import DeletionRefused, RunPinned
+from runs.extension import ExtensionRefused
+from runs.generators import CalibrationRefused
+from runs.kits.plan import PlanRefused
+from runs.planning import PlanError
+from runs.schedules.schedule_changes import ScheduleRefused
 
 log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
@@ -63,6 +77,47 @@ def refused(request: HttpRequest, problem: Problem) -> HttpResponse:
 @api.exception_handler(LimitReached)
 def limited(request: HttpRequest, error: LimitReached) -> HttpResponse:
     return answer(request, Problem.of_limit(error))
+
+
+@api.exception_handler(PlanError)
+def plan_refused(request: HttpRequest, error: PlanError) -> HttpResponse:
+    return answer(request, Problem("plan-refused", str(error), errors=faults_of(error.problems)))
+
+
+@api.exception_handler(WebhookRefused)
+def webhook_refused(request: HttpRequest, error: WebhookRefused) -> HttpResponse:
+    if not error.field:
+        return answer(request, Problem("conflict", str(error)))
+    fault: Fault = {"pointer": f"#/{error.field}", "detail": str(error), "code": "refused"}
+    return answer(request, Problem.of_faults([fault]))
+
+
+# What verbs refuse, and which kind of problem that is; the refusal's own words say why.
+SLUGS: Mapping[type[Exception], str] = {
+    Ambiguous: "validation-error",
+    AnnotationRefused: "validation-error",
+    CalibrationRefused: "conflict",
+    ContentRefused: "report-refused",
+    DeletionRefused: "conflict",
+    ExtensionRefused: "conflict",
+    LinkRevoked: "link-revoked",
+    LinkUnknown: "not-found",
+    NotAllowed: "insufficient-scope",
+    NothingNamed: "not-found",
+    PlanRefused: "plan-refused",
+    PublishRefused: "report-refused",
+    RunPinned: "run-pinned",
+    ScheduleRefused: "conflict",
+    TooManyTests: "validation-error",
+}
+
+
+def _refused(slug: str, request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(request, Problem(slug, str(error)))
+
+
+for refusal, kind in SLUGS.items():
+    api.add_exception_handler(refusal, partial(_refused, kind))
 
 
 @api.exception_handler(ValidationError)

@@ -187,6 +187,7 @@ NOTICE_FINDERS = [
     "reports.queries.curves.store_recent",
 ]
 RUN_PINS = ["reports.baselines.pinned"]
+UPLOAD_ADDITIONS = ["reports.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
 MIDDLEWARE = [
     "benchsite.core.request_metrics.CountRequests",
     *(["benchsite.core.middleware.ClientAddress"] if BEHIND_PROXY else []),

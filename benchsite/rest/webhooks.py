@@ -107,12 +107,9 @@ def list_webhooks(request: HttpRequest) -> dict[str, object]:
 @router.post("/webhooks", response={201: SecretAnswer, **refusals(409)}, auth=MANAGE, summary="Make a webhook")
 def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[dict[str, object]]:
     """The secret is in this answer and nowhere else. `conflict`: the team has as many webhooks as it may."""
-    try:
-        made, secret = verbs.make(
-            team_in(request), bearer_in(request).user, name=plan.name, url=plan.url, kinds=set(plan.kinds)
-        )
-    except verbs.WebhookRefused as refused:
-        raise _problem(refused) from refused
+    made, secret = verbs.make(
+        team_in(request), bearer_in(request).user, name=plan.name, url=plan.url, kinds=set(plan.kinds)
+    )
     response["Location"] = f"{ROOT}/webhooks/{made.pk}"
     return Status(201, {"secret": secret, "webhook": made})
 
@@ -132,14 +129,11 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
     webhook, me = _webhook(webhook_id), bearer_in(request).user
     values = {"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds}
     changes = {key: value for key in values if (value := getattr(change, key)) is not None}
-    try:
-        with transaction.atomic():
-            if changes:
-                verbs.change(webhook, me, **{**values, **changes})
-            if change.is_active is not None:
-                (verbs.resume if change.is_active else verbs.pause)(webhook, me)
-    except verbs.WebhookRefused as refused:
-        raise _problem(refused) from refused
+    with transaction.atomic():
+        if changes:
+            verbs.change(webhook, me, **{**values, **changes})
+        if change.is_active is not None:
+            (verbs.resume if change.is_active else verbs.pause)(webhook, me)
     return _webhook(webhook_id)
 
 
@@ -200,9 +194,3 @@ def list_deliveries(request: HttpRequest, webhook_id: UUID, query: Query[PageQue
 
 def _webhook(pk: UUID) -> Webhook:
     return owned(Webhook.objects.select_related("team", "created_by"), pk)
-
-
-def _problem(refused: verbs.WebhookRefused) -> Problem:
-    if not refused.field:
-        return Problem("conflict", str(refused))
-    return Problem.of_faults([{"pointer": f"#/{refused.field}", "detail": str(refused), "code": "refused"}])

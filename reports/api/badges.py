@@ -13,7 +13,7 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from reports.api.routers import badges
 from reports.badges import COLOURS, KEPT_S, badge, line_at, link_of, sparkline, verdict_at, verdict_badge
-from reports.frozen.links import LinkRevoked, LinkUnknown, open_link
+from reports.frozen.links import open_link
 from reports.models import BadgeLink, Report, ReportRevision
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -35,12 +35,7 @@ DRAWN: dict[str, Any] = {
 )
 def report_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
     """Its title, and which revision stands. A private report has no badge."""
-    try:
-        report = open_link(token).report
-    except LinkUnknown as unknown:
-        raise Problem("not-found", str(unknown)) from unknown
-    except LinkRevoked as revoked:
-        raise Problem("link-revoked", str(revoked)) from revoked
+    report = open_link(token).report
     newest = ReportRevision.objects.filter(report=report).only("number", "title").first()
     if report is None or report.access == Report.Access.PRIVATE or newest is None:
         raise Problem("not-found", "No report that may be read without an account has this address.")

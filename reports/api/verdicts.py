@@ -19,17 +19,13 @@ from reports.analysis.verdicts import Verdict, combined
 from reports.api.routers import verdicts
 from reports.queries.baselines import runs_named, runs_with_sweep
 from reports.verdicts.baseline_selection import (
-    Ambiguous,
     BaselineUnknown,
     Incomparable,
-    NothingNamed,
-    TooManyTests,
     compared,
     verdict_of_run,
 )
 from reports.verdicts.regression_alerts import tell
 from reports.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
-from runs.api.upload_extensions import extend
 from runs.models import Run
 from runs.models.run import Status
 
@@ -76,7 +72,6 @@ def wait_for_end(run: Run, seconds: float) -> None:
             run.refresh_from_db(fields=["status", "finished_at", "verdict", "throughput_ops_s", "reason", "evidence"])
 
 
-@extend
 def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str, Any]:
     """`against`: the verdicts of the measured runs, and what they come to. Nothing where nobody asked for it."""
     name = request.GET.get("baseline", "").replace("\0", "")[:200]
@@ -101,10 +96,6 @@ def _judged(run: Run, name: str) -> VerdictDocument:
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), test=run.config_key)
     tell(run, document)
     return document
-
-
-# It has put itself into the answers about uploads by being imported.
-IN_UPLOADS = against_a_baseline
 
 
 class Thresholds(Schema):
@@ -181,10 +172,6 @@ def compare(request: HttpRequest, query: Query[CompareQuery]) -> CompareAnswer:
     """
     try:
         return compared(team_in(request), query.base, query.new, query.shares())
-    except NothingNamed as nothing:
-        raise Problem("not-found", str(nothing)) from nothing
-    except (Ambiguous, TooManyTests) as refused:
-        raise Problem("validation-error", str(refused)) from refused
     except Incomparable as refused:
         raise Problem(
             "incomparable",

@@ -13,19 +13,18 @@ from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import RequestSchema, Text, Word, owned, refusals
-from runs.api.plans import faults_of
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage
 from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import Place, plan_by_hand
-from runs.kits.plan import PlanFile, PlanRefused
+from runs.kits.plan import PlanFile
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import MAX_LENGTH, read_plan
 from runs.kits.plan_fit import Chosen, misfits
 from runs.kits.plan_import import import_plan
 from runs.models import Cluster, Matrix, Upload
-from runs.planning import PlanError, submit
+from runs.planning import submit
 from runs.uploading import upload_lifecycle
 from runs.uploading.processing import receive_files, work_at_once
 from runs.uploading.upload_handlers import ImportedFiles
@@ -123,13 +122,6 @@ def _matrix(matrix_id: UUID) -> Matrix:
     return owned(Matrix.objects.select_related("team"), matrix_id)
 
 
-def _text(matrix: Matrix) -> str:
-    try:
-        return export_plan(matrix)
-    except PlanRefused as refused:
-        raise Problem("plan-refused", str(refused)) from refused
-
-
 @matrices.get(
     "/matrices/{uuid:matrix_id}/plan",
     response={200: None, **refusals(422)},
@@ -138,7 +130,7 @@ def _text(matrix: Matrix) -> str:
     openapi_extra=PLAN,
 )
 def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
-    return HttpResponse(_text(_matrix(matrix_id)), content_type="application/toml")
+    return HttpResponse(export_plan(_matrix(matrix_id)), content_type="application/toml")
 
 
 @matrices.get(
@@ -149,11 +141,8 @@ def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
     openapi_extra=KIT,
 )
 def get_kit(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
-    text = _text(_matrix(matrix_id))
-    try:
-        response = HttpResponse(zipped(text), content_type="application/zip")
-    except PlanRefused as refused:
-        raise Problem("plan-refused", str(refused)) from refused
+    text = export_plan(_matrix(matrix_id))
+    response = HttpResponse(zipped(text), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{kit_name(text)}.zip"'
     return response
 
@@ -169,18 +158,11 @@ def import_matrix(
     request: HttpRequest, sent: PlanGiven, options: Query[Check], response: HttpResponse
 ) -> Status[dict[str, object]] | Status[Matrix]:
     """With `dry_run=1` nothing is stored, and the answer says what no longer fits the chosen machines."""
-    try:
-        plan = read_plan(sent.plan)
-        if options.dry_run:
-            differences = misfits(plan, _chosen(request, plan, sent))
-            return Status(
-                200, {"fits": not any(misfit.tone == "stop" for misfit in differences), "misfits": differences}
-            )
-        made = _made(request, plan, sent)
-    except PlanRefused as refused:
-        raise Problem("plan-refused", str(refused)) from refused
-    except PlanError as refused:
-        raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
+    plan = read_plan(sent.plan)
+    if options.dry_run:
+        differences = misfits(plan, _chosen(request, plan, sent))
+        return Status(200, {"fits": not any(misfit.tone == "stop" for misfit in differences), "misfits": differences})
+    made = _made(request, plan, sent)
     response["Location"] = f"{ROOT}/matrices/{made.pk}"
     return Status(201, made)
 

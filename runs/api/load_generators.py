@@ -66,10 +66,7 @@ def calibrate_load_generator(request: HttpRequest, name: str) -> Status[LoadGene
     until it has ended.
     """
     generator = _generator(request, name)
-    try:
-        generators.request_calibration(name)
-    except generators.CalibrationRefused as refusal:
-        raise Problem("conflict", str(refusal)) from refusal
+    generators.request_calibration(name)
     generator.refresh_from_db()
     return Status(202, generator)
 

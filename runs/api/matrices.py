@@ -225,7 +225,7 @@ def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     except PlanError as refused:
         if Matrix.objects.filter(pk=matrix.pk, submitted_at__isnull=False).exists():
             raise Problem("conflict", "This matrix is submitted already: make another to run it again.") from refused
-        raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
+        raise
     return _followed(owned(team_matrices(), matrix_id))
 
 
@@ -241,10 +241,7 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[dict[str, Any]]:
     says what keeps the plan from being tried.
     """
     matrix = owned(team_matrices(), matrix_id)
-    try:
-        start_trial(matrix, bearer_in(request).user)
-    except PlanError as refused:
-        raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
+    start_trial(matrix, bearer_in(request).user)
     return Status(201, _trial(matrix))
 
 

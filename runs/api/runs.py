@@ -16,7 +16,6 @@ from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
 from runs import annotations, deletion, lifecycle
-from runs.annotations import AnnotationRefused
 from runs.api.routers import runs
 from runs.api.schemas import RunAnswer
 from runs.models import Run
@@ -119,18 +118,15 @@ def get_run(request: HttpRequest, run_id: UUID) -> Run:
 )
 def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
     run, user = owned(team_runs(), run_id), bearer_in(request).user
-    try:
-        with transaction.atomic():
-            if change.labels is not None:
-                annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))
-            if change.notes is not None:
-                annotations.set_notes(run, user, change.notes)
-            if change.excluded_reason:
-                annotations.exclude([run], user, change.excluded_reason)
-            elif change.excluded_reason is not None:
-                annotations.include([run], user)
-    except AnnotationRefused as refused:
-        raise Problem("validation-error", str(refused)) from refused
+    with transaction.atomic():
+        if change.labels is not None:
+            annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))
+        if change.notes is not None:
+            annotations.set_notes(run, user, change.notes)
+        if change.excluded_reason:
+            annotations.exclude([run], user, change.excluded_reason)
+        elif change.excluded_reason is not None:
+            annotations.include([run], user)
     return owned(team_runs(), run_id)
 
 
@@ -144,13 +140,7 @@ def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
     """With everything measured in it. One that a baseline pins stays (`run-pinned`), and so does one that has not
     ended or whose data another run needs (`conflict`).
     """
-    run = owned(team_runs(), run_id)
-    try:
-        deletion.delete_run(run, bearer_in(request).user)
-    except deletion.RunPinned as pinned:
-        raise Problem("run-pinned", str(pinned)) from pinned
-    except deletion.DeletionRefused as refused:
-        raise Problem("conflict", str(refused)) from refused
+    deletion.delete_run(owned(team_runs(), run_id), bearer_in(request).user)
     return Status(204, None)
 
 

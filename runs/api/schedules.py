@@ -15,13 +15,10 @@ from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusals
-from runs.api.plans import faults_of
 from runs.api.routers import schedules
 from runs.api.schemas import ROOT, OnPage
 from runs.models import Matrix, Occasion, Schedule
-from runs.planning import PlanError
 from runs.schedules import due_schedules, schedule_changes
-from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import DAYS, Rule, in_words
 
 READ = Needs(Scope.SCHEDULES_WRITE, Scope.RUNS_READ)
@@ -128,10 +125,7 @@ def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpRespon
     """`conflict`: the matrix is run by hand, or the team has as many schedules as it may."""
     matrix = owned(Matrix.objects.select_related("team"), plan.matrix)
     rule = _rule(plan.every, plan.at, plan.hours, plan.days)
-    try:
-        made = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
-    except ScheduleRefused as refused:
-        raise Problem("conflict", str(refused)) from refused
+    made = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
     response["Location"] = f"{ROOT}/schedules/{made.pk}"
     return Status(201, made)
 
@@ -185,12 +179,7 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     """Beside its times, which stay as they are, and whether it is paused or not. `conflict`: what it submitted before
     has not finished. `plan-refused` says what keeps the matrix from being run.
     """
-    try:
-        return due_schedules.run_now(_schedule(schedule_id), bearer_in(request).user)
-    except ScheduleRefused as refused:
-        raise Problem("conflict", str(refused)) from refused
-    except PlanError as refused:
-        raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
+    return due_schedules.run_now(_schedule(schedule_id), bearer_in(request).user)
 
 
 @schedules.get(

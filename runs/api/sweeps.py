@@ -16,11 +16,10 @@ from pydantic import Field
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
-from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, Word, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
-from runs.extension import ExtensionRefused, extend
+from runs.extension import extend
 from runs.measures.search import State
 from runs.models import Run, Sweep
 from runs.pages.search import search_path
@@ -184,11 +183,7 @@ def get_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
 )
 def extend_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
     """Above the last rung while that is the highest, below the first one while that is, else beside the highest."""
-    sweep = owned(_rows(), sweep_id)
-    try:
-        extend(sweep, bearer_in(request).user)
-    except ExtensionRefused as refused:
-        raise Problem("conflict", str(refused)) from refused
+    extend(owned(_rows(), sweep_id), bearer_in(request).user)
     return get_sweep(request, sweep_id)
 
 

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.module_loading import import_string
 from ninja import Header, Query, Schema
 
 from benchsite.accounts.limits import LimitReached
@@ -17,7 +19,6 @@ from benchsite.rest.limits import spend
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
 from runs.api import batch, routers
-from runs.api.upload_extensions import extended
 from runs.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
 from runs.models import Upload, UploadKey
 from runs.uploading import api_upload, keys, upload_lifecycle
@@ -261,7 +262,9 @@ def _answer(request: HttpRequest, kind: str, stored: Stored) -> BodyResponse:
         status, body = _state(request, key)
     elif key.upload is not None and body["runs"]:
         # What others say of the runs is asked each time: baselines move.
-        body = {**body, **extended(request, list(key.upload.runs.order_by("position")))} if request.GET else body
+        runs = list(key.upload.runs.order_by("position")) if request.GET else []
+        for addition in settings.UPLOAD_ADDITIONS if runs else ():
+            body = {**body, **import_string(addition)(request, runs)}
     if stored.replayed and kind == Kind.NATURAL and status == 201:
         status = 200
     response = BodyResponse(body, status)
