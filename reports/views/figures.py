@@ -7,7 +7,9 @@ rows: another look draws nothing.
 
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404
@@ -56,7 +58,14 @@ def unless_known(request: HttpRequest, version: str, make: Callable[[], HttpResp
     return response
 
 
-SERIES, SERVERS, COUNTERS = "figure-run-series", "figure-run-servers", "figure-run-counters"
+def answer_to(parameters: Mapping[str, str], figure: Figure, *, linked: bool = False) -> dict[str, Any]:
+    """The figure as the parameters of an address want it drawn."""
+    return figure.answer(
+        theme=parameters.get("theme", "light"),
+        narrow=parameters.get("narrow") == "1",
+        medium=medium_named(parameters.get("medium", "")),
+        linked=linked,
+    )
 
 
 def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: object) -> HttpResponse:
@@ -68,9 +77,8 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         response = HttpResponse(write(figure.table), content_type=f"{content_type}; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{figure.name}.{form}"'
         return response
-    theme = request.GET.get("theme", "light")
     if request.GET.get("as") == "svg":
-        frame = Frame(theme_named(theme))  # The page around it states the notes once.
+        frame = Frame(theme_named(request.GET.get("theme", "light")))  # The page around it states the notes once.
         svg = (
             svg_of_text(figure.empty, frame.theme.muted)
             if figure.empty
@@ -79,12 +87,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
             )
         )
         return HttpResponse(svg, content_type="image/svg+xml")
-    answer = figure.answer(
-        theme=theme,
-        narrow=request.GET.get("narrow") == "1",
-        medium=medium_named(request.GET.get("medium", "")),
-        linked=True,
-    )
+    answer = answer_to(request.GET, figure, linked=True)
     for twin in (*TEXT_FORMS, "json"):
         # The address with the state of the page, without what only the drawing needs.
         url = reverse(f"{view}-data", args=[*args, twin])
@@ -130,24 +133,28 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
     )
 
 
-@team_required("GET")
-def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+def run_figure(address: str) -> Callable[[Callable[[HttpRequest, Run, str], Figure]], Callable[..., HttpResponseBase]]:
+    """The view of this name, of what draws a run of the team. One whose server was not the product has no figure."""
+
+    def decorate(draw: Callable[[HttpRequest, Run, str], Figure]) -> Callable[..., HttpResponseBase]:
+        @team_required("GET")
+        @wraps(draw)
+        def view(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+            run = get_object_or_404(Run, pk=pk)
+            if run.stand_in:
+                raise Http404(f"This run measured a {run.stand_in} and not the product, so it has no figure.")
+            return unless_known(
+                request, run_version(pk), lambda: respond(request, draw(request, run, form), form, address, pk)
+            )
+
+        return view
+
+    return decorate
+
+
+@run_figure("figure-run-series")
+def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     """One run over time, from its stored series; `?from_s=&to_s=` is a part of it, more finely."""
-    run = _owned_run(request, pk)
-    return unless_known(
-        request, run_version(run.pk), lambda: respond(request, _series(request, run, form), form, SERIES, pk)
-    )
-
-
-def _owned_run(request: HttpRequest, pk: uuid.UUID) -> Run:
-    """The team's run. One whose server was not the product has no figure."""
-    run = get_object_or_404(Run, pk=pk)
-    if run.stand_in:
-        raise Http404(f"This run measured a {run.stand_in} and not the product, so it has no figure.")
-    return run
-
-
-def _series(request: HttpRequest, run: Run, form: str) -> Figure:
     # Data to compute with is given second by second.
     stored = stored_series(run, part=_part(request), most_rows=None if form else MAX_ROWS)
     series = over_time(stored.series, stored.base_s)
@@ -164,54 +171,36 @@ def _series(request: HttpRequest, run: Run, form: str) -> Figure:
     )
 
 
-@team_required("GET")
-def run_servers(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+@run_figure("figure-run-servers")
+def run_servers(request: HttpRequest, run: Run, form: str) -> Figure:
     """The machines that ran the servers of one run, over time."""
-    return _server_metrics(request, pk, form, SERVERS)
+    return _server_metrics(run, counters=False)
 
 
-@team_required("GET")
-def run_counters(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+@run_figure("figure-run-counters")
+def run_counters(request: HttpRequest, run: Run, form: str) -> Figure:
     """What the servers of one run counted themselves, over time."""
-    return _server_metrics(request, pk, form, COUNTERS)
+    return _server_metrics(run, counters=True)
 
 
-def _server_metrics(request: HttpRequest, pk: uuid.UUID, form: str, address: str) -> HttpResponseBase:
-    run = _owned_run(request, pk)
-
-    def made() -> HttpResponse:
-        stored = stored_series(run)
-        figure = server_metrics(run, stored.base_s, window_of(stored, run.target_ops_s), counters=address == COUNTERS)
-        return respond(request, figure, form, address, pk)
-
-    return unless_known(request, run_version(run.pk), made)
+def _server_metrics(run: Run, *, counters: bool) -> Figure:
+    stored = stored_series(run)
+    return server_metrics(run, stored.base_s, window_of(stored, run.target_ops_s), counters=counters)
 
 
-@team_required("GET")
-def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+@run_figure("figure-run-percentiles")
+def run_percentiles(request: HttpRequest, run: Run, form: str) -> Figure:
     """Latency by percentile of one run, whether or not it counts."""
-    run = _owned_run(request, pk)
-
-    def made() -> HttpResponse:
-        figure = PercentilesFigure.of(f"percentiles-{run.pk}", run_point(run))
-        return respond(request, figure, form, "figure-run-percentiles", pk)
-
-    return unless_known(request, run_version(run.pk), made)
+    return PercentilesFigure.of(f"percentiles-{run.pk}", run_point(run))
 
 
-@team_required("GET")
-def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+@run_figure("figure-heat")
+def run_heat(request: HttpRequest, run: Run, form: str) -> Figure:
     """The latencies of one run over time; `?kind=response` for those from the scheduled start."""
-    run = _owned_run(request, pk)
     kind = "response" if request.GET.get("kind") == "response" else "service"
-
-    def made() -> HttpResponse:
-        stored = stored_series(run)
-        window = window_of(stored, run.target_ops_s)
-        figure = HeatFigure(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
-        return respond(request, figure, form, "figure-heat", pk)
-
-    return unless_known(request, run_version(run.pk), made)
+    stored = stored_series(run)
+    window = window_of(stored, run.target_ops_s)
+    return HeatFigure(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
 
 
 def _part(request: HttpRequest) -> Part | None:

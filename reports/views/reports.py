@@ -18,7 +18,6 @@ from django.views.decorators.gzip import gzip_page
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
-from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
 from reports.frozen import links, publication, rights
 from reports.frozen.content import Content, digest
@@ -34,6 +33,7 @@ from reports.queries import chosen
 from reports.queries.computed_cache import cache_values, cached_values, key_of
 from reports.queries.reports import reports_of, revisions_of
 from reports.views.compare import selection_in
+from reports.views.figures import answer_to
 
 LENGTH: Final = 64
 PER_PAGE: Final = 50
@@ -264,12 +264,7 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
     frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
     if frozen is None:
         raise Http404("There is no such figure in this report.")
-    answer = ReportFigure(frozen).answer(
-        theme=request.GET.get("theme", "light"),
-        narrow=request.GET.get("narrow") == "1",
-        medium=medium_named(request.GET.get("medium", "")),
-    )
-    return JsonResponse(answer)
+    return JsonResponse(answer_to(request.GET, ReportFigure(frozen)))
 
 
 @team_required("POST", role=Role.RUNNER)

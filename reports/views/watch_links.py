@@ -30,13 +30,13 @@ from reports.curves import STATISTICS, Curve
 from reports.figure_registry import PICTURES, figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.ceilings import CeilingsFigure
-from reports.figures.export_size import medium_named
 from reports.figures.theme import labels_of
 from reports.models import WatchLink
 from reports.pages.charts import FigureLink, shown_operations
 from reports.queries import compared, is_lost, pinned
 from reports.selection import ALL, VERSION, Selection, read
 from reports.views.compare import selection_in
+from reports.views.figures import answer_to
 from runs import live
 from runs.identifiers import uuid_of
 from runs.models import Matrix
@@ -225,11 +225,7 @@ def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -
     def made() -> dict[str, Any]:
         selection = _selection(request, link)
         figure = figure_of(picture, compared(link.team, selection).curves, selection, parameters)
-        return figure.answer(
-            theme=parameters.get("theme", "light"),
-            narrow=parameters.get("narrow") == "1",
-            medium=medium_named(parameters.get("medium", "")),
-        )
+        return answer_to(parameters, figure)
 
     return JsonResponse(_for_a_moment(key, made))
 
