@@ -61,8 +61,18 @@ class TeamAdmin(ModelAdmin):
         return int(obj.people_count)
 
 
+class UnchangedAdmin(ModelAdmin):
+    """Rows that only Benchsite writes."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
 @admin.register(SignInLink)
-class SignInLinkAdmin(ModelAdmin):
+class SignInLinkAdmin(UnchangedAdmin):
     """Who was let in by a link, and when. The token's digest stays out of sight; taking a link away is deleting it."""
 
     list_display = ["user", "created_at", "expires_at", "used_at"]
@@ -70,15 +80,9 @@ class SignInLinkAdmin(ModelAdmin):
     fields = ["user", "created_at", "expires_at", "used_at"]
     readonly_fields = ["user", "created_at", "expires_at", "used_at"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ModelAdmin):
+class AuditEntryAdmin(UnchangedAdmin):
     """What happened in all teams and on the site itself, such as who signed in and who was refused."""
 
     list_display = ["at", "actor_name", "kind", "subject", "times", "team", "text"]
@@ -86,12 +90,6 @@ class AuditEntryAdmin(ModelAdmin):
     list_select_related = ["team"]
     search_fields = ["subject", "actor_name"]
     show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

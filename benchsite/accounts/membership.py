@@ -113,7 +113,7 @@ def withdraw(invitation: Invitation, by: User) -> None:
 @transaction.atomic
 def change_role(membership: Membership, by: User, role: str) -> None:
     """Raises MembershipRefused where nobody would be left to manage the team."""
-    _lock(membership.team)
+    limits.lock(membership.team)  # Two admins who take each other's role at once must not both succeed.
     membership.refresh_from_db()
     if membership.role == role:
         return
@@ -129,16 +129,11 @@ def change_role(membership: Membership, by: User, role: str) -> None:
 @transaction.atomic
 def remove(membership: Membership, by: User) -> None:
     """Take a member out, or leave oneself; what they made stays the team's. Raises MembershipRefused."""
-    _lock(membership.team)
+    limits.lock(membership.team)  # Two admins who take each other's role at once must not both succeed.
     _keep_an_admin(membership)
     user = membership.user
     Membership.objects.filter(pk=membership.pk).delete()
     audit.note("left" if user == by else "removed", team=membership.team, actor=by, subject=user.get_username())
-
-
-def _lock(team: Team) -> None:
-    """Two admins who take each other's role at once must not both succeed."""
-    Team.objects.select_for_update().get(pk=team.pk)
 
 
 def _keep_an_admin(membership: Membership) -> None:

@@ -18,7 +18,6 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Name, RequestSchema, Username, owned, plain, refusals
 
 ROOT = "/api/v1"
-MANAGE = Needs(Scope.WEBHOOKS_WRITE)
 Url = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=500),
@@ -27,7 +26,7 @@ Url = Annotated[
 ]
 Kinds = Annotated[list[NoticeKind], Field(min_length=1, max_length=20, description="What it is told of.")]
 
-router = Router(tags=["Webhooks"])
+router = Router(tags=["Webhooks"], auth=Needs(Scope.WEBHOOKS_WRITE))
 
 
 class WebhookPlan(RequestSchema):
@@ -99,12 +98,12 @@ class DeliveryPage(PageAnswer):
     items: list[DeliveryAnswer]
 
 
-@router.get("/webhooks", response={200: WebhookList}, auth=MANAGE, summary="List webhooks")
+@router.get("/webhooks", response={200: WebhookList}, summary="List webhooks")
 def list_webhooks(request: HttpRequest) -> dict[str, object]:
     return {"items": team_in(request).webhooks.select_related("created_by")}
 
 
-@router.post("/webhooks", response={201: SecretAnswer, **refusals(409)}, auth=MANAGE, summary="Make a webhook")
+@router.post("/webhooks", response={201: SecretAnswer, **refusals(409)}, summary="Make a webhook")
 def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[dict[str, object]]:
     """The secret is in this answer and nowhere else. `conflict`: the team has as many webhooks as it may."""
     made, secret = verbs.make(
@@ -114,7 +113,7 @@ def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse
     return Status(201, {"secret": secret, "webhook": made})
 
 
-@router.get("/webhooks/{uuid:webhook_id}", response={200: WebhookAnswer}, auth=MANAGE, summary="Read one webhook")
+@router.get("/webhooks/{uuid:webhook_id}", response={200: WebhookAnswer}, summary="Read one webhook")
 def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
     return _webhook(webhook_id)
 
@@ -122,7 +121,6 @@ def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
 @router.patch(
     "/webhooks/{uuid:webhook_id}",
     response={200: WebhookAnswer, **refusals(409)},
-    auth=MANAGE,
     summary="Change a webhook, pause it or switch it on",
 )
 def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
@@ -140,7 +138,6 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
 @router.delete(
     "/webhooks/{uuid:webhook_id}",
     response={204: None},
-    auth=MANAGE,
     summary="Delete a webhook with the log of its deliveries",
 )
 def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
@@ -151,7 +148,6 @@ def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
 @router.post(
     "/webhooks/{uuid:webhook_id}/secret",
     response={200: SecretAnswer},
-    auth=MANAGE,
     operation_id="rotate_webhook_secret",
     summary="Give a webhook another secret",
 )
@@ -164,7 +160,6 @@ def rotate_secret(request: HttpRequest, webhook_id: UUID) -> dict[str, object]:
 @router.post(
     "/webhooks/{uuid:webhook_id}/test",
     response={200: DeliveryAnswer, **refusals(409)},
-    auth=MANAGE,
     summary="Send a webhook a test",
 )
 def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
@@ -183,7 +178,6 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
 @router.get(
     "/webhooks/{uuid:webhook_id}/deliveries",
     response={200: DeliveryPage},
-    auth=MANAGE,
     operation_id="list_webhook_deliveries",
     summary="List what a webhook was told",
 )

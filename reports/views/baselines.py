@@ -60,13 +60,10 @@ def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]
     if pk := uuid_of(request.POST.get("sweep", "")):
         sweep = get_object_or_404(Sweep, pk=pk)
         return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
-    pk = uuid_of(request.POST.get("run", ""))
-    if pk is None:
-        raise Http404
-    run = get_object_or_404(runs_with_sweep(), pk=pk)
+    run = get_object_or_404(runs_with_sweep(), pk=uuid_of(request.POST.get("run", "")))
     runs = [repeat for repeat in repeats_of(run) if not why_not(repeat)]
     same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
-    return runs, same, ("run", pk)
+    return runs, same, ("run", run.pk)
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -103,16 +100,13 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 @team_required("POST", role=Role.ADMIN)
 def badge_add(request: HttpRequest) -> HttpResponseBase:
-    pk = uuid_of(request.POST.get("run", ""))
-    if pk is None:
-        raise Http404
-    run = get_object_or_404(runs_with_sweep(), pk=pk)
+    run = get_object_or_404(runs_with_sweep(), pk=uuid_of(request.POST.get("run", "")))
     posted = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
     try:
         made = make_badge(run.team, user_of(request), run, **posted)
     except BadgeRefused as refused:
         messages.error(request, str(refused))
-        return redirect("run-against", pk=pk)
+        return redirect("run-against", pk=run.pk)
     messages.success(request, f"The badge “{made.label}” can be seen by everybody who has its address.")
     return redirect("baselines")
 

@@ -165,10 +165,7 @@ def add(request: HttpRequest) -> HttpResponse:
     """A link to what the form names: a matrix, or else the comparison whose address it holds."""
     team, matrix = team_of(request), None
     if chosen := request.POST.get("matrix"):
-        key = uuid_of(chosen)
-        if key is None:
-            raise Http404
-        matrix = get_object_or_404(Matrix.objects.filter(submitted_at__isnull=False), pk=key)
+        matrix = get_object_or_404(Matrix.objects.filter(submitted_at__isnull=False), pk=uuid_of(chosen))
         selection, title = Selection(matrix=str(matrix.pk)), matrix.name
     else:
         selection = read(QueryDict(request.POST.get("query", "")[:20_000]))

@@ -3,7 +3,6 @@
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import Query, Schema, Status
@@ -24,7 +23,6 @@ from runs.kits.plan_file import MAX_LENGTH, read_plan
 from runs.kits.plan_fit import Chosen, misfits
 from runs.kits.plan_import import import_plan
 from runs.models import Cluster, Matrix, Upload
-from runs.planning import submit
 from runs.uploading import upload_lifecycle
 from runs.uploading.processing import receive_files, work_at_once
 from runs.uploading.upload_handlers import ImportedFiles
@@ -171,11 +169,7 @@ def _made(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Matrix:
     team, user = team_in(request), bearer_in(request).user
     if sent.by_hand is not None:
         return plan_by_hand(team, plan, Place(**sent.by_hand.dict()), user)
-    with transaction.atomic():
-        made = import_plan(team, plan, _chosen(request, plan, sent), user)
-        if sent.submit:
-            submit(made, user)
-    return made
+    return import_plan(team, plan, _chosen(request, plan, sent), user, submits=sent.submit)
 
 
 def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:

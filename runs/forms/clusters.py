@@ -74,10 +74,7 @@ class NodeForm(DescribedForm):
             self.fields["machine"] = MachineByName(machines)
             return
         # One list for all rows: a queryset would be asked once per row.
-        self.fields["machine"].choices = [  # type: ignore[attr-defined]
-            ("", "(no node)"),
-            *((str(machine.pk), machine.name) for machine in machines),
-        ]
+        self.offer("machine", [("", "(no node)"), *((str(machine.pk), machine.name) for machine in machines)])
         self.fields["machine"].queryset = Machine.objects.filter(pk__in=[m.pk for m in machines])  # type: ignore[attr-defined]
 
 
@@ -99,7 +96,7 @@ class ClusterForm(NamedForm):
         self.operator = operator
         allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
         super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
-        self.fields["provisioner"].choices = [(kind.value, EXPLAINED[kind]) for kind in allowed]  # type: ignore[attr-defined]
+        self.offer("provisioner", [(kind.value, EXPLAINED[kind]) for kind in allowed])
         nodes = list(instance.nodes.all()) if instance else []
         machines = list(machines_for(team))
         posted = 0

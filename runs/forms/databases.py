@@ -77,10 +77,7 @@ class DatabaseForm(NamedForm):
         ]
         registered = {name for bindings in generators_for(team).values_list("bindings", flat=True) for name in bindings}
         stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
-        self.fields["client"].choices = [  # type: ignore[attr-defined]
-            ("", "Benchsite's own binding"),
-            *((name, name) for name in sorted(stock)),
-        ]
+        self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
 
     def _secrets(self) -> dict[str, str]:

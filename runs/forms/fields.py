@@ -99,6 +99,10 @@ class DescribedForm(forms.Form):
 
     use_required_attribute = False  # The server's messages say more than the browser's bubbles.
 
+    def offer(self, field: str, choices: list[Any]) -> None:
+        """What can be chosen in the field."""
+        self.fields[field].choices = choices  # type: ignore[attr-defined]
+
     def refuse(self, field: str, error: PropertyError) -> None:
         """One message per property that was refused."""
         for message in error.problems.values():

@@ -132,15 +132,12 @@ class ImportForm(DescribedForm):
         self.sweeps = list(
             Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")[:MAX_SWEEPS]
         )
-        self._choices("mode", mode_choices())
-        self._choices("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
+        self.offer("mode", mode_choices())
+        self.offer("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
         sweeps = [(str(s.pk), f"{s.name}, {s.purpose}, of {s.created_at:%-d %b %Y}") for s in self.sweeps]
-        self._choices("sweep", [(NEW, "a new one"), *sweeps])
+        self.offer("sweep", [(NEW, "a new one"), *sweeps])
         if not any(run["intervals"] for run in recognised["runs"]):
             del self.fields["warmup_s"]
-
-    def _choices(self, field: str, choices: list[Any]) -> None:
-        self.fields[field].choices = choices  # type: ignore[attr-defined]
 
     def is_valid(self) -> bool:
         # Every form is asked, so that every one shows what is wrong with it.

@@ -181,11 +181,9 @@ class MatrixForm(GeneratorsForm):
             **(self.extension.initial() if self.extension else {}),
         }
         super().__init__(*args, **kwargs)
-        self._choices(
-            "entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes]
-        )
-        self._choices("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
-        self._choices("load_generators", [(str(g.pk), g.name) for g in self.generators])
+        self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
+        self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
+        self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
         self.fault_rows = self._posted_faults() if self.is_bound else rows_of(source)
         self.faults: list[FaultSpec] = []
@@ -203,9 +201,6 @@ class MatrixForm(GeneratorsForm):
         workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
         rule = {"records_rule": sizes.PER_NODE} if start.get("scaling") else {}
         return {"entries": entries, "workloads": workloads, **rule}
-
-    def _choices(self, field: str, choices: list[tuple[str, str]]) -> None:
-        self.fields[field].choices = choices  # type: ignore[attr-defined]
 
     @property
     def database_choices(self) -> list[DatabaseChoice]:

@@ -11,10 +11,10 @@ from benchsite.accounts.models import Team, User
 from runs.kits.plan import Exclusion, Override, PlanDatabase, PlanFile, PlanWorkload
 from runs.kits.plan_fit import Chosen, misfits
 from runs.models import Cluster, Database, Matrix, MatrixEntry, Workload
-from runs.planning import PlanError, Problem
+from runs.planning import PlanError, Problem, submit
 
 
-def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None) -> Matrix:
+def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, *, submits: bool = False) -> Matrix:
     """Store the plan as a matrix that is not submitted. Raises PlanError with what keeps it; nothing is stored then.
 
     Databases and workloads that the team has already, to the letter, are used again; others are made, under a name of
@@ -47,6 +47,8 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None) 
             MatrixEntry(matrix=matrix, database=databases[entry.database], mode=entry.mode, position=position)
             for position, entry in enumerate(plan.entries)
         )
+        if submits:
+            submit(matrix, user)
     return matrix
 
 

@@ -1,6 +1,5 @@
 """Matrices: the list, and the builder with its preview."""
 
-import uuid
 from collections.abc import Iterable
 from datetime import timedelta
 from itertools import starmap
@@ -9,7 +8,7 @@ from typing import TypeVar
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from benchsite.accounts.permissions import has_role, team_of, team_required, use
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
+from runs.identifiers import uuid_of
 from runs.models import Matrix, Run, Sweep
 from runs.pages.lists import MAX_ROWS, page_of, twin
 from runs.pages.progress import COUNTS, Progress, progress_of
@@ -180,12 +180,7 @@ def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
 def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
     """The team's row that the address or the form names; None without the parameter."""
     key = request.GET.get(parameter) or request.POST.get(parameter)
-    if not key:
-        return None
-    try:
-        return get_object_or_404(rows, pk=uuid.UUID(key))
-    except ValueError:
-        raise Http404 from None
+    return get_object_or_404(rows, pk=uuid_of(key)) if key else None
 
 
 def study_of(matrix: Matrix) -> dict[str, object]:

@@ -1,31 +1,30 @@
 """Run this again: a matrix as a plan file or a kit, a plan file as a matrix here, on a cluster or by hand."""
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
-from django.forms import BoundField
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from benchsite.accounts.models import Role, Team, User
+from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.forms.fields import DescribedForm, name_field
 from runs.forms.matrices import generators_for
+from runs.identifiers import uuid_of
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import MAX_LENGTH, read_plan
-from runs.kits.plan_fit import Chosen, Misfit, misfits
+from runs.kits.plan_fit import Chosen, misfits
 from runs.kits.plan_import import import_plan
 from runs.models import Cluster, LoadGenerator, Matrix
-from runs.planning import PlanError, expand, submit
+from runs.planning import PlanError, expand
 from runs.planning.preview import max_trials
 from runs.uploading.upload_handlers import ImportedFiles
 from runs.ycsb.errors import PropertyError
@@ -56,10 +55,6 @@ class PlanForm(DescribedForm):
                 name = f"{role}:{secret}"
                 self.fields[name] = forms.CharField(label=f"{database.name}: {secret}", widget=widget)
 
-    @property
-    def roles(self) -> Iterator[BoundField]:
-        return iter(self)
-
     def chosen(self) -> Chosen:
         """As it was sent, or as it is proposed."""
         values = {name: str(self[name].value() or "") for name in self.fields}
@@ -75,17 +70,6 @@ class PlanForm(DescribedForm):
             for secret in database.secrets
         }
         return Chosen(clusters, generators, secrets)
-
-    def misfits(self) -> tuple[Misfit, ...]:
-        return misfits(self.plan, self.chosen())
-
-    def store(self, user: User, *, queue: bool) -> Matrix:
-        """Raises PlanError; nothing is stored then."""
-        with transaction.atomic():
-            matrix = import_plan(self.team, self.plan, self.chosen(), user)
-            if queue:
-                submit(matrix, user)
-        return matrix
 
 
 class PlaceForm(DescribedForm):
@@ -154,7 +138,7 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
             return redirect("matrix", pk=made.pk)
     except (PlanError, PlanRefused) as error:
         refused = str(error)
-    differences = form.misfits()
+    differences = misfits(plan, form.chosen())
     context: dict[str, object] = {
         "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": differences,
         "stops": any(one.tone == "stop" for one in differences), "makes": _makes(plan),
@@ -174,14 +158,12 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
     source = request.GET.get("from")
     try:
         if source and not text:
-            text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=uuid.UUID(source)))
+            text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=uuid_of(source)))
         elif not text.strip():
             return text, None, "Choose a plan file, or paste its text." if request.method == "POST" else ""
         return text, read_plan(text), ""
     except PlanRefused as refused:
         return text, None, str(refused)
-    except ValueError:
-        raise Http404 from None
 
 
 def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | None:
@@ -194,7 +176,7 @@ def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | No
         messages.success(request, f"“{made.name}” waits for outputs: save its kit, run it, and upload its output.")
         return made
     if "store" in request.POST or "queue" in request.POST:
-        made = form.store(user, queue="queue" in request.POST)
+        made = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
         where = "is in the queue" if made.submitted_at else "is kept, and not in the queue yet"
         messages.success(request, f"The matrix “{made.name}” {where}.")
         return made
