@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 from benchsite import team_transfer
 from benchsite.accounts.limits import shown as formatted
 from benchsite.accounts.models import Membership, Role, Team
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents
 from benchsite.core import glossary as terms
@@ -133,7 +133,6 @@ def latest_sweeps() -> tuple[Sweep, ...]:
 def home(request: HttpRequest) -> HttpResponse:
     context = {
         "home": home_of(team_of(request)),
-        "can_run": has_role(request, Role.RUNNER),
         "may_describe": may_edit(request, None),
     }
     part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]

@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from benchsite.accounts import audit
-from benchsite.accounts.models import Role, User
-from benchsite.accounts.permissions import has_role, is_operator, operator_required, team_of, team_required
+from benchsite.accounts.models import User
+from benchsite.accounts.permissions import is_operator, operator_required, team_of, team_required
 from runs import generators
 from runs.models import LoadGenerator
 from runs.pages.lists import page_of
@@ -110,7 +110,6 @@ def queue(request: HttpRequest) -> HttpResponse:
         "waiting_total": stand.waiting,
         # No end can be predicted while a run waits for what gives no sign of life.
         "ends_at": None if any(line["in_vain"] for line in lines) else max(stand.free_at.values(), default=None),
-        "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, _whole_or_part(request, "workers/queue"), context)
 

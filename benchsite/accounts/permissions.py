@@ -1,7 +1,7 @@
 """Who may see and do what. "Exists but is not yours" is always 404."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
@@ -78,6 +78,11 @@ def has_role(request: HttpRequest, role: Role) -> bool:
     """Whether the person's role in the current team includes `role`."""
     membership = current_membership(request)
     return membership is not None and ORDER[Role(membership.role)] >= ORDER[role]
+
+
+def roles(request: HttpRequest) -> dict[str, Callable[[], bool]]:
+    """For all templates: whether the person is a runner (`can_run`) or an admin (`is_admin`) of the current team."""
+    return {"can_run": partial(has_role, request, Role.RUNNER), "is_admin": partial(has_role, request, Role.ADMIN)}
 
 
 def is_operator(request: HttpRequest) -> bool:

@@ -146,15 +146,13 @@ def _filled(webhook: Webhook) -> WebhookForm:
 
 def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:
     team = team_of(request)
-    may_manage = has_role(request, Role.ADMIN)
-    shown = team.webhooks.all() if may_manage else Webhook.objects.none()
+    shown = team.webhooks.all() if has_role(request, Role.ADMIN) else Webhook.objects.none()
     context = {
         "team": team,
         "form": form,
         "hook": hook,
         "mail_works": mail_works(),
         "unconfirmed": "" if user_of(request).has_confirmed_email else user_of(request).email,
-        "may_manage": may_manage,
         "webhooks": [(entry, [KINDS.get(kind, kind) for kind in entry.kinds]) for entry in shown],
     }
     return render(request, "teams/notifications.html", context, status=status)

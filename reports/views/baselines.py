@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from reports.badges import BadgeRefused, make_badge, revoke_badge
 from reports.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.models import BadgeLink, Baseline
@@ -31,8 +31,6 @@ def baselines(request: HttpRequest) -> HttpResponseBase:
         "rule": RULE,
         "badges": links,
         "site": request.build_absolute_uri("/").rstrip("/"),
-        "can_run": has_role(request, Role.RUNNER),
-        "is_admin": has_role(request, Role.ADMIN),
     }
     return render(request, "reports/baselines.html", context)
 
@@ -92,8 +90,6 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "wanted": wanted,
         "problem": problem,
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
-        "can_run": has_role(request, Role.RUNNER),
-        "is_admin": has_role(request, Role.ADMIN),
     }
     return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
 

@@ -13,8 +13,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.safestring import SafeString
 from django_htmx.http import push_url
 
-from benchsite.accounts.models import Role, Team
-from benchsite.accounts.permissions import has_role, team_of, team_required
+from benchsite.accounts.models import Team
+from benchsite.accounts.permissions import team_of, team_required
 from reports.analysis.differences import differences
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.analysis.repeat_comparison import Outcome
@@ -130,7 +130,6 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         "frame": "part.html" if is_part else "base.html",
         "parts": parts,
         "query": parts["permalink"].partition("?")[2],
-        "can_run": has_role(request, Role.RUNNER),
     }
     response = render(request, "reports/compare.html", context)
     patch_vary_headers(response, ["HX-Request"])

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History, HistoryNote
@@ -167,7 +167,6 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
-        "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "reports/history.html", context)
 

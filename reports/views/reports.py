@@ -103,7 +103,6 @@ def reports(request: HttpRequest) -> HttpResponse:
     public = sum(report.access == Report.Access.PUBLIC for report in rows)
     context = {
         "reports": rows,
-        "can_build": has_role(request, Role.RUNNER),
         "public": public,
         "team": team_of(request),
     }
@@ -149,7 +148,6 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
         "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
         "expired": row.has_expired,
         "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
-        "can_build": has_role(request, Role.RUNNER),
         "can_open": is_mine,
         "can_delete": is_mine,
     }

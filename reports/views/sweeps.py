@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from benchsite.core.formatting import counted
 from reports.curves import Curve, operations_of
 from reports.figures.captions import KIND_SAYS, notes_of
@@ -182,7 +182,6 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "evidence": last_evidence(row),
         "warnings": notes_of([curve]),
         "search": search_path(row),
-        "can_run": has_role(request, Role.RUNNER),
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
     }
     return render(request, "reports/sweep.html", context)

@@ -44,7 +44,6 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "databases": row.databases.all(),
             "targets": target_rows(row),
             "may_edit": may_edit(request, row),
-            "may_add_database": has_role(request, Role.RUNNER),
         },
     )
 

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required
+from benchsite.accounts.permissions import team_of, team_required
 from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.forms.own_modes import OwnModeForm
@@ -40,7 +40,6 @@ def databases(request: HttpRequest) -> HttpResponse:
                 for database in page
             ],
             "has_cluster": Cluster.objects.exists(),
-            "may_edit": has_role(request, Role.RUNNER),
         },
     )
 
@@ -57,7 +56,6 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "system": system,
             "modes": mode_rows(system, row.settings, row.binding_properties) if system else [],
             "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
-            "may_edit": has_role(request, Role.RUNNER),
         },
     )
 

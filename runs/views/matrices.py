@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from benchsite.accounts.models import Role, User
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
 from runs.forms.study_form import study_asked
@@ -79,7 +79,6 @@ def matrices(request: HttpRequest) -> HttpResponse:
             "rows": _with_progress(page),
             "search": search,
             "sort": sort,
-            "may_edit": has_role(request, Role.RUNNER),
         },
     )
 
@@ -154,7 +153,7 @@ def _submit(form: MatrixForm, user: User, *, trial: bool) -> Matrix:
 @team_required("GET")
 def matrix_templates(request: HttpRequest) -> HttpResponse:
     """The published studies as plans, each scenario at full or small scale."""
-    context = {"templates": templates(), "may_edit": has_role(request, Role.RUNNER)}
+    context = {"templates": templates()}
     return render(request, "runs/matrices/templates.html", context)
 
 

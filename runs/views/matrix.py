@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_required, user_of
+from benchsite.accounts.permissions import team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import matrix_page
@@ -50,7 +50,6 @@ def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
         "page": page,
         "progress": page.progress,
         "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
-        "can_run": has_role(request, Role.RUNNER),
         "trial": trial_of(matrix),
         "study_name": study_name(matrix),
     }

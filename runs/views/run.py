@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.text import get_valid_filename
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_required, user_of
+from benchsite.accounts.permissions import team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.artifacts import chunks
 from runs.models import Artifact, Run
@@ -51,8 +51,6 @@ def _context(request: HttpRequest, run: Run) -> dict[str, object]:
         "run": run,
         "ended": ended,
         "seen": _seen(run),
-        "can_run": has_role(request, Role.RUNNER),
-        "can_delete": has_role(request, Role.ADMIN),
         "tags": ", ".join(run.tags),
     }
     if ended:

@@ -40,8 +40,6 @@ def runs_list(request: HttpRequest) -> HttpResponse:
         "phases": [*Phase.choices, ("any", "both")],
         "purposes": Purpose.choices,
         "sources": Run.Source.choices,
-        "can_run": has_role(request, Role.RUNNER),
-        "can_delete": has_role(request, Role.ADMIN),
         "twins": [(form.upper(), _with_query(reverse(f"runs-{form}"), wanted.query())) for form in ("csv", "json")],
         "nothing_at_all": not page.object_list and not Run.objects.exists(),
     }

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_required, user_of
+from benchsite.accounts.permissions import team_required, user_of
 from runs.models import Matrix, Occasion, Schedule
 from runs.pages.lists import page_of
 from runs.planning import PlanError
@@ -72,7 +72,6 @@ def schedules(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page,
         "rows": [(schedule, in_words(schedule_changes.rule_of(schedule))) for schedule in page],
-        "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "runs/schedules/list.html", context)
 
@@ -85,7 +84,6 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
         "when": in_words(schedule_changes.rule_of(schedule)),
         "upcoming": schedule_changes.upcoming(schedule, SHOWN),
         "occasions": schedule.occasions.select_related("matrix")[:OCCASIONS_SHOWN],
-        "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "runs/schedules/page.html", context)
 

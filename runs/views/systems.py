@@ -6,8 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_required
+from benchsite.accounts.permissions import team_required
 from benchsite.core.formatting import counted, grouped, percent, significant
 from runs.catalog import Mode, System, UnknownSystem, load_catalog
 from runs.catalog.measured_losses import MeasuredLoss, load_measured_losses
@@ -95,6 +94,5 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
             "governed": system.governed_settings,
             "properties": system.binding.properties.values(),
             "databases": Database.objects.filter(system=system.slug),
-            "may_edit": has_role(request, Role.RUNNER),
         },
     )

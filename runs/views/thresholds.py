@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.forms.fields import DescribedForm
 from runs.models.plan import Purpose
 from runs.thresholds import (
@@ -73,7 +73,6 @@ def thresholds(request: HttpRequest) -> HttpResponse:
         ],
         "purpose": purpose,
         "purposes": Purpose.choices,
-        "may_edit": has_role(request, Role.ADMIN),
     }
     return render(request, "runs/thresholds/list.html", context)
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required
+from benchsite.accounts.permissions import team_of, team_required
 from benchsite.core.formatting import exact
 from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
@@ -37,7 +37,6 @@ def workloads(request: HttpRequest) -> HttpResponse:
             "page": page,
             "rows": [(workload, mix_of(workload.properties), data_of(workload.properties)) for workload in page],
             "examples": EXAMPLES,
-            "may_edit": has_role(request, Role.RUNNER),
         },
     )
 
@@ -55,7 +54,6 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "warnings": warnings_of(row.properties),
             "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(row.properties).items()],
             "matrices": row.matrices.all()[:10],
-            "may_edit": has_role(request, Role.RUNNER),
         },
     )
 

@@ -86,7 +86,6 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", stat
         "members": team.memberships.select_related("user").order_by("user__username"),
         "invitations": membership.open_invitations(team).select_related("created_by"),
         "roles": Role.choices,
-        "may_manage": has_role(request, Role.ADMIN),
         "mine": current_membership(request),
         "form": form,
         "link": link,

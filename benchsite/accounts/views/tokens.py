@@ -66,6 +66,5 @@ def _page(request: HttpRequest, form: TokenForm, made: str, *, status: int = 200
         "made": made,
         "alive": rows.exclude(ended),
         "ended": rows.filter(ended),
-        "may_manage": has_role(request, Role.ADMIN),
     }
     return render(request, "teams/tokens.html", context, status=status)
