@@ -8,10 +8,9 @@ from typing import Any, Final, TypeVar
 from django.contrib import messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
-from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import team_of, team_required, user_of
 from benchsite.core.formatting import counted
 from reports.curves import Curve, operations_of
@@ -48,6 +47,7 @@ from runs.models.plan import Purpose
 from runs.models.run import Phase, Status
 from runs.pages.lists import MAX_ROWS, page_of, twin
 from runs.pages.search import search_path, search_rows
+from runs.views.row_actions import row_action
 
 AT_ONCE: Final = 100  # rows whose numbers are worked out together
 SWEEP_COLUMNS: Final = (
@@ -209,29 +209,17 @@ def durability_sentence(curve: Curve) -> str:
         return ""
 
 
-@team_required("POST", role=Role.RUNNER)
-def extend_sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+@row_action(Sweep, ExtensionRefused)
+def extend_sweep(request: HttpRequest, row: Sweep) -> None:
     """Queue two more rungs where they tell most of the ceiling."""
-    row = get_object_or_404(Sweep, pk=pk)
-    try:
-        added = extend(row, user_of(request))
-    except ExtensionRefused as refused:
-        messages.error(request, str(refused))
-    else:
-        loads = ", ".join(dict.fromkeys(str(run.target_ops_s or run.threads) for run in added))
-        messages.success(request, f"{counted(len(added), 'run')} at {loads} are in the queue.")
-    return redirect("sweep", pk=pk)
+    added = extend(row, user_of(request))
+    loads = ", ".join(dict.fromkeys(str(run.target_ops_s or run.threads) for run in added))
+    messages.success(request, f"{counted(len(added), 'run')} at {loads} are in the queue.")
 
 
-@team_required("POST", role=Role.RUNNER)
-def annotate(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+@row_action(Sweep, annotations.AnnotationRefused)
+def annotate(request: HttpRequest, row: Sweep) -> None:
     """Replace a sweep's tags and notes."""
-    row = get_object_or_404(Sweep, pk=pk)
-    try:
-        tags = annotations.parse_tags(request.POST.get("tags", ""))
-        annotations.describe_sweep(row, tags, request.POST.get("notes", ""))
-    except annotations.AnnotationRefused as refused:
-        messages.error(request, str(refused))
-    else:
-        messages.success(request, "Tags and notes are saved.")
-    return redirect("sweep", pk=pk)
+    tags = annotations.parse_tags(request.POST.get("tags", ""))
+    annotations.describe_sweep(row, tags, request.POST.get("notes", ""))
+    messages.success(request, "Tags and notes are saved.")

@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import team_required, user_of
 from runs import annotations, lifecycle, live
 from runs.models import Matrix
@@ -16,6 +15,7 @@ from runs.pages.queue import last_of_lanes, queue
 from runs.pages.trial import trial_of
 from runs.planning import PlanError, start_trial, submit
 from runs.studies.templates import templates
+from runs.views.row_actions import row_action
 
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
 NEWEST_ENTRIES = 600
@@ -61,10 +61,9 @@ def study_name(matrix: Matrix) -> str:
     return next((template.name for template in templates() if template.slug == slug), slug)
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Matrix)
+def matrix_submit(request: HttpRequest, matrix: Matrix) -> None:
     """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
-    matrix = get_object_or_404(Matrix, pk=pk)
     is_trial = "trial" in request.POST
     try:
         (start_trial if is_trial else submit)(matrix, user_of(request))
@@ -73,12 +72,10 @@ def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     else:
         what = "A trial run is" if is_trial else "The runs are"
         messages.success(request, f"{what} in the queue.")
-    return redirect("matrix", pk=pk)
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = get_object_or_404(Matrix, pk=pk)
+@row_action(Matrix)
+def matrix_cancel(request: HttpRequest, matrix: Matrix) -> None:
     cancelled = lifecycle.request_cancel_matrix(matrix, user_of(request))
     messages.info(
         request,
@@ -86,39 +83,28 @@ def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
         if cancelled
         else "Nothing was left to cancel.",
     )
-    return redirect("matrix", pk=pk)
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = get_object_or_404(Matrix, pk=pk)
+@row_action(Matrix)
+def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
     added = lifecycle.resume(matrix, user_of(request), skipped="skipped" in request.POST)
     if added:
         messages.success(request, f"Resumed: {added} runs are queued.")
     else:
         messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
-    return redirect("matrix", pk=pk)
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = get_object_or_404(Matrix, pk=pk)
+@row_action(Matrix)
+def matrix_add_repeats(request: HttpRequest, matrix: Matrix) -> None:
     look = request.POST.get("look", "")
     added = lifecycle.add_repeats(matrix, int(look), user_of(request)) if look.isdecimal() else 0
     if added:
         messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
     else:
         messages.info(request, "No repeats were added: they are in the queue already, or the plan has no such look.")
-    return redirect("matrix", pk=pk)
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    matrix = get_object_or_404(Matrix, pk=pk)
-    try:
-        annotations.set_matrix_notes(matrix, request.POST.get("notes", ""))
-    except annotations.AnnotationRefused as refused:
-        messages.error(request, str(refused))
-    else:
-        messages.success(request, "The notes are saved.")
-    return redirect("matrix", pk=pk)
+@row_action(Matrix, annotations.AnnotationRefused)
+def matrix_notes(request: HttpRequest, matrix: Matrix) -> None:
+    annotations.set_matrix_notes(matrix, request.POST.get("notes", ""))
+    messages.success(request, "The notes are saved.")

@@ -5,7 +5,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.text import get_valid_filename
 
 from benchsite.accounts.models import Role
@@ -17,6 +16,7 @@ from runs.models.run import Status
 from runs.pages.queue import queue, silent_parts
 from runs.pages.run import clients_of, moments_of, run_page, way_of
 from runs.recording.recut import RecutRefused, choose_set, recut
+from runs.views.row_actions import row_action
 
 
 def _run_or_404(pk: UUID) -> Run:
@@ -72,14 +72,12 @@ def _seen(run: Run) -> str:
     return f"{run.status}-{run.stage}{'-cancelling' if run.cancel_requested_at else ''}"
 
 
-@team_required("POST", role=Role.RUNNER)
-def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    run = get_object_or_404(Run, pk=pk)
+@row_action(Run)
+def run_cancel(request: HttpRequest, run: Run) -> None:
     if run.status in Status.terminal():
         messages.info(request, f"“{run.name}” had ended before it could be cancelled.")
     else:
         lifecycle.request_cancel(run, user_of(request))
-    return redirect("run", pk=pk)
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -96,69 +94,48 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return redirect("run", pk=again.pk)
 
 
-@team_required("POST", role=Role.RUNNER)
-def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Run, annotations.AnnotationRefused)
+def run_annotate(request: HttpRequest, run: Run) -> None:
     """Tags and notes, saved together."""
-    run = get_object_or_404(Run, pk=pk)
-    try:
-        tags = annotations.parse_tags(request.POST.get("tags", ""))
-        annotations.set_notes(run, user_of(request), request.POST.get("notes", ""))
-        annotations.set_tags(run, user_of(request), tags)
-    except annotations.AnnotationRefused as refused:
-        messages.error(request, str(refused))
-    else:
-        messages.success(request, "Tags and notes are saved.")
-    return redirect("run", pk=pk)
+    tags = annotations.parse_tags(request.POST.get("tags", ""))
+    annotations.set_notes(run, user_of(request), request.POST.get("notes", ""))
+    annotations.set_tags(run, user_of(request), tags)
+    messages.success(request, "Tags and notes are saved.")
 
 
-@team_required("POST", role=Role.RUNNER)
-def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Run, annotations.AnnotationRefused)
+def run_exclude(request: HttpRequest, run: Run) -> None:
     """Exclude the run with a reason, or include it again."""
-    run = get_object_or_404(Run, pk=pk)
-    try:
-        if "include" in request.POST:
-            annotations.include([run], user_of(request))
-            messages.success(request, f"“{run.name}” counts again.")
-        else:
-            annotations.exclude([run], user_of(request), request.POST.get("reason", ""))
-            messages.success(request, f"“{run.name}” is excluded. It stays visible, with your reason.")
-    except annotations.AnnotationRefused as refused:
-        messages.error(request, str(refused))
-    return redirect("run", pk=pk)
+    if "include" in request.POST:
+        annotations.include([run], user_of(request))
+        messages.success(request, f"“{run.name}” counts again.")
+    else:
+        annotations.exclude([run], user_of(request), request.POST.get("reason", ""))
+        messages.success(request, f"“{run.name}” is excluded. It stays visible, with your reason.")
 
 
-@team_required("POST", role=Role.RUNNER)
-def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Run, annotations.AnnotationRefused)
+def run_override(request: HttpRequest, run: Run) -> None:
     """Count a rejected run with a written reason, or let the verdict decide again."""
-    run = get_object_or_404(Run, pk=pk)
-    try:
-        if "withdraw" in request.POST:
-            annotations.withdraw_override(run, user_of(request))
-            messages.success(request, f"The verdict decides again: “{run.name}” does not count.")
-        else:
-            annotations.override(run, user_of(request), request.POST.get("reason", ""))
-            messages.success(request, f"“{run.name}” counts, marked and with your reason.")
-    except annotations.AnnotationRefused as refused:
-        messages.error(request, str(refused))
-    return redirect("run", pk=pk)
+    if "withdraw" in request.POST:
+        annotations.withdraw_override(run, user_of(request))
+        messages.success(request, f"The verdict decides again: “{run.name}” does not count.")
+    else:
+        annotations.override(run, user_of(request), request.POST.get("reason", ""))
+        messages.success(request, f"“{run.name}” counts, marked and with your reason.")
 
 
-@team_required("POST", role=Role.RUNNER)
-def run_cut(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Run, RecutRefused, anchor="#window")
+def run_cut(request: HttpRequest, run: Run) -> None:
     """Cut the run's window again, or make an older cut the current one."""
-    run = get_object_or_404(Run, pk=pk)
     sent, user = request.POST, user_of(request)
-    try:
-        if "number" in sent:
-            kept = choose_set(run, _whole(sent["number"]), user)
-            messages.success(request, f"Cut {kept.number} is the current one.")
-        else:
-            warmup_s, tail_s = _seconds(sent.get("warmup_s", "")), _seconds(sent.get("tail_s", ""))
-            kept = recut(run, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
-            messages.success(request, f"Cut {kept.number} is the current one; the others stay as they are.")
-    except RecutRefused as refused:
-        messages.error(request, str(refused))
-    return redirect(reverse("run", args=[pk]) + "#window")
+    if "number" in sent:
+        kept = choose_set(run, _whole(sent["number"]), user)
+        messages.success(request, f"Cut {kept.number} is the current one.")
+    else:
+        warmup_s, tail_s = _seconds(sent.get("warmup_s", "")), _seconds(sent.get("tail_s", ""))
+        kept = recut(run, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
+        messages.success(request, f"Cut {kept.number} is the current one; the others stay as they are.")
 
 
 def _seconds(text: str) -> float:
