@@ -40,11 +40,11 @@ from reports.queries.histories import HistoryFilter, HistoryLine, history_lines
 from reports.queries.sweep_list import MAX_BY_CEILING
 from reports.selection import Selection
 from runs import annotations
-from runs.catalog import Durability
 from runs.extension import ExtensionRefused, extend
 from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status
+from runs.pages.durability import durability_sentence
 from runs.pages.lists import MAX_ROWS, page_of, twin
 from runs.pages.search import search_path, search_rows
 from runs.views.row_actions import row_action
@@ -178,7 +178,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         ],
         "sentences": [sentence for sentence in sentences if sentence],
         "ladder": ladder,
-        "durability": durability_sentence(curve),
+        "durability": durability_sentence(curve.durability),
         "evidence": last_evidence(row),
         "warnings": notes_of([curve]),
         "search": search_path(row),
@@ -199,14 +199,6 @@ def matrix_searches(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "is_active": matrix.runs.filter(status__in=Status.unfinished()).exists(),
     }
     return render(request, "reports/matrix_searches.html", context)
-
-
-def durability_sentence(curve: Curve) -> str:
-    """The typed record in plain words; empty where an older or foreign record cannot be read."""
-    try:
-        return Durability.from_dict(curve.durability).sentence() if curve.durability else ""
-    except (ValueError, TypeError):
-        return ""
 
 
 @row_action(Sweep, ExtensionRefused)

@@ -1,7 +1,7 @@
 """A plan as programs write it: JSON that becomes the matrix builder's own form."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal
 
 from django.http import QueryDict
 from pydantic import ConfigDict, Field
@@ -144,11 +144,7 @@ class MatrixPlan(RequestSchema):
     )
 
 
-class Named(Protocol):
-    """A row that a plan names."""
-
-    name: Any
-    pk: Any
+Named = Database | Workload | LoadGenerator
 
 
 class Names:
@@ -224,7 +220,10 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
         sent.update(_search_as_sent(plan.search))
     sent.setlist("entries", [names.entry(databases, entry, f"#/entries/{at}") for at, entry in enumerate(plan.entries)])
     sent.setlist("workloads", _keys(names, workloads, plan.workloads, "workload", "#/workloads"))
-    sent.setlist("load_generators", _generators(names, generators, plan.load_generators))
+    chosen = [str(generator.pk) for generator in generators]
+    if plan.load_generators is not None:
+        chosen = _keys(names, generators, plan.load_generators, "load generator", "#/load_generators")
+    sent.setlist("load_generators", chosen)
     there: dict[str, Sequence[Named]] = {"database": databases, "workload": workloads}
     for at, row in enumerate(plan.exclusions):
         _exclude(sent, row, names, there, f"#/exclusions/{at}")
@@ -246,12 +245,6 @@ def _search_as_sent(search: PlanSearch) -> dict[str, str]:
         sent |= {"slo_operation": slo.operation, "slo_statistic": slo.statistic, "slo_kind": slo.kind}
         sent["slo_limit_ms"] = str(slo.limit_us / 1000)
     return sent
-
-
-def _generators(names: Names, there: Sequence[LoadGenerator], names_sent: Sequence[str] | None) -> list[str]:
-    if names_sent is None:
-        return [str(generator.pk) for generator in there]
-    return _keys(names, there, names_sent, "load generator", "#/load_generators")
 
 
 def _keys(names: Names, rows: Sequence[Named], sent: Iterable[str], kind: str, pointer: str) -> list[str]:

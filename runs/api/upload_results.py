@@ -1,7 +1,7 @@
 """What the API says of an upload: which runs it became, and what the validity checks say of them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -14,7 +14,7 @@ from runs.models import Finding, Run, Upload
 from runs.models.run import Verdict
 from runs.recording.upload_rows import UploadedRun
 from runs.uploading.api_upload import JudgedUpload
-from runs.validity import verdict_of
+from runs.validity import CheckResult, verdict_of
 
 # The findings that are told; the rest are at `links.findings` of the run.
 TOLD = (Finding.Severity.REJECT, Finding.Severity.WARN)
@@ -66,15 +66,6 @@ class UploadAnswer(Schema):
     verdict: str = Field(description="The worst verdict of its runs; empty: they are not judged yet.")
     runs: list[UploadedRunAnswer]
     detail: str = Field("", description="What is under way, or went wrong.")
-
-
-class _Said(Protocol):
-    """A finding as it was computed, or as it is stored."""
-
-    @property
-    def check_id(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
 
 
 def upload_url(upload: Upload) -> str:
@@ -175,7 +166,7 @@ def _run(request: HttpRequest, run: Run, clients: int, findings: list[dict[str, 
     }
 
 
-def _findings(findings: Iterable[_Said]) -> list[dict[str, str]]:
+def _findings(findings: Iterable[Finding | CheckResult]) -> list[dict[str, str]]:
     names = list(UploadFinding.model_fields)
     notable = [finding for finding in findings if finding.severity in TOLD]
     return [{name: str(getattr(notable_finding, name)) for name in names} for notable_finding in notable]

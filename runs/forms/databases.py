@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.db.models import Count
 
 from benchsite.accounts.models import Team
@@ -125,29 +124,23 @@ class DatabaseForm(NamedForm):
         try:
             system.image.reference(version)
         except BadTag as error:
-            self.add_error("version", ValidationError(f"{error}"))
+            self.add_error("version", str(error))
 
     def _check_client(self, system: System, cluster: Cluster | None, client: str) -> None:
         external = cluster is not None and cluster.provisioner == Provisioner.EXTERNAL
         if cluster is not None and not external and not system.can_be_started:
-            self.add_error(
-                "system",
-                ValidationError(
-                    f"Benchsite cannot start {system.name} yet: choose an external cluster, or another system."
-                ),
-            )
+            message = f"Benchsite cannot start {system.name} yet: choose an external cluster, or another system."
+            self.add_error("system", message)
         elif client and (problem := system.client_problem(flavour_of(client), client, external=external)):
-            self.add_error("client", ValidationError(problem))
+            self.add_error("client", problem)
 
     def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
         if cluster is None or copies is None:
             return
         nodes = cluster.nodes.aggregate(nodes=Count("pk"))["nodes"]
         if copies > max(nodes, 1):
-            self.add_error(
-                "replication_factor",
-                ValidationError(f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."),
-            )
+            message = f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."
+            self.add_error("replication_factor", message)
 
     def save(self) -> Database:
         self.instance = self.instance or Database(team=self.team)

@@ -1,8 +1,8 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -51,6 +51,8 @@ FOLDED = (
     "load_policy", "load_threads", "processes_per_generator", "reset_rung",
     "tags", "priority", "seed", "notes",
 )  # fmt: skip
+EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
+R = TypeVar("R", Exclusion, FaultRow)
 LEVELS = ("rung",)  # those that this release resets between
 
 
@@ -184,8 +186,11 @@ class MatrixForm(GeneratorsForm):
         self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
-        self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
-        self.fault_rows = self._posted_faults() if self.is_bound else rows_of(source)
+        self.exclusions = exclusions_of(source)
+        self.fault_rows = rows_of(source)
+        if self.is_bound:
+            self.exclusions = self._posted(Exclusion, "exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
+            self.fault_rows = self._posted(FaultRow, "fault", COLUMNS)[:MAX_ROWS]
         self.faults: list[FaultSpec] = []
 
     def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
@@ -242,15 +247,10 @@ class MatrixForm(GeneratorsForm):
             if len(nodes) > 1 and system in systems
         ]
 
-    def _posted_exclusions(self) -> list[Exclusion]:
-        columns = [self.data.getlist(f"exclude_{name}") for name in ("entry", "workload", "rung", "reason")]  # type: ignore[attr-defined]
-        rows = [Exclusion(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
-        return [row for row in rows if not row.blank][:MAX_EXCLUSIONS]
-
-    def _posted_faults(self) -> list[FaultRow]:
-        columns = [self.data.getlist(f"fault_{name}") for name in COLUMNS]  # type: ignore[attr-defined]
-        rows = [FaultRow(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
-        return [row for row in rows if not row.blank][:MAX_ROWS]
+    def _posted(self, kind: type[R], prefix: str, names: Sequence[str]) -> list[R]:
+        columns = [self.data.getlist(f"{prefix}_{name}") for name in names]  # type: ignore[attr-defined]
+        rows = [kind(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
+        return [row for row in rows if not row.blank]
 
     @property
     def fault_kinds(self) -> Mapping[str, Kind]:
@@ -360,7 +360,7 @@ class MatrixForm(GeneratorsForm):
             elif value is not None and value is not False:  # What is not ticked is not sent.
                 sent[name] = str(value)
         for row in self.exclusions:
-            for name in ("entry", "workload", "rung", "reason"):
+            for name in EXCLUSION_COLUMNS:
                 sent.appendlist(f"exclude_{name}", getattr(row, name))
         for fault_row in self.fault_rows:
             for name in COLUMNS:

@@ -13,7 +13,7 @@ from runs.models.plan import Provisioner
 from runs.planning import sizes
 from runs.studies import scaling
 from runs.studies.deviations import Chosen, ChosenEntry, deviations
-from runs.studies.templates import Part, StudyTemplate, template_of
+from runs.studies.templates import StudyTemplate, template_of
 
 if TYPE_CHECKING:
     from runs.forms.matrices import MatrixForm
@@ -64,7 +64,11 @@ class Following:
         self.databases = databases
         self.generators = generators
         self.kept, self.proposed = self._workloads(workloads)
-        played = [(part, *who_plays(part, databases)) for part in self.study.study.parts]
+        # Who can play each part, or why nobody can.
+        played = [
+            (part, *(([], part.left_out) if part.left_out else databases_for(part.system, part.mode, databases)))
+            for part in self.study.study.parts
+        ]
         # The parts of the study that cannot run here, and why.
         self.unplayed = [(part, reason) for part, players, reason in played if not players]
         self.entries = [f"{d.pk}:{part.mode}" for part, players, _ in played for d in players]
@@ -142,11 +146,6 @@ def machine_of(databases: Sequence[Database], clients: int) -> scaling.Machine:
         memory_bytes=min(_known(machines, "memory_bytes"), default=usual.memory_bytes),
         clients=max(1, clients),
     )
-
-
-def who_plays(part: Part, databases: Sequence[Database]) -> tuple[list[Database], str]:
-    """The team's databases that can play a part of a study, or why none can."""
-    return ([], part.left_out) if part.left_out else databases_for(part.system, part.mode, databases)
 
 
 def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> tuple[list[Database], str]:

@@ -23,6 +23,14 @@ HIDDEN = "(not shown)"
 Row = dict[str, Any]
 
 
+def durability_sentence(record: Mapping[str, Any]) -> str:
+    """The typed record in plain words; empty where an older or foreign record cannot be read."""
+    try:
+        return Durability.from_dict(record).sentence()
+    except (KeyError, ValueError, TypeError):
+        return ""
+
+
 def mode_rows(
     system: System, settings: Mapping[str, str] | None = None, properties: Mapping[str, str] | None = None
 ) -> list[Row]:

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from benchsite.core.formatting import grouped, size
 from runs.artifacts import open_artifact
-from runs.catalog import Durability
 from runs.failure_hints import remedy
 from runs.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
 from runs.measures.server_use import busiest_sentence, uses_of
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Stage, Status
+from runs.pages.durability import durability_sentence
 from runs.pages.recovery import applied_faults
 from runs.pages.window import window_panel
 from runs.reasons import Reason
@@ -100,7 +100,7 @@ def run_page(run: Run) -> dict[str, object]:
         "hosts": [_host_use(host) for host in hosts],
         "servers": _servers(run, hosts, artifacts),
         "readback": _readback(run.evidence),
-        "durability": _durability(run),
+        "durability": durability_sentence(run.spec["mode"].get("record", {})),
         "container": container_of(run.evidence),
         "disk": run.evidence.get("disk"),  # the write + fdatasync probe of the server's data folder
         "moments": events,
@@ -121,14 +121,6 @@ def _headline(run: Run, findings: Sequence[Finding]) -> str:
     if count[Finding.Severity.WARN]:
         return f"{coverage}, {count[Finding.Severity.WARN]} warn: read them before you quote this run."
     return f"{coverage}, none warns or rejects."
-
-
-def _durability(run: Run) -> str:
-    """The mode's promise in plain words, from what was submitted."""
-    try:
-        return Durability.from_dict(run.spec["mode"]["record"]).sentence()
-    except (KeyError, TypeError, ValueError):
-        return ""
 
 
 def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
