@@ -92,7 +92,7 @@ def webhook_refused(request: HttpRequest, error: WebhookRefused) -> HttpResponse
     return answer(request, Problem.of_faults([fault]))
 
 
-# What verbs refuse, and which kind of problem that is; the refusal's own words say why.
+# The kind of problem for each refusal of a verb; its detail is the refusal's message.
 SLUGS: Mapping[type[Exception], str] = {
     Ambiguous: "validation-error",
     AnnotationRefused: "validation-error",

@@ -93,7 +93,7 @@ def is_operator(request: HttpRequest) -> bool:
 def team_required(*methods: str, role: Role = Role.VIEWER) -> Callable[[View[P]], View[P]]:
     """Only by these HTTP methods, and only for members of a team whose role includes `role`; the rest get 403.
 
-    Who is not signed in does that first, who is in no team is told so.
+    A person who is not signed in is sent to sign in; one without a team gets a page that says so.
     """
 
     def decorate(view: View[P]) -> View[P]:

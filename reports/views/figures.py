@@ -59,7 +59,7 @@ def unless_known(request: HttpRequest, version: str, make: Callable[[], HttpResp
 
 
 def answer_to(parameters: Mapping[str, str], figure: Figure, *, linked: bool = False) -> dict[str, Any]:
-    """The figure as the parameters of an address want it drawn."""
+    """The figure, drawn as the parameters of an address state."""
     return figure.answer(
         theme=parameters.get("theme", "light"),
         narrow=parameters.get("narrow") == "1",
@@ -134,7 +134,7 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
 
 
 def run_figure(address: str) -> Callable[[Callable[[HttpRequest, Run, str], Figure]], Callable[..., HttpResponseBase]]:
-    """The view of this name, of what draws a run of the team. One whose server was not the product has no figure."""
+    """The view of this name for what draws one of the team's runs. One whose server was no product has no figure."""
 
     def decorate(draw: Callable[[HttpRequest, Run, str], Figure]) -> Callable[..., HttpResponseBase]:
         @team_required("GET")
