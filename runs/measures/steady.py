@@ -72,7 +72,10 @@ def mser_statistics(means: npt.NDArray[np.float64], limit: int) -> npt.NDArray[n
 
 
 def drift_of(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
-    """The drift of a series, none for zeros. Below four batches of 5 s nobody knows what chance does: no end of it."""
+    """The drift of a series, none where its first half is zeros.
+
+    Below four batches of 5 s nobody knows what chance does: no end of it.
+    """
     values = np.asarray(series, dtype=np.float64)
     batches = values.size // BATCH
     mean, half = float(values.mean()), values.size // 2
