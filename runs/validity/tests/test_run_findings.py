@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runs.validity import CheckResult, ClusterFacts, OperationFacts
+from runs.validity import CheckResult, ClusterFacts, OperationFacts, judge_run, profile
 from runs.validity.tests.test_checks import ON_DISK, both, client, facts, host, over_time, sampled
 from runs.validity.tests.test_client_findings import finding, stating
 from runs.ycsb.evidence import ClientEvidence
@@ -142,6 +142,8 @@ def mixed(read: int, update: int, *others: OperationFacts) -> dict[str, Any]:
 
 
 HALVES = "READ 50 %, UPDATE 50 %"
+COMPOSITE = OperationFacts("READ-MODIFY-WRITE", ok=4, is_composite=True)
+MODIFIED = {"proportions": {"READ": 1 / 3, "READ-MODIFY-WRITE": 2 / 3}}
 RIGHT = "The operations have the shares that the workload asks for."
 
 
@@ -176,11 +178,23 @@ def wrong(complaints: str) -> str:
             | {"proportions": {"READ": 0.2, "READ-MODIFY-WRITE": 0.4, "SCAN": 0.4}},
             "reject", "READ 20 %, READ-MODIFY-WRITE 40 %", wrong("SCAN is missing"),
         ),
+        (
+            {"operations": (OperationFacts("READ", ok=6), COMPOSITE), "total_operations": 6, **MODIFIED},
+            "pass", "READ 33.3 %, READ-MODIFY-WRITE 66.7 %", RIGHT,
+        ),
+        # Of so few each one counts.
+        (mixed(5, 5) | {"total_operations": 10}, "pass", HALVES, RIGHT),
         # Files of the workload that ask for 54 % and for 56 % of reads, by weights that need not come to 1.
         (mixed(500_000, 500_000) | {"clients": both(evidence=asking("54", "46"))}, "pass", HALVES, RIGHT),
         (
             mixed(500_000, 500_000) | stating(asking("0.48", "0.48", scanproportion="0.04"), None),
             "pass", HALVES, RIGHT,
+        ),
+        (
+            mixed(960_000, 40_000)
+            | stating(asking("1", "0"), None)
+            | {"proportions": {"READ": 0.96, "UPDATE": 0.04}},
+            "pass", "READ 96 %, UPDATE 4 %", RIGHT,
         ),
         (
             mixed(500_000, 500_000) | {"clients": (client(0), client(1, evidence=asking("0.56", "0.44")))},
@@ -447,3 +461,28 @@ def test_steady_state_says_what_it_is_judged_by(changes, severity, message):
 def test_stalls_of_slow_runs_are_not_assessed(rate_ops_s, message):
     known = finding("V13", facts(rate_ops_s=rate_ops_s))
     assert known is not None and (known.severity, known.message) == ("not_assessed", message)
+
+
+# --- judge_run ---
+
+
+def test_planned_faults_leave_the_checks_of_throughput_open():
+    run = facts(target_ops_s=2100.0, failed_operations=5_801, clients=both(evidence=ClientEvidence(has_messages=True)))
+    usual = judge_run(run, profile("measured"))
+    disturbed = judge_run(replace(run, has_faults=True), profile("measured"))
+    assert {entry.severity for entry in usual if entry.check_id in ("V07", "V09")} == {"reject", "warn"}
+    message = "The run has planned faults, which disturb its throughput: see its table of faults and recovery."
+    undisturbed = ["V01", "V07", "V09", "V10", "V11", "V12", "V13", "V15", "V29", "V31"]
+    assert disturbed == [
+        replace(entry, severity="not_assessed", measured="", message=message, remedy="")
+        if entry.check_id in undisturbed
+        else entry
+        for entry in usual
+    ]
+    assert [entry.check_id for entry in disturbed if entry.message == message] == undisturbed
+
+
+def test_a_load_is_judged_by_the_checks_of_loads():
+    upload = facts(phase="load", clients=both(evidence=ClientEvidence(has_messages=True)), whole_runs=True)
+    known = [entry.check_id for entry in judge_run(upload, profile("measured"))]
+    assert known == ["E01", "V01", "V03", "V06", "V07", "V16", "V19", "V22", "V23", "V24", "V25", "V27", "V29"]
