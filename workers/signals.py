@@ -2,10 +2,12 @@
 
 import gc
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
 
+from billiard.util import get_logger
 from celery import Task
 from celery.exceptions import WorkerLostError, WorkerShutdown
 from celery.signals import (
@@ -28,12 +30,14 @@ from workers.process_registry import end_earlier_lives
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
+WORKER_PID = os.getpid()  # The worker imports this module before it forks its pool.
 
 
 @setup_logging.connect
 def log_as_the_site(**_: Any) -> None:
     """Celery's own set-up would ignore BENCHSITE_LOG_FORMAT and BENCHSITE_LOG_LEVEL."""
     configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+    get_logger().propagate = True  # It reports lost pool processes.
 
 
 @worker_ready.connect
@@ -66,7 +70,7 @@ def share_memory(**_: Any) -> None:
 @worker_process_init.connect
 def watch_parent(**_: Any) -> None:
     """A pool process whose worker was killed must not go on alone."""
-    exit_when_parent_is_gone()
+    exit_when_parent_is_gone(WORKER_PID)
 
 
 @task_failure.connect

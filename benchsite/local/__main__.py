@@ -8,6 +8,7 @@ import os
 import sys
 
 from django.conf import settings
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from benchsite.local.supervisor import Site, SiteError, in_child
@@ -31,19 +32,10 @@ def main(report: int | None = None) -> None:
                 say(UP)
                 reporting.close()
             site.stay()
-    except SiteError as error:
+    except (SiteError, CommandError, DatabaseError) as error:
         sys.exit(str(error))
-    except (KeyboardInterrupt, DatabaseError) as error:
-        # Interrupted in the middle of a transaction, which then cannot be ended in order; the site has ended.
-        if not _came_of_interrupt(error):
-            raise
+    except KeyboardInterrupt:
         print("Stopped.")
-
-
-def _came_of_interrupt(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -18,6 +19,7 @@ from typing import Any, cast
 
 import django
 from django.conf import settings
+from django.core.management.base import CommandError
 from django.db import Error as DatabaseFailure
 from django.db import connections
 
@@ -279,9 +281,12 @@ class Site:
         self._handlers = {}
 
 
+PASSED_ON = (SiteError, CommandError, DatabaseFailure, KeyboardInterrupt)
+
+
 def in_child(task: str, *arguments: Any) -> Any:
     """What a function of `benchsite.local.preparation` returns, called in a forked process, which takes what it imports
-    and allocates with it. Raises what it raises, and SiteError where it is killed.
+    and allocates with it. Raises what it raises of PASSED_ON, and SiteError for other errors and where it is killed.
     """
     connections.close_all()  # A connection is of one process.
     receiver, sender = multiprocessing.Pipe(duplex=False)
@@ -310,8 +315,12 @@ def _answer(task: str, arguments: tuple[Any, ...], sender: Connection, parent: i
         import_module("benchsite.accounts.tenancy").serve_all_teams()
         function = getattr(import_module("benchsite.local.preparation"), task)
         answer: tuple[Any, BaseException | None] = (function(*arguments), None)
-    except BaseException as error:
+    except PASSED_ON as error:
         answer = (None, error)
+    except BaseException as error:
+        # Its class may be of a module with models, which the supervisor cannot import.
+        traceback.print_exc()
+        answer = (None, SiteError(f"{type(error).__name__}: {error}"))
     sender.send(answer)
 
 

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from django.core.management.base import CommandError
 
+from benchsite.accounts.models import Team
 from benchsite.local import preparation
 from benchsite.local.supervisor import SiteError, in_child
 
@@ -36,13 +37,17 @@ def refuse():
     raise CommandError("There is no such table.")
 
 
+def miss():
+    raise Team.DoesNotExist("There is no such team.")
+
+
 def die():
     os.kill(os.getpid(), 9)
 
 
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
-    for task in (identify, refuse, die):
+    for task in (identify, refuse, miss, die):
         monkeypatch.setattr(preparation, task.__name__, task, raising=False)
 
 
@@ -52,6 +57,8 @@ def test_answer_and_errors_reach_the_supervisor():
     assert arguments == ("a", 2)
     with pytest.raises(CommandError, match="no such table"):
         in_child("refuse")
+    with pytest.raises(SiteError, match=r"DoesNotExist: There is no such team\."):
+        in_child("miss")
 
 
 def test_killed_child_is_an_error_that_says_so():

@@ -219,7 +219,7 @@ def _with_more_data(
             if isinstance(measured, Reached):
                 return ReducedLoad(measured.throughput_ops_s, condition, reading.throughput_ops_s)
             if isinstance(measured, LimitExceeded):
-                return LimitExceeded(f"{condition}, {measured.rstrip('.')}")
+                return LimitExceeded(f"{condition}: {measured.rstrip('.')}")
     return None
 
 
@@ -309,6 +309,7 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
         for nodes, reading in sizes.items()
     }
     largest = sizes[max(sizes)]
+    largest = replace(largest, exceeded=next((size.exceeded for size in sizes.values() if size.exceeded), ""))
     # The need of one result: as many copies as were measured where the question names no number.
     need = Need(
         throughput_ops_s=question.throughput_ops_s or 0.0,
@@ -355,7 +356,7 @@ def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -
     if safe := reached.safe:
         notes.append(f"its safe load is {formatting.throughput(safe.throughput_ops_s)}, {safe.condition}")
     if reached.exceeded:
-        notes.append(f"it has no safe load within the limit: {reached.exceeded}")
+        notes.append(f"not within the limit {reached.exceeded}")
     if (setup.server_nodes or 1) > 1 and STOPPED not in {load.condition for load in reached.reduced}:
         notes.append("not measured at this load with a node stopped")
     if not reached.curve.publishable:

@@ -97,15 +97,17 @@ def test_it_needs_no_folder(tmp_path):
     assert end_earlier_lives(tmp_path / "nothing") == []
 
 
-def test_a_pool_process_ends_when_its_worker_is_killed(tmp_path):
+@pytest.mark.parametrize("delay_s", [0, 1], ids=["afterwards", "before it watches"])
+def test_a_pool_process_ends_when_its_worker_is_killed(tmp_path, delay_s):
     program = (
         "import os, sys, time\n"
         "from workers.orphans import exit_when_parent_is_gone\n"
-        "pid = os.fork()\n"
+        "parent, pid = os.getpid(), os.fork()\n"
         "if pid == 0:\n"
-        "    exit_when_parent_is_gone()\n"
         "    open(sys.argv[1] + '/watched.draft', 'w').write(str(os.getpid()))\n"
         "    os.rename(sys.argv[1] + '/watched.draft', sys.argv[1] + '/watched')\n"
+        f"    time.sleep({delay_s})\n"
+        "    exit_when_parent_is_gone(parent)\n"
         "time.sleep(300)\n"
     )
     process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", program, str(tmp_path)], cwd=ROOT)
