@@ -173,6 +173,12 @@ LATENCIES: list[tuple[tuple[OperationFacts, ...], dict[str, Any], str, str, str]
         (read(), read("SCAN", resolution_us=1000.0)), {},
         "warn", "Percentiles are known to 1.00 ms only, and what is quicker reads as 0.", HISTOGRAM,
     ),
+    (
+        (read(averaged=True), read("SCAN", averaged=True)), {}, "warn",
+        "Counts or percentiles of READ, SCAN are fractions, which YCSB never prints: they are means over clients or "
+        "runs, and a mean of percentiles is no percentile.",
+        "Upload the output of every client as it was printed.",
+    ),
     # A percentile may lie above the maximum by the resolution.
     (
         (read(resolution_us=1000.0, percentiles_us={99.0: 1100.0}),), {},

@@ -40,8 +40,11 @@ def gap(message: str, measured: str = "2 of 2 clients, 580,000 operations") -> t
         ({"window_s": 270.0}, ALL_THERE),
         ({"window_s": 269.0}, gap("The window is 4 min 29 s, and 5 min were planned.")),
         (
-            {"clients": (client(0),), "missing": ("client 1: gone",)},
-            gap("Only 1 of 2 clients could be merged (client 1: gone).", "1 of 2 clients, 580,000 operations"),
+            {"clients": (client(0),), "missing": ("client 1: gone", "client 2: late"), "clients_expected": 3},
+            gap(
+                "Only 1 of 3 clients could be merged (client 1: gone; client 2: late).",
+                "1 of 3 clients, 580,000 operations",
+            ),
         ),
         (
             {"clients": (client(0),)},
@@ -400,6 +403,53 @@ def test_payload_is_seen_on_network_and_disks(changes, expected):
     assert finding("V21", facts(**changes)) == expected
 
 
+# --- V24: machines ---
+
+OWN_MACHINES = "Put the load generators on machines of their own, and the database on machines that are its own."
+
+
+def of_nodes(*machines: dict[str, object], **changes: Any) -> dict[str, Any]:
+    return {"cluster": ClusterFacts(nodes=len(machines), replication_factor=1, machines=machines), **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaints"),
+    [
+        (of_nodes({}, {"swap_bytes": "0", "burstable": "no", "transparent_huge_pages": "madvise"}), ""),
+        *[
+            (of_nodes({}, machine), "A node's CPU is rationed (burstable)")
+            for machine in (
+                {"burstable": "yes"}, {"burstable": True}, {"burstable": 1}, {"instance_type": {"value": "T3.large"}},
+            )
+        ],
+        (of_nodes({"instance_type": "m5.large"}), ""),
+        (of_nodes({"swap_bytes": 1}), "A node has swap"),
+        (
+            of_nodes({"transparent_huge_pages": "always"}, {"swap_bytes": 0.5}),
+            "A node has swap; a node's memory is in transparent huge pages",
+        ),
+        (
+            {"cluster": ClusterFacts(nodes=1, replication_factor=2), "client_on_database_host": True},
+            "Clients and database ran on one machine; 2 copies were asked of 1 node",
+        ),
+        (
+            of_nodes({}, client_on_database_host=True, divided_cpus=(1, 3)),
+            "Clients and database ran on one machine, the database on 1 core, the clients on 3 others",
+        ),
+    ],
+)  # fmt: skip
+def test_environment_names_every_complaint(changes, complaints):
+    limits = "machines of its own, not rationed, as many nodes as copies"
+    assert finding("V24", facts(**changes)) == CheckResult(
+        "V24", "warn" if complaints else "pass", "Environment",
+        complaints[:1].lower() + complaints[1:] if complaints else "separate machines", limits,
+        f"{complaints}: compare the shapes, not the numbers."
+        if complaints
+        else "The clients ran on machines of their own, and nothing speaks against the database's.",
+        OWN_MACHINES if complaints else "",
+    )  # fmt: skip
+
+
 # --- V25: what the sampler did not see ---
 
 
@@ -413,6 +463,11 @@ def test_interference_names_what_was_not_seen():
     assert finding("V25", facts(hosts=(servers, host("machine 1")))) == v25(
         "The sampler on machine 0 did not see the servers, so their CPU cannot be told from that of other processes. "
         "It sees no servers of external clusters, and of containers only those of its own PID namespace."
+    )
+    neither = replace(servers, columns={**servers.columns, "clients_cores": servers.columns["servers_cores"]})
+    known = finding("V25", facts(hosts=(neither, host("machine 1"))))
+    assert known is not None and known.message.startswith(
+        "The sampler on machine 0 did not see the servers and clients, so their CPU "
     )
     empty = replace(host("machine 1"), columns={name: values[:0] for name, values in host("machine 1").columns.items()})
     assert finding("V25", facts(hosts=(host("machine 0"), empty))) == v25("Nothing was sampled on machine 1.")
@@ -449,6 +504,14 @@ def test_interference_names_what_was_not_seen():
 def test_steady_state_says_what_it_is_judged_by(changes, severity, message):
     known = finding("V11", facts(**changes))
     assert known is not None and (known.severity, known.message) == (severity, message)
+
+
+def test_a_late_warm_up_is_named_before_its_drift():
+    slow_start = over_time(rate_ops_s=[*[100.0] * 20, *([1000.0] * 5 + [1010.0] * 5) * 28, *[1000.0] * 5])
+    known = finding("V11", facts(over_time=slow_start))
+    assert known is not None and known.message.startswith(
+        "By its throughput the warm-up took 20 s, and 5 s were cut off; the throughput rose by "
+    )
 
 
 @pytest.mark.parametrize(
