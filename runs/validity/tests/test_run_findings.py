@@ -408,6 +408,11 @@ def test_payload_is_seen_on_network_and_disks(changes, expected):
 OWN_MACHINES = "Put the load generators on machines of their own, and the database on machines that are its own."
 
 
+RATIONED: list[dict[str, object]] = [
+    {"burstable": "yes"}, {"burstable": True}, {"burstable": 1}, {"instance_type": {"value": "T3.large"}},
+]  # fmt: skip
+
+
 def of_nodes(*machines: dict[str, object], **changes: Any) -> dict[str, Any]:
     return {"cluster": ClusterFacts(nodes=len(machines), replication_factor=1, machines=machines), **changes}
 
@@ -418,9 +423,7 @@ def of_nodes(*machines: dict[str, object], **changes: Any) -> dict[str, Any]:
         (of_nodes({}, {"swap_bytes": "0", "burstable": "no", "transparent_huge_pages": "madvise"}), ""),
         *[
             (of_nodes({}, machine), "A node's CPU is rationed (burstable)")
-            for machine in (
-                {"burstable": "yes"}, {"burstable": True}, {"burstable": 1}, {"instance_type": {"value": "T3.large"}},
-            )
+            for machine in RATIONED
         ],
         (of_nodes({"instance_type": "m5.large"}), ""),
         (of_nodes({"swap_bytes": 1}), "A node has swap"),
