@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Judge = Callable[..., "Outcome | None"]  # of the facts of a run, or of two sides, and a profile; None: does not apply
 MAX_MEASURED_CHARACTERS: Final = 120
+ROUNDING: Final = 1e-9  # What subtracting two shares leaves of their last digits: a share at its limit is still good.
 PARTS: Final = ("Formula", "Warns", "Rejects", "Not assessed without")
 
 

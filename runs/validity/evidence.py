@@ -50,8 +50,8 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
 def _gaps(facts: RunFacts) -> Iterator[str]:
     """What is missing for the run to have happened at all."""
     if facts.missing or len(facts.clients) < facts.clients_expected:
-        named = "; ".join(facts.missing)
-        yield f"only {len(facts.clients)} of {counted(facts.clients_expected, 'client')} could be merged ({named})"
+        named = f" ({'; '.join(facts.missing)})" if facts.missing else ""
+        yield f"only {len(facts.clients)} of {counted(facts.clients_expected, 'client')} could be merged{named}"
     if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
         yield "not a single operation succeeded"
     # Formats without return codes exist; here a client that ended in order always prints them.

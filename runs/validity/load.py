@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from benchsite.core.formatting import percent, throughput
-from runs.validity.check import Outcome, check, not_assessed
+from runs.validity.check import ROUNDING, Outcome, check, not_assessed
 from runs.validity.facts import RunFacts, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, worst_of
@@ -44,11 +44,11 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(share * (1 - share) / total))
         if number == 0 and share * total >= profile.mix_expected_least:
             complaints.append(f"{operation} is missing")
-        elif abs(number / total - share) > allowed:
+        elif abs(number / total - share) > allowed + ROUNDING:
             complaints.append(f"{operation} has {percent(number / total)} instead of {percent(share)}")
         else:
             continue
-        is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject)
+        is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject) + ROUNDING
         severities.append("reject" if is_wrong else "warn")
     shares = {operation: number / total for operation, number in sorted(done.items())}
     if complaint := _other_mix(facts, shares, profile):
@@ -81,7 +81,7 @@ def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -
         off = max(
             abs(shares.get(operation, 0.0) - mix_of_file.get(operation, 0.0)) for operation in {*shares, *mix_of_file}
         )
-        if off > profile.mix_reject:
+        if off > profile.mix_reject + ROUNDING:
             return f"the command line of client {client.number} asks for {_listed(mix_of_file)}"
     return ""
 

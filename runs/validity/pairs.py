@@ -7,14 +7,11 @@ from typing import Final, Literal
 
 from benchsite.core.formatting import percent, significant
 from runs.catalog.durability import Durability, same_class
-from runs.validity.check import PAIR_CHECKS, Outcome, check, not_assessed, sentence
+from runs.validity.check import PAIR_CHECKS, ROUNDING, Outcome, check, not_assessed, sentence
 from runs.validity.environment import KEY_BYTES, complaints_about
 from runs.validity.facts import ClusterFacts
 from runs.validity.profile import Profile
 from runs.validity.results import CheckResult
-
-# What subtracting two shares leaves of their last digits.
-_ROUNDING: Final = 1e-9
 
 Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
 
@@ -131,9 +128,9 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     if a.hit_ratio is None or b.hit_ratio is None:
         return not_assessed(f"No hit ratio of {_labels(unknown)} was recorded.")
     shown = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
-    changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + _ROUNDING]
+    changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + ROUNDING]
     complaints = []
-    if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + _ROUNDING:
+    if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + ROUNDING:
         complaints.append(
             f"memory answered {percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
         )

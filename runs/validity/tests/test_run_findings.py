@@ -48,7 +48,7 @@ def gap(message: str, measured: str = "2 of 2 clients, 580,000 operations") -> t
         ),
         (
             {"clients": (client(0),)},
-            gap("Only 1 of 2 clients could be merged ().", "1 of 2 clients, 580,000 operations"),
+            gap("Only 1 of 2 clients could be merged.", "1 of 2 clients, 580,000 operations"),
         ),
         ({"missing": ("client 2: gone",)}, gap("Only 2 of 2 clients could be merged (client 2: gone).")),
         ({"throughput_ops_s": 0.0}, gap("Not a single operation succeeded.")),
@@ -158,6 +158,11 @@ def wrong(complaints: str) -> str:
     ("changes", "severity", "measured", "message"),
     [
         (mixed(509_000, 491_000), "pass", "READ 50.9 %, UPDATE 49.1 %", RIGHT),
+        (mixed(510_000, 490_000), "pass", "READ 51 %, UPDATE 49 %", RIGHT),
+        (
+            mixed(550_000, 450_000), "warn", "READ 55 %, UPDATE 45 %",
+            wrong("READ has 55 % instead of 50 %; UPDATE has 45 % instead of 50 %"),
+        ),
         (
             mixed(511_000, 489_000), "warn", "READ 51.1 %, UPDATE 48.9 %",
             wrong("READ has 51.1 % instead of 50 %; UPDATE has 48.9 % instead of 50 %"),
