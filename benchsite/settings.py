@@ -4,7 +4,7 @@ import hashlib
 import os
 import secrets
 import sys
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -265,7 +265,7 @@ STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("docs", BASE_DIR / "docs" / "images"),
     # The files of the interactive API documentation. As an app it would cost every process of the site 12 MB.
-    Path(find_spec("ninja").origin).parent / "static",  # type: ignore[union-attr,arg-type]
+    Path(str(distribution("django-ninja").locate_file("ninja/static"))),
 ]
 # A page served before `collectstatic` has run (tests, a plain runserver) still finds its files.
 WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules

@@ -129,7 +129,7 @@ def change_role(membership: Membership, by: User, role: str) -> None:
 @transaction.atomic
 def remove(membership: Membership, by: User) -> None:
     """Take a member out, or leave oneself; what they made stays the team's. Raises MembershipRefused."""
-    limits.lock(membership.team)  # Two admins who take each other's role at once must not both succeed.
+    limits.lock(membership.team)  # Two admins who remove each other at once must not both succeed.
     _keep_an_admin(membership)
     user = membership.user
     Membership.objects.filter(pk=membership.pk).delete()

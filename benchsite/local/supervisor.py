@@ -15,7 +15,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import django
 from django.conf import settings
@@ -45,6 +45,10 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 class SiteError(Exception):
     """The site cannot be started, or a part of it has died; the message says which, why, and what to do."""
+
+
+# Errors that a child passes on as they are; the supervisor can load their classes.
+PASSED_ON = (SiteError, CommandError, DatabaseFailure, KeyboardInterrupt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,8 @@ class Site:
     def _prepare(self) -> dict[str, dict[str, str]]:
         """The environments of the load generators by name."""
         with self._step("Bringing database and static files up to date"):
-            return cast(dict[str, dict[str, str]], in_child("prepare", self.generators, self.url))
+            environments: dict[str, dict[str, str]] = in_child("prepare", self.generators, self.url)
+            return environments
 
     def _start_components(self, generators: dict[str, dict[str, str]]) -> None:
         self.components = [
@@ -279,9 +284,6 @@ class Site:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._handlers = {}
-
-
-PASSED_ON = (SiteError, CommandError, DatabaseFailure, KeyboardInterrupt)
 
 
 def in_child(task: str, *arguments: Any) -> Any:

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.conf import settings
 from django.http import HttpRequest
 from ninja import Schema
 from pydantic import ConfigDict, Field, StringConstraints
@@ -14,6 +13,7 @@ from benchsite.rest.pages import PageAnswer
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word
 from reports.frozen.builder import Item
 from reports.frozen.drafts import MAX_FOOTNOTES, MAX_HEADLINE, MAX_ITEMS, MAX_KEPT, MAX_QUERY_LENGTH
+from reports.frozen.links import site_of
 
 Access = Literal["private", "unlisted", "public"]
 Query = Annotated[Text, StringConstraints(max_length=MAX_QUERY_LENGTH)]
@@ -21,8 +21,7 @@ Query = Annotated[Text, StringConstraints(max_length=MAX_QUERY_LENGTH)]
 
 def report_address(request: HttpRequest, token: str) -> str:
     """Where the report is read, with the site's own address."""
-    site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
-    return f"{site}/r/{token}"
+    return f"{site_of(request)}/r/{token}"
 
 
 class FootnoteEntry(RequestSchema):

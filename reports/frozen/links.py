@@ -98,8 +98,12 @@ class Opened:
 
     def at(self, request: HttpRequest, *, alone: bool = False) -> "Opened":
         """With the address of this site, which only renderings need."""
-        site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
-        return replace(self, site=site, alone=alone)
+        return replace(self, site=site_of(request), alone=alone)
+
+
+def site_of(request: HttpRequest) -> str:
+    """The address of this site as people type it; where it is not stated, that of the request."""
+    return settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
 
 
 def open_report(token: str, number: int | None = None) -> Opened:

@@ -214,7 +214,8 @@ def _page(opened: Opened) -> bytes:
     content = content_of(revision)
     pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
     page = page_of(content)
-    shown = next((part for part in page["parts"] if part["name"] in pictures), None)
+    figures = [part for part in page["parts"] if part["kind"] == "figure"]
+    shown = next((figure for figure in figures if figure["name"] in pictures), None)
     context = {
         "page": page,
         "place": opened,

@@ -100,7 +100,7 @@ class DescribedForm(forms.Form):
     use_required_attribute = False  # The server's messages say more than the browser's bubbles.
 
     def offer(self, field: str, choices: list[Any]) -> None:
-        """What can be chosen in the field."""
+        """Set what can be chosen in a field."""
         self.fields[field].choices = choices  # type: ignore[attr-defined]
 
     def refuse(self, field: str, error: PropertyError) -> None:
