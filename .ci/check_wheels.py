@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
-VERSIONS = ("3.12", "3.13")
+VERSIONS = ("3.12", "3.13", "3.14")
 NO_NETWORK = re.compile(r"NewConnectionError|NameResolutionError|Max retries|unreachable|Temporary failure|timed out")
 
 

@@ -49,11 +49,15 @@ def enrol(code: str) -> str | None:
 
 @transaction.atomic
 def make(name: str) -> str:
-    """A credential for the load generator of this name, in place of an earlier one. Only the answer holds it."""
+    """A credential for the load generator of this name, in place of an earlier one. Only the answer holds it.
+
+    Raises AccessRefused, and changes nothing, where Redis refuses its user.
+    """
     GeneratorCredential.objects.filter(generator=name, revoked_at=None).update(revoked_at=Now())
     secret = secrets.token_hex(SECRET_BYTES)
     GeneratorCredential.objects.create(generator=name, secret_sha256=digest(secret))
-    transaction.on_commit(redis_users.synchronise)
+    redis_users.create_user(name, digest(secret))
+    transaction.on_commit(redis_users.synchronise, robust=True)
     return f"{PREFIX}_{name}_{secret}"
 
 
@@ -64,7 +68,7 @@ def revoke(name: str, by: User | None) -> bool:
     revoked = GeneratorCredential.objects.filter(generator=name, revoked_at=None).update(revoked_at=Now())
     if revoked and by is not None:
         audit.note("generator_credential_revoked", team=None, actor=by, subject=name)
-    transaction.on_commit(redis_users.synchronise)
+    transaction.on_commit(redis_users.synchronise, robust=True)
     return bool(revoked)
 
 

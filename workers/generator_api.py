@@ -27,6 +27,7 @@ from pydantic import BaseModel, ValidationError
 
 from benchsite.accounts import tenancy
 from benchsite.core.formatting import size as in_words
+from benchsite.core.generator_access import AccessRefused
 from benchsite.rest.problems import CONTENT_TYPE
 from runs import artifacts, client_lifecycle, generators, live
 from runs.models import ClientRun, LoadGenerator, RunEvent
@@ -92,6 +93,9 @@ def _with_problems(view: Callable[..., JsonResponse]) -> Callable[..., JsonRespo
             return _problem(422, str(error))
         except DATABASE_ERRORS:
             return _problem(503, "The site's database does not answer.")
+        except AccessRefused as error:
+            log.error("%s", error)
+            return _problem(503, str(error))
         except OSError as error:
             return _problem(507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 503, str(error))
         except Exception as error:

@@ -5,20 +5,22 @@ keeps it. Redis may lose its users (it writes nothing to disk), so the scheduler
 """
 
 import logging
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import F, Q
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError, ResponseError
 from redis.lock import Lock
 
-from benchsite.core.generator_access import redis_user, unacked_keys
+from benchsite.core.generator_access import AccessRefused, redis_user, unacked_keys, without_user
 from workers.models import GeneratorCredential
 
 log = logging.getLogger(__name__)
 TIMEOUT_S: Final = 3.0
+USERS_NOT_UPDATED: Final = "The users of load generators in Redis could not be updated (%s)."
 # What Celery's transport sends for one queue, and what the client library sends when it connects.
 COMMANDS: Final = (
     "auth", "hello", "ping", "select", "quit", "client|setname",
@@ -27,6 +29,8 @@ COMMANDS: Final = (
     "multi", "exec", "discard", "watch", "unwatch",
     "set", "get", "del", "expire", "exists",
 )  # fmt: skip
+# Redis before 7.0 answers QUIT before it looks at a user's rules, in which it does not know the word.
+ALLOWED_WHERE_UNKNOWN: Final = frozenset({"quit"})
 PRIORITIES: Final = "\x06\x16"  # between a queue's name and a priority, in Celery's transport
 
 
@@ -38,33 +42,76 @@ def connection() -> Redis:
     )
 
 
-def rules(name: str, secret_sha256: str) -> list[str]:
+def rules(name: str, secret_sha256: str, commands: Iterable[str] = COMMANDS) -> list[str]:
     """The rules of `ACL SETUSER` for the load generator `name`, from none on."""
     queue = f"load.{name}"
     bindings = (f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
     keys = (queue, f"{queue}{PRIORITIES}*", *bindings, *unacked_keys(name).values())
-    commands = [f"+{command}" for command in COMMANDS]
-    return ["reset", "on", f"#{secret_sha256}", *(f"~{key}" for key in keys), *commands]
+    return ["reset", "on", f"#{secret_sha256}", *(f"~{key}" for key in keys), *(f"+{command}" for command in commands)]
+
+
+def server_commands(names: Iterable[str]) -> set[str]:
+    """Those of these commands that the server has. Before Redis 7.0 it describes no subcommands."""
+    answer = connection().execute_command("COMMAND INFO", *names)  # type: ignore[no-untyped-call]
+    return {entry[0] for entry in answer if entry}
+
+
+def grantable_commands() -> list[str]:
+    """COMMANDS as this server's rules can name them. Raises AccessRefused where it lacks one that is needed."""
+    containers = {command: command.partition("|")[0] for command in COMMANDS}
+    present = server_commands(sorted(set(containers.values())))
+    unknown = {command for command in COMMANDS if containers[command] not in present}
+    if lacking := sorted(unknown - ALLOWED_WHERE_UNKNOWN):
+        raise AccessRefused(
+            f"Redis at {without_user(settings.REDIS_URL)} has no command {', '.join(lacking)}, which load generators "
+            "need. Use Redis 6.2 or newer, or Valkey."
+        )
+    return [command for command in COMMANDS if command not in unknown]
+
+
+def create_user(name: str, secret_sha256: str) -> None:
+    """Create the user of a valid credential. Raises AccessRefused with the server's words where it refuses the rules.
+
+    A Redis that does not answer, or whose users an operator makes, costs a line in the log: the scheduler tries again.
+    """
+    user = redis_user(name, secret_sha256)
+    try:
+        if not server_commands(["acl"]):
+            log.warning(USERS_NOT_UPDATED, "it has no command ACL")
+            return
+        granted = rules(name, secret_sha256, grantable_commands())
+        connection().execute_command("ACL", "SETUSER", user, *granted)  # type: ignore[no-untyped-call]
+    except NoPermissionError as error:
+        log.warning(USERS_NOT_UPDATED, error)
+    except ResponseError as error:
+        raise AccessRefused(
+            f"Redis at {without_user(settings.REDIS_URL)} refuses the user of the load generator {name}: {error}"
+        ) from error
+    except RedisError as error:
+        log.warning(USERS_NOT_UPDATED, error)
 
 
 def synchronise() -> None:
     """Create the users of valid credentials that Redis lacks; delete those of revoked ones, with their connections.
 
-    Users of other sites are left as they are. A Redis that does not answer or forbids it costs a line in the log.
+    Users of other sites are left as they are. Raises AccessRefused as `create_user` does.
     """
     try:
         # Celery's transport releases a lock by this script. Load generators can execute loaded scripts and load none.
         connection().script_load(Lock.LUA_RELEASE_SCRIPT)
         users = {str(user) for user in connection().acl_users()}
         rows = GeneratorCredential.objects.filter(Q(revoked_at=None) | Q(generator__in=_names(users)))
-        for name, secret_sha256, revoked_at in rows.values_list("generator", "secret_sha256", "revoked_at"):
+        # The revoked come first: whatever the creation of others meets, these lose their access.
+        for name, secret_sha256, revoked_at in rows.order_by(F("revoked_at").asc(nulls_last=True)).values_list(
+            "generator", "secret_sha256", "revoked_at"
+        ):
             user = redis_user(name, secret_sha256)
-            if revoked_at is None and user not in users:
-                connection().execute_command("ACL", "SETUSER", user, *rules(name, secret_sha256))  # type: ignore[no-untyped-call]
-            elif revoked_at is not None and user in users:
+            if revoked_at is not None and user in users:
                 connection().acl_deluser(user)
+            elif revoked_at is None and user not in users:
+                create_user(name, secret_sha256)
     except RedisError as error:
-        log.warning("The users of load generators in Redis could not be updated (%s).", error)
+        log.warning(USERS_NOT_UPDATED, error)
 
 
 def _names(users: set[str]) -> list[str]:

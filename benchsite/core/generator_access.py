@@ -14,6 +14,10 @@ from typing import Any, TypedDict
 from urllib.parse import quote, urlsplit
 
 
+class AccessRefused(Exception):
+    """Redis refuses the user of a load generator; the message has the server's words."""
+
+
 class Access(TypedDict):
     """The content of the file: the site's address, the credential and the address of Redis."""
 

@@ -24,6 +24,7 @@ from django.db import Error as DatabaseFailure
 from django.db import connections
 
 from benchsite.core import formatting
+from benchsite.core.generator_access import AccessRefused
 from benchsite.core.logs import log_tail
 from benchsite.core.paths import make_folders, make_log_folder
 from benchsite.local import components
@@ -48,7 +49,7 @@ class SiteError(Exception):
 
 
 # Errors that a child passes on as they are; the supervisor can load their classes.
-PASSED_ON = (SiteError, CommandError, DatabaseFailure, KeyboardInterrupt)
+PASSED_ON = (SiteError, CommandError, AccessRefused, DatabaseFailure, KeyboardInterrupt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Site:
             end_earlier_lives(settings.GUARDED_DIR)
             self._start_embedded()
             self._start_components(self._prepare())
-        except (EmbeddedError, StartError) as problem:
+        except (EmbeddedError, StartError, AccessRefused) as problem:
             self.stop()
             raise SiteError(str(problem)) from problem
         except BaseException as error:

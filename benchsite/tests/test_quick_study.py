@@ -6,7 +6,7 @@ import json
 import pytest
 from django.db.models.functions import Now
 
-from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
+from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, name_products, submit_quick_study
 from benchsite.local.demo.summary import summary, write_summary
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Status
@@ -32,7 +32,7 @@ def test_searches_each_modes_ceiling_then_measures_curve(team, user, generators,
     plan = preview(stored_plan(matrix))
     assert plan.problems == () and plan.is_bound
     assert [(cell.database_name, cell.mode) for cell in plan.cells] == [
-        (entry.name, mode) for entry in entries for mode in entry.modes
+        (entry.name, mode) for entry in name_products(entries) for mode in entry.modes
     ]
     assert (plan.runs, plan.loads) == (15 * cells, cells)
     assert plan.seconds < 60 * minutes

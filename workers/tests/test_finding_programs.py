@@ -33,6 +33,7 @@ def program(path: Path, says: str) -> Path:
         ("postgres (PostgreSQL) 18.4", "18.4"),
         ("postgres (PostgreSQL) 19beta1", "19"),
         ("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0", "7.0.15"),
+        ("Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64 build=1536df31c0395150", "9.1.2"),
         ("something else", None),
         ("", None),
     ],
@@ -71,7 +72,7 @@ def test_what_an_account_cannot_reach_is_copied_once(tmp_path, monkeypatch):
     closed = tmp_path / "closed"
     there = program(closed / "bin" / "redis-server", "Redis server v=7.2.0 sha=1")
     closed.chmod(0o700)
-    monkeypatch.setattr(executables, "find_redis", lambda: (RedisServer(there, "7.2.0", "wheel"),))
+    monkeypatch.setattr(executables, "find_redis", lambda: (RedisServer(there, "7.2.0", "wheel", "Redis"),))
     other = Account("other", 12_345, 12_345)
 
     copy = choose_redis(other, shelf=tmp_path / "shelf")

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted, duration
-from benchsite.local.demo.study import StudyEntry, plan_study, workload_of
+from benchsite.local.demo.study import StudyEntry, name_products, plan_study, workload_of
 from reports.frozen.drafts import Draft
 from reports.frozen.publication import publish_once, title_of
 from reports.models import Report
@@ -117,7 +117,7 @@ def plan_machine_study(
             notes=notes,
         )
         for part, every, rungs, workloads, notes in parts
-        if (entries := [entry for entry in every if entry.system in systems])
+        if (entries := [entry for entry in name_products(every) if entry.system in systems])
     ]
     previews = [preview(stored_plan(matrix)) for matrix in matrices]
     if problems := [problem for plan in previews for problem in plan.problems]:

@@ -20,6 +20,7 @@ from runs.models.run import Status
 from runs.planning import preview, stored_plan, submit
 from runs.run_completion import is_over
 from runs.ycsb.properties import CORE_WORKLOADS
+from workers.executables import find_redis
 
 POLL_S = 1.0
 BAR_WIDTH = 30
@@ -115,6 +116,13 @@ ALL_ENTRIES = (
 )
 
 
+def name_products(entries: Sequence[StudyEntry]) -> list[StudyEntry]:
+    """The entries with Valkey in the names of their databases where this machine starts it as Redis."""
+    servers = find_redis()
+    product = servers[0].product if servers else "Redis"
+    return [entry._replace(name=entry.name.replace("Redis", product)) for entry in entries]
+
+
 def plan_study(
     team: Team,
     user: User,
@@ -170,7 +178,7 @@ def submit_quick_study(
         team,
         user,
         generators,
-        entries=entries,
+        entries=name_products(entries),
         ladder=Matrix.Ladder.TARGET,
         threads=THREADS,
         search=SEARCH,

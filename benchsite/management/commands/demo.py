@@ -61,9 +61,8 @@ class Command(BaseCommand):
             "matrix": site.url + reverse("matrix", args=[matrix.pk]),
             "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
         }
-        self.stdout.write(
-            f"Quick study: Redis and PostgreSQL in {matrix.entries.count()} modes. Watch it at {urls['matrix']}"
-        )
+        databases = " and ".join(dict.fromkeys(matrix.entries.values_list("database__name", flat=True)))
+        self.stdout.write(f"Quick study: {databases} in {matrix.entries.count()} modes. Watch it at {urls['matrix']}")
         try:
             Progress([matrix], sys.stdout).follow(site.check)
         except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchsite.accounts.models import User
 from benchsite.core.env import env_path, env_str
-from benchsite.core.generator_access import Access, without_user, write_access
+from benchsite.core.generator_access import Access, AccessRefused, without_user, write_access
 from runs.artifacts import mark_storage
 from workers import enrolment
 from workers.host_identity import MACHINE_VARIABLE
@@ -42,9 +42,13 @@ class Command(BaseCommand):
                 path = folder / f"{name}.json"
                 if path.exists():
                     continue
+                try:
+                    credential = enrolment.make(name)
+                except AccessRefused as error:
+                    raise CommandError(str(error)) from error
                 access = Access(
                     site_url=settings.GENERATOR_SITE_URL,
-                    credential=enrolment.make(name),
+                    credential=credential,
                     redis_url=without_user(settings.REDIS_URL),  # of this host: other hosts may need another address
                 )
                 write_access(path, access)

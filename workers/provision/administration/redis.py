@@ -46,6 +46,11 @@ VALUES = {
 INDEXES = ("{table}:index", "_indices")
 
 
+def product_version(info: Mapping[str, Any]) -> str:
+    """The version of Redis, or "Valkey 9.1.2"; Valkey answers redis_version with that of the Redis it can replace."""
+    return f"Valkey {info['valkey_version']}" if "valkey_version" in info else str(info["redis_version"])
+
+
 class RedisAdministration(Administration):
     """One Redis server, in the logical database the clients use."""
 
@@ -64,7 +69,7 @@ class RedisAdministration(Administration):
 
     def server_version(self) -> str:
         with self.connect() as client:
-            return str(client.info("server")["redis_version"])
+            return product_version(client.info("server"))
 
     def data_folder(self) -> str:
         return self.read_settings(["dir"])["dir"]

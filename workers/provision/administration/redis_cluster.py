@@ -11,7 +11,13 @@ import redis
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 
 from workers.provision.administration.base import Address, AdministrationError, Counters
-from workers.provision.administration.redis import ANSWER_TIMEOUT_S, MARKER_KEY, RedisAdministration, indexes
+from workers.provision.administration.redis import (
+    ANSWER_TIMEOUT_S,
+    MARKER_KEY,
+    RedisAdministration,
+    indexes,
+    product_version,
+)
 
 # Nodes that have just met exchange what they know once a second, and take writes after two.
 FORMATION_TIMEOUT_S = 60.0
@@ -83,7 +89,7 @@ class RedisClusterAdministration(RedisAdministration):
                 slots.append(" ".join("-".join(ends) for ends in _own_slots(client)))
         topology = {"nodes_up": str(len(servers))}
         if len(servers) == len(self.nodes):
-            topology["version"] = _distinct(str(server["redis_version"]) for server in servers)
+            topology["version"] = _distinct(product_version(server) for server in servers)
             topology["process_ids"] = ", ".join(str(server["process_id"]) for server in servers)
             topology["slots"] = ", ".join(slots)
         return topology
