@@ -7,7 +7,8 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python
 	done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip --quiet --disable-pip-version-check
+PIP := $(BIN)/pip --disable-pip-version-check --progress-bar off
+STEP = $(PYTHON) benchsite/core/progress.py
 MANAGE := $(BIN)/python manage.py
 # Test modules are compiled in pytest's own way: not to keep that, as containers say, costs ten seconds of each process.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
@@ -123,15 +124,14 @@ release: ## the digests of all images of compose and the Dockerfile: docker-comp
 	@exec $(PYTHON) .ci/write_digests.py
 
 prerequisites:
-	@$(PYTHON) benchsite/core/prerequisites.py
+	@$(PYTHON) benchsite/core/prerequisites.py $(firstword $(MAKECMDGOALS))
 
 $(VENV)/.installed: requirements.lock | prerequisites
-	@test -x $(BIN)/pip || { echo "Making the virtual environment ..."; $(PYTHON) -m venv --clear $(VENV); }
-	@echo "Installing what requirements.lock pins ..."
-	@$(PIP) install --require-hashes --no-deps -r requirements.lock
+	@test -x $(BIN)/pip || $(STEP) "Virtual environment" var/log/venv.log $(PYTHON) -m venv --clear $(VENV)
+	@$(STEP) "Packages of requirements.lock" var/log/packages.log \
+		$(PIP) install --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed-dev: .ci/requirements-dev.txt $(VENV)/.installed
-	@echo "Installing what the tests and the lint need ..."
-	@$(PIP) install -r .ci/requirements-dev.txt
+	@$(STEP) "Packages of tests and lint" var/log/packages-dev.log $(PIP) install -r .ci/requirements-dev.txt
 	@touch $@

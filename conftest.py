@@ -20,6 +20,7 @@ import pytest
 from benchsite.accounts import tenancy
 from benchsite.core.paths import make_folders, places
 from benchsite.local.embedded import AlreadyRunning, EmbeddedServers
+from benchsite.tests.needs import need
 from benchsite.tests.threads import left_since
 
 if TYPE_CHECKING:
@@ -134,6 +135,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What `pytest.mark.needs` names and this machine lacks skips the test, before any fixture is made."""
+    for mark in item.iter_markers("needs"):
+        need(*mark.args)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,13 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchsite.core.paths import Account, make_folders, reachable
-from benchsite.core.prerequisites import java_version, output_of
+from benchsite.core.prerequisites import SERVER_JAVA, find_program, java_version, output_of
 from workers.manifests import ManifestError, java_executable, verify
 
 OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
 OLDEST_REDIS = (6, 2)
-SERVER_JAVA = (11, 17)  # Cassandra 5.0 relies on what Java 18 switched off
-SERVER_FOLDERS = ("/usr/local/sbin", "/usr/sbin")
 INSTALL_POSTGRESQL = "Debian or Ubuntu: apt-get install postgresql"
 INSTALL_REDIS = "Debian or Ubuntu: apt-get install redis-server"
 
@@ -169,11 +167,6 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
     home = shelf / f"{first.product.lower()}-{first.version}"
     _fill(home, lambda draft: shutil.copy2(first.path, draft))
     return replace(first, path=home / first.path.name)
-
-
-def find_program(name: str) -> str | None:
-    """The program's path, also where Debian has it for root alone."""
-    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SERVER_FOLDERS]))
 
 
 def choose_program(name: str, account: Account | None, install: str) -> Path:

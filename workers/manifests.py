@@ -276,8 +276,8 @@ def java_executable() -> str:
     if home:
         path = Path(home) / "bin" / "java"
         if not os.access(path, os.X_OK):
-            raise ManifestError(f"JAVA_HOME is {home}, and there is no bin/java in it: set it to a JDK 11 to 21.")
+            raise ManifestError(f"JAVA_HOME is {home}, and there is no bin/java in it: set it to a JDK 11 to 25.")
         return str(path)
     if found := shutil.which("java"):
         return found
-    raise ManifestError("There is no java on the PATH: install a JDK 11 to 21, or set JAVA_HOME.")
+    raise ManifestError("There is no java on the PATH: install a JDK 11 to 25, or set JAVA_HOME.")

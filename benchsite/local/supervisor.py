@@ -9,8 +9,9 @@ import signal
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,6 +28,7 @@ from benchsite.core import formatting
 from benchsite.core.generator_access import AccessRefused
 from benchsite.core.logs import log_tail
 from benchsite.core.paths import make_folders, make_log_folder
+from benchsite.core.progress import Step
 from benchsite.local import components
 from benchsite.local.components import HOST, Component
 from benchsite.local.embedded import EmbeddedError, EmbeddedServers
@@ -107,14 +109,15 @@ class Site:
         *,
         port: int,
         command: str = "make demo",
-        say: Callable[[str], None] = lambda text: print(text, flush=True),
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self.port = port
         self.url = f"http://{HOST}:{port}"
         self.generators = GENERATORS
         self.components: list[Component] = []
         self.command = command
-        self.say = say
+        self.say = say or partial(print, flush=True)
+        self._step = partial(Step, say=say)
         self.var = Path(settings.VAR_DIR)
         self.registry = self.var / "supervised"
         self.embedded: EmbeddedServers | None = None
@@ -176,7 +179,7 @@ class Site:
     def _start_embedded(self) -> None:
         if not (settings.EMBEDDED_POSTGRESQL or settings.EMBEDDED_REDIS):
             return
-        with self._step("Starting the site's own PostgreSQL and Redis"):
+        with self._step("PostgreSQL and Redis of the site"):
             self.embedded = EmbeddedServers(
                 settings.PLACES,
                 logs=self.var / "log",
@@ -187,8 +190,8 @@ class Site:
 
     def _prepare(self) -> dict[str, dict[str, str]]:
         """The environments of the load generators by name."""
-        with self._step("Bringing database and static files up to date"):
-            environments: dict[str, dict[str, str]] = in_child("prepare", self.generators, self.url)
+        with self._step("Database and static files") as step:
+            environments: dict[str, dict[str, str]] = in_child("prepare", self.generators, self.url, tick=step.tick)
             return environments
 
     def _start_components(self, generators: dict[str, dict[str, str]]) -> None:
@@ -198,29 +201,24 @@ class Site:
             components.conductor(),
             *(components.load_generator(name, environment) for name, environment in generators.items()),
         ]
-        with self._step("Starting web server, scheduler, conductor and two load generators"):
+        with self._step("Web server, scheduler, conductor and two load generators") as step:
             for component in self.components:
                 component.start(self.registry)
             for component in self.components:
-                self._wait_until_ready(component)
+                self._wait_until_ready(component, step)
         self._up = True
 
-    def _wait_until_ready(self, component: Component) -> None:
+    def _wait_until_ready(self, component: Component, step: Step) -> None:
         end = time.monotonic() + READY_PATIENCE_S
         while not component.ready(component):
             self.check()
+            step.tick(component.name)
             if time.monotonic() > end:
                 raise SiteError(
                     f"{component.name} was not ready in {formatting.duration(READY_PATIENCE_S)}. "
                     f"The end of {component.log}:\n{log_tail(component.log)}"
                 )
             time.sleep(READY_CHECK_S)
-
-    @contextlib.contextmanager
-    def _step(self, name: str) -> Iterator[None]:
-        began = time.monotonic()
-        yield
-        self.say(f"{name}: done in {formatting.grouped(time.monotonic() - began, 1)} s")
 
     # --- while it is up
 
@@ -287,9 +285,10 @@ class Site:
         self._handlers = {}
 
 
-def in_child(task: str, *arguments: Any) -> Any:
+def in_child(task: str, *arguments: Any, tick: Callable[[], None] = lambda: None) -> Any:
     """What a function of `benchsite.local.preparation` returns, called in a forked process, which takes what it imports
     and allocates with it. Raises what it raises of PASSED_ON, and SiteError for other errors and where it is killed.
+    `tick` is called while it works.
     """
     connections.close_all()  # A connection is of one process.
     receiver, sender = multiprocessing.Pipe(duplex=False)
@@ -297,6 +296,8 @@ def in_child(task: str, *arguments: Any) -> Any:
     child.start()
     sender.close()
     try:
+        while not receiver.poll(READY_CHECK_S):
+            tick()
         value, error = receiver.recv()
     except EOFError:
         raise SiteError("The process that prepares the site was killed.") from None

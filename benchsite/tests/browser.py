@@ -12,6 +12,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
+from benchsite.tests.needs import need
 from runs.catalog import load_catalog
 from runs.models import Run
 from runs.tests.factories import make_load_generator, make_run, make_user
@@ -33,6 +34,8 @@ THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run"
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[object]:
+    if "BENCHSITE_CHROMIUM" not in os.environ:
+        need("chromium")
     # Playwright's loop runs in this thread, and Django would take the tests for asynchronous views.
     with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

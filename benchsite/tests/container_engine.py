@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from docker.errors import DockerException
 
+from benchsite.tests.needs import need
 from runs.catalog import load_catalog
 from workers.executables import find_postgresql, find_redis
 from workers.guarded_process import start_guarded
@@ -103,6 +104,7 @@ class TestEngine:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[TestEngine]:
     """A Docker engine for the tests of one file; they are skipped where none can run."""
+    need("docker")
     engine = start_engine()
     if isinstance(engine, str):
         pytest.skip(engine)
@@ -112,10 +114,6 @@ def engine() -> Iterator[TestEngine]:
 
 def start_engine() -> TestEngine | str:
     """The engine, seen to run containers; or why there is none."""
-    if os.geteuid() != 0:
-        return "Only root can start a Docker engine of its own."
-    if not (shutil.which("dockerd") or Path("/usr/sbin/dockerd").exists()):
-        return "There is no dockerd: apt-get install docker.io."
     base = Path(tempfile.mkdtemp(prefix="bs-docker-", dir="/var/tmp"))
     said = ""
     for driver in ("overlay2", "vfs"):

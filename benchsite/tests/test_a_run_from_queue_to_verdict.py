@@ -286,7 +286,7 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
 @pytest.mark.parametrize(
     ("system", "mode"),
     [
-        pytest.param("memcached", "none", marks=pytest.mark.long),
+        pytest.param("memcached", "none", marks=[pytest.mark.long, pytest.mark.needs("memcached")]),
         ("rocksdb", "no-sync"),
         pytest.param("redis-cluster", "everysec", marks=pytest.mark.long),
     ],

@@ -14,7 +14,13 @@ from runs.models.run import Phase, Status
 from runs.tests.factories import make_database
 from workers.systems.build import build, fetch_servers
 
-pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.long,
+    pytest.mark.needs("server-java"),
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(600),
+]
 MODES = ["one-periodic", "one-batch"]
 
 

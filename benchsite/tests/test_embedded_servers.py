@@ -25,7 +25,6 @@ from workers.executables import ExecutableNotFound, find_postgresql
 from workers.tests.trees import ROOT, all_gone, until
 
 pytestmark = pytest.mark.slow
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root hands its servers to another account")
 
 
 def servers_of(var: Path, **more: bool) -> EmbeddedServers:
@@ -100,7 +99,7 @@ def test_a_tight_umask_is_no_obstacle(var):
         os.umask(before)
 
 
-@as_root
+@pytest.mark.needs("root")
 def test_root_uses_outside_folder_if_account_cannot_reach_var(work_folder):
     closed = work_folder / "closed"
     closed.mkdir(mode=0o700)
@@ -230,7 +229,7 @@ def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch
         servers_of(var, redis=False).start()
 
 
-@as_root
+@pytest.mark.needs("root")
 def test_copies_unreachable_binaries_to_a_reachable_folder(var, monkeypatch):
     wheel = next((program for program in find_postgresql() if program.origin == "wheel"), None)
     if wheel is None:
@@ -286,7 +285,7 @@ def make_foreign(folder: Path) -> None:
     [
         (make_open, "open to others"),
         (make_link, "not a folder"),
-        pytest.param(make_foreign, "belongs to user 12345", marks=as_root),
+        pytest.param(make_foreign, "belongs to user 12345", marks=pytest.mark.needs("root")),
     ],
 )
 def test_refuses_socket_folder_that_others_could_prepare(var, make, complaint):

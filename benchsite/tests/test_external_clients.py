@@ -15,6 +15,7 @@ from django.urls import reverse
 from benchsite.accounts.models import Role
 from benchsite.tests.live_site import GENERATORS, LiveSite
 from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.needs import need
 from reports.figures.ladder import LadderFigure
 from reports.queries import curves
 from runs.annotations import AnnotationRefused, include
@@ -74,6 +75,7 @@ def redis_server() -> Iterator[Server]:
 @pytest.fixture
 def memcached() -> Iterator[int]:
     """The port of a memcached of this test's own."""
+    need("memcached")
     port = free_port()
     argv = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", "nobody"]
     with subprocess.Popen(argv) as server:

@@ -23,7 +23,6 @@ connection.execute("SELECT pg_advisory_lock(%s)", [int(sys.argv[2])])
 print("locked", flush=True)
 time.sleep(600)
 """
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 
 
 def test_tcp_connections_are_watched_by_both_ends():
@@ -96,7 +95,7 @@ def connect_patiently(timeout_s=30, **options):
             time.sleep(0.2)
 
 
-@as_root
+@pytest.mark.needs("network")
 @pytest.mark.long
 def test_frees_lock_of_host_that_vanished(work_folder):
     network, name, port = f"10.{os.getpid() % 200 + 20}.77", f"bs{os.getpid()}", 55_432

@@ -19,7 +19,7 @@ NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+    pytest.mark.needs("nginx"),
 ]
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "deployment.md"
 

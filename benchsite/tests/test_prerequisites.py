@@ -1,6 +1,7 @@
 """What is missing on this machine is named at once, with the line that installs it, before anything is downloaded."""
 
 import ast
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchsite.core import prerequisites
+from benchsite.tests.needs import need
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +26,7 @@ def programs(tmp_path: Path) -> Path:
 
 def put(folder: Path, name: str, says: str, exit_code: int = 0) -> None:
     program = folder / name
+    program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{says}\nEND\nexit {exit_code}\n")
     program.chmod(0o755)
 
@@ -37,15 +40,14 @@ def put_jdk(folder: Path, version: str) -> None:
 def put_all(folder: Path) -> None:
     put_jdk(folder, "17.0.15")
     put(folder, "mvn", "Apache Maven 3.8.7")
-    put(folder, "redis-server", "Redis server v=7.0.15")
 
 
-def run(programs: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(programs: Path, command: str = "demo", **environment: str) -> subprocess.CompletedProcess[str]:
     # `cat` is for the programs made here; the rest of the system stays out of sight.
     (programs / "cat").unlink(missing_ok=True)
     (programs / "cat").symlink_to("/bin/cat")
     return subprocess.run(
-        [sys.executable, SCRIPT],
+        [sys.executable, SCRIPT, command],
         env={"PATH": str(programs), **environment},
         cwd=programs,
         capture_output=True,
@@ -68,25 +70,23 @@ def test_everything_missing_is_named_at_once(programs: Path):
     [apt_line] = [line.strip() for line in done.stderr.splitlines() if "apt-get" in line]
     assert apt_line.startswith("sudo apt-get update && sudo apt-get install -y ")
     assert {"default-jdk-headless", "maven"} <= set(apt_line.split())
-    [brew_line] = [line.strip() for line in done.stderr.splitlines() if "brew install" in line]
-    assert {"openjdk@21", "maven"} <= set(brew_line.split())
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("version", "word"), [("25.0.1", "new"), ("22", "new"), ("1.8.0_402", "old"), ("10.0.2", "old")]
+    ("version", "word"), [("26.0.1", "new"), ("27", "new"), ("1.8.0_402", "old"), ("10.0.2", "old")]
 )
 def test_a_jdk_of_another_age_is_named(programs: Path, version: str, word: str):
     put_all(programs)
     put_jdk(programs, version)
     done = run(programs)
     assert done.returncode == 1
-    assert f"A JDK 11 to 21 is needed; {programs}/java is Java" in done.stderr
+    assert f"A JDK 11 to 25 is needed; {programs}/java is Java" in done.stderr
     assert f"which is too {word}." in done.stderr
     assert "export JAVA_HOME=" in done.stderr
 
 
-@pytest.mark.parametrize("version", ["11.0.22", "17.0.15", "21.0.2", "21"])
+@pytest.mark.parametrize("version", ["11.0.22", "17.0.15", "21.0.2", "21", "25.0.5"])
 def test_every_jdk_between_will_do(programs: Path, version: str):
     put_all(programs)
     put_jdk(programs, version)
@@ -95,11 +95,11 @@ def test_every_jdk_between_will_do(programs: Path, version: str):
 
 def test_java_home_comes_before_the_path(programs: Path, tmp_path: Path):
     put_all(programs)
-    put_jdk(tmp_path / "jdk-25" / "bin", "25")
-    done = run(programs, JAVA_HOME=str(tmp_path / "jdk-25"))
+    put_jdk(tmp_path / "jdk-26" / "bin", "26")
+    done = run(programs, JAVA_HOME=str(tmp_path / "jdk-26"))
     assert done.returncode == 1
-    assert f"{tmp_path}/jdk-25/bin/java is Java 25, which is too new." in done.stderr
-    put_jdk(programs, "25")
+    assert f"{tmp_path}/jdk-26/bin/java is Java 26, which is too new." in done.stderr
+    put_jdk(programs, "26")
     put_jdk(tmp_path / "jdk-21" / "bin", "21")
     assert run(programs, JAVA_HOME=str(tmp_path / "jdk-21")).returncode == 0
 
@@ -129,29 +129,72 @@ def test_an_old_maven_is_named(programs: Path):
     assert "Maven 3.6.3 or newer is needed; mvn is 3.5.4." in run(programs).stderr
 
 
-def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "version_info", (3, 9, 2))
+@pytest.mark.parametrize("version", [(3, 9, 2), (3, 10, 14), (3, 15, 0), (4, 0, 0)])
+def test_python_of_another_age_is_named(monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...]):
+    monkeypatch.setattr(sys, "version_info", version)
     [problem] = prerequisites.python_problems()
-    assert problem.sentence == f"Python 3.11 or newer is needed; {sys.executable} is 3.9."
-    assert problem.debian == "python3.11 python3.11-venv"
+    stated = f"{version[0]}.{version[1]}"
+    assert problem.sentence == f"Python 3.11 to 3.14 is needed; {sys.executable} is {stated}."
+    assert problem.packages == "python3.11 python3.11-venv"
 
 
-def test_a_python_that_cannot_make_environments_is_named(monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def fresh_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A clone in which nothing was set up."""
+    monkeypatch.setattr(prerequisites, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_python_that_cannot_make_environments_is_named(monkeypatch: pytest.MonkeyPatch, fresh_clone: Path):
     """Debian splits the module off into a package of its own."""
     monkeypatch.setitem(sys.modules, "ensurepip", None)
     [problem] = prerequisites.python_problems()
     assert "cannot make virtual environments" in problem.sentence
-    assert problem.debian == "python{}.{}-venv".format(*sys.version_info[:2])
-    assert prerequisites.python_problems(needs_venv=False) == []
+    assert problem.packages == "python{}.{}-venv".format(*sys.version_info[:2])
+    put(fresh_clone, ".venv/bin/pip", "")
+    assert prerequisites.python_problems() == []
 
 
-def test_a_python_without_embedded_redis_needs_a_server(monkeypatch: pytest.MonkeyPatch, programs: Path):
-    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    monkeypatch.setenv("PATH", str(programs))
-    [problem] = prerequisites.redis_problems()
-    assert problem.debian == "redis-server"
-    put(programs, "redis-server", "")
-    assert prerequisites.redis_problems() == []
+def test_too_small_disk_is_named(monkeypatch: pytest.MonkeyPatch, fresh_clone: Path):
+    monkeypatch.setattr(prerequisites, "MIN_FREE_MB", 10**9)
+    [problem] = prerequisites.disk_problems()
+    assert f"1,000,000,000 MB of free disk space are needed below {fresh_clone}; " in problem.sentence
+    put(fresh_clone, ".venv/.installed", "")
+    assert prerequisites.disk_problems() == []
+
+
+def test_taken_port_is_named_before_the_set_up(monkeypatch: pytest.MonkeyPatch, fresh_clone: Path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("PORT", str(server.getsockname()[1]))
+        [problem] = prerequisites.port_problems()
+        assert "is taken or not allowed: choose another" in problem.sentence
+        put(fresh_clone, ".venv/.installed", "")
+        assert prerequisites.port_problems() == [], "the site itself may listen"
+
+
+def test_fast_tests_need_no_java(programs: Path):
+    assert run(programs, command="test-fast").returncode == 0
+    assert run(programs, command="test").returncode == 1
+
+
+def test_power_cuts_need_root_before_anything_is_installed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    sentences = [problem.sentence for problem in prerequisites.check_command("durability")]
+    assert any("need root" in sentence for sentence in sentences)
+    assert not any("need root" in problem.sentence for problem in prerequisites.check_command("demo"))
+
+
+def test_readme_has_the_table():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert prerequisites.table() in readme, "python -m benchsite.core.prerequisites --table"
+
+
+def test_a_missing_need_skips_with_the_way_to_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(prerequisites, "find_program", lambda name: None)
+    with pytest.raises(pytest.skip.Exception, match="needs memcached: apt-get install memcached"):
+        need("memcached")
+    with pytest.raises(KeyError):
+        need("memcachd")
 
 
 def test_even_an_old_python_can_read_it():

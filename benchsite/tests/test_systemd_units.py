@@ -12,6 +12,7 @@ from django.conf import settings
 
 from benchsite.core.production import SAMPLE_KEY
 from benchsite.management.commands.component import NAMES
+from benchsite.tests.needs import need
 
 ROOT = Path(settings.BASE_DIR)
 UNITS = ROOT / "deploy" / "systemd"
@@ -38,6 +39,7 @@ def read_unit(path: Path) -> configparser.RawConfigParser:
 
 def verify(folder: Path) -> str:
     """The complaints of `systemd-analyze verify` about all units of a folder and one instance of each template."""
+    need("systemd")
     names = [path.name.replace("@.", "@lab-7.") for path in [*folder.glob("*.service"), *folder.glob("*.target")]]
     verified = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *names],

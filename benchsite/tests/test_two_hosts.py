@@ -21,7 +21,6 @@ import pytest
 
 from benchmarks.faults.network import CONTROL, LAB, SITE, in_namespace, namespaces
 from benchsite.tests.settings_under import KEY
-from benchsite.tests.test_half_open_connections import as_root
 from benchsite.tests.test_nginx_example import DOCUMENT, NGINX, write_configuration
 from benchsite.tests.test_systemd_units import COMMON, INSTALLED, ROOT, UNITS, read_unit
 from workers.executables import choose_redis
@@ -30,9 +29,7 @@ from workers.systems.build import build
 POSTGRESQL = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
 pytestmark = [
     pytest.mark.long,
-    as_root,
-    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
-    pytest.mark.skipif(not POSTGRESQL, reason="Debian's package postgresql is not installed"),
+    pytest.mark.needs("network", "nginx", "debian-postgresql", "openssl", "curl"),
 ]
 ADDRESS, TARGET, URL = "10.77.0.1", "10.77.1.2", "https://10.77.0.1"
 OTHER_CA = "/etc/ssl/certs/ssl-cert-snakeoil.pem"  # of Debian's package ssl-cert

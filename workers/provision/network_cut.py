@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import psutil
 
-from workers.executables import find_program
+from benchsite.core.prerequisites import find_program
 
 CHAIN_PREFIX: Final = "benchsite-cut-"
 LOCK_TIMEOUT_S: Final = 10

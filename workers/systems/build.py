@@ -38,16 +38,17 @@ from workers.manifests import (  # noqa: E402
 )
 
 
-def load_prerequisites() -> ModuleType:
-    """`benchsite.core.prerequisites` without `benchsite`, which imports Celery: there may be no virtual environment."""
-    spec = importlib.util.spec_from_file_location("prerequisites", ROOT / "benchsite" / "core" / "prerequisites.py")
+def load_core(name: str) -> ModuleType:
+    """A module of `benchsite.core` without `benchsite`, which imports Celery: there may be no virtual environment."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchsite" / "core" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-prerequisites = load_prerequisites()
+prerequisites = load_core("prerequisites")
+progress = load_core("progress")
 
 POM = "{http://maven.apache.org/POM/4.0.0}"
 BASE = "base"
@@ -137,19 +138,26 @@ def is_current(sources: Path, into: Path, binding: str) -> bool:
         return False
 
 
-def run_maven(folder: Path, goals: Sequence[str], log: Path, *, again: str) -> None:
+def repository_option() -> list[str]:
+    """Maven's option for artifacts below `var/`, where the home folder cannot be written."""
+    folder = Path.home() / ".m2" / "repository"
+    while not folder.exists():
+        folder = folder.parent
+    return [] if os.access(folder, os.W_OK) else [f"-Dmaven.repo.local={ROOT / 'var' / 'maven'}"]
+
+
+def run_maven(step: str, folder: Path, goals: Sequence[str], log: Path, *, again: str) -> None:
     """Raises BuildError with the last of Maven's own error lines."""
     environment = {"MAVEN_OPTS": MAVEN_OPTIONS, **os.environ}
     if home := prerequisites.java_home():
         environment["JAVA_HOME"] = home
-    argv = ["mvn", "-q", "-B", "-ntp", "-Dstyle.color=never", *goals]
-    done = subprocess.run(
-        argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    output = done.stdout + done.stderr
-    log.write_text(output)
-    if done.returncode == 0:
-        return
+    argv = ["mvn", "-B", "-Dstyle.color=never", *repository_option(), *goals]
+    try:
+        with progress.Step(step) as running:
+            progress.run_logged(running, argv, log, cwd=folder, env=environment)
+            return
+    except subprocess.CalledProcessError:
+        output = log.read_text(errors="replace")
     lines = [line for line in output.splitlines() if line.startswith("[ERROR]") and not BOILERPLATE.match(line)]
     advice = (
         "Maven could not fetch what it needs: check the network, or the proxy in Maven's settings.xml."
@@ -225,14 +233,14 @@ def build(
 
 def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project: Project) -> None:
     prerequisites.demand(prerequisites.java_problems() + prerequisites.maven_problems())
-    print(f"Building the bindings {', '.join(stale)} ...", flush=True)
     copy = into / ".build"
     shutil.rmtree(copy, ignore_errors=True)
     try:
         copy_sources(sources, copy, "test", "*.py")
         modules = ",".join(f"{name}/{JAVA}" for name in stale)
         goals = ["-Dmaven.test.skip=true", "-pl", modules, "-am", "package"]
-        run_maven(copy, goals, into / "build.log", again="make bindings")
+        step = f"YCSB and its bindings of {', '.join(stale)}"
+        run_maven(step, copy, goals, into / "build.log", again="make bindings")
         for name in stale:
             manifest = lay_out(copy, into, name, project, source_digest(sources, name))
             print(f"  {name}: {manifest.driver}, YCSB {manifest.ycsb_version}, digest {manifest.digest[:12]}")
@@ -264,12 +272,11 @@ def fetch_servers(into: Path, wanted: Sequence[str], poms: Mapping[str, Path] | 
 
 def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
     prerequisites.demand(prerequisites.java_problems() + prerequisites.maven_problems())
-    print(f"Fetching the server of {name} ...", flush=True)
     fresh = into / f".new-{name}"
     shutil.rmtree(fresh, ignore_errors=True)
     (fresh / LIB).mkdir(parents=True)
     goals = ["-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={fresh / LIB}"]
-    run_maven(into, goals, into / "build.log", again=f"make servers {name}")
+    run_maven(f"Server of {name}", into, goals, into / "build.log", again=f"make servers {name}")
     (artifact,) = ElementTree.parse(pom).getroot().iterfind(f"{POM}dependencies/{POM}dependency")
     driver = ":".join(artifact.findtext(f"{POM}{part}") or "" for part in ("groupId", "artifactId", "version"))
     manifest = install(into / name, fresh, driver=driver, source_digest=source)

@@ -142,6 +142,7 @@ def test_data_of_others_is_never_written(server: Server):
     assert administration.read_marker(TABLE) == ""
 
 
+@pytest.mark.needs("openssl")
 def test_logs_in_over_tls_and_checks_the_name(manifest: Manifest, tmp_path: Path):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     argv = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]

@@ -16,7 +16,7 @@ from workers.systems.build import build, fetch_servers
 from workers.tests.conftest import Servers, site_below_var_tmp
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("server-java")]
 SYSTEM = load_catalog().system("cassandra")
 
 

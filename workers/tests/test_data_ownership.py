@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from benchsite.core.prerequisites import is_installed
 from benchsite.tests.databases import database_url
+from benchsite.tests.needs import need
 from runs.catalog import load_catalog
 from runs.data_confirmations import confirm, target_rows
 from runs.models import Cluster, Deployment, Run
@@ -52,7 +54,7 @@ def running() -> Iterator[dict[str, Server]]:
     """Real servers that stand for somebody else's."""
     build(settings.YCSB_DIR, ["memcached"])
     with site_below_var_tmp() as site:
-        records = [load_catalog().system(system) for system in MODES]
+        records = [load_catalog().system(system) for system in MODES if system != "memcached" or is_installed(system)]
         provisioners = [
             ProcessProvisioner(
                 Wanted(deployment=record.slug, system=record, mode=record.mode(MODES[record.slug])), site
@@ -84,6 +86,7 @@ def postgresql_server(running):
 
 @pytest.fixture
 def memcached_server(running):
+    need("memcached")
     server = running["memcached"]
     with memcached_session(server) as session:
         # Items of the present second survive it.

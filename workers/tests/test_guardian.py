@@ -19,7 +19,6 @@ from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid, 
 pytestmark = pytest.mark.slow
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's help is Linux's")
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs processes as another account")
 
 
 @pytest.fixture
@@ -119,7 +118,7 @@ def test_kernel_ends_child_if_owner_and_guardian_are_killed(tmp_path):
     os.kill(grandchild, signal.SIGKILL)
 
 
-@as_root
+@pytest.mark.needs("root")
 @linux
 def test_the_kernel_ends_a_child_of_another_account_too(tmp_path, registry):
     nobody = pwd.getpwnam("nobody")
@@ -134,7 +133,7 @@ def test_the_kernel_ends_a_child_of_another_account_too(tmp_path, registry):
     assert all_gone([watched])
 
 
-@as_root
+@pytest.mark.needs("root")
 def test_it_runs_the_child_as_another_account(tmp_path, registry):
     nobody = pwd.getpwnam("nobody")
     said = tmp_path / "said"

@@ -26,7 +26,7 @@ from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 from workers.tests.test_memcached import make_certificates
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("server-java")]
 SYSTEM = load_catalog().system("hbase")
 
 

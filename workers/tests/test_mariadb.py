@@ -14,7 +14,7 @@ from workers.systems.build import build
 from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mariadb")]
 SYSTEM = load_catalog().system("mariadb")
 
 

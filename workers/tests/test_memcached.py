@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from benchsite.tests.needs import need
 from runs.catalog import load_catalog
 from runs.models import Deployment
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep
@@ -29,7 +30,7 @@ from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 from workers.tests.memcached_session import memcached_session
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("memcached")]
 SYSTEM = load_catalog().system("memcached")
 
 
@@ -184,6 +185,7 @@ def external(port: int, **properties: str) -> Server:
 
 def make_certificates(folder: Path) -> dict[str, str]:
     """A CA, and certificates of a server and a client that it signed: file names to texts."""
+    need("openssl")
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 SYSTEMS = [
     pytest.param("redis", "everysec-wait-1", id="redis"),
     pytest.param("postgresql", "on-standby", id="postgresql"),
-    pytest.param("mariadb", "flush-1-semi-sync", id="mariadb", marks=pytest.mark.long),
+    pytest.param("mariadb", "flush-1-semi-sync", id="mariadb", marks=[pytest.mark.long, pytest.mark.needs("mariadb")]),
 ]
 
 

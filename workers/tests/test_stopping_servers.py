@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import redis
 
+from benchsite.tests.needs import need
 from workers.provision import AdministrationError, Server, administration_for
 from workers.tests.conftest import processes_of
 
@@ -122,8 +123,7 @@ def test_no_server_outlives_its_owner(site, system):
 
 
 def test_it_runs_servers_as_an_unprivileged_account(servers, site):
-    if site.account is None:
-        pytest.skip("Only root has another account to run servers as.")
+    need("root")
     provisioner = servers("redis", "off")
     server = provisioner.start()
     assert psutil.Process(int(str(server.process["pid"]))).username() == site.account.name

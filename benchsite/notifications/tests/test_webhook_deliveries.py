@@ -305,6 +305,7 @@ def test_it_says_that_it_was_no_http():
         thread.join()
 
 
+@pytest.mark.needs("openssl")
 def test_over_https_the_certificate_must_be_of_the_name(tmp_path, monkeypatch):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subprocess.run(

@@ -95,6 +95,7 @@ def test_postgresql_without_fsync_is_detected(benches):
     assert trial.loss.lost > 0
 
 
+@pytest.mark.needs("memcached")
 def test_memcached_loses_everything(benches):
     bench = benches("memcached/none")
     for fault in bench.faults:
