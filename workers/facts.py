@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.prerequisites import output_of
 from workers import node_probe
 
@@ -32,9 +33,9 @@ def _facts_of_macos() -> dict[str, object]:
         "cores_physical": lambda: psutil.cpu_count(logical=False),
         "memory_bytes": lambda: psutil.virtual_memory().total,
         "swap_bytes": lambda: psutil.swap_memory().total,
-        "cpu_model": lambda: output_of(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]).strip(),
+        "cpu_model": lambda: _sysctl("machdep.cpu.brand_string"),
         "os": lambda: f"macOS {platform.mac_ver()[0]}",
-        "virtualised": lambda: VIRTUALISED.get(output_of(["/usr/sbin/sysctl", "-n", "kern.hv_vmm_present"]).strip()),
+        "virtualised": lambda: VIRTUALISED.get(_sysctl("kern.hv_vmm_present")),
         "nic_bits_per_s": lambda: max((speed for speed in speeds if 0 < speed < 65_535), default=0) * 1_000_000,
     }
     known = {}
@@ -44,3 +45,7 @@ def _facts_of_macos() -> dict[str, object]:
         except (OSError, psutil.Error, NotImplementedError):
             continue
     return {name: value for name, value in known.items() if value not in (None, "", 0) or name == "swap_bytes"}
+
+
+def _sysctl(name: str) -> str:
+    return output_of(["/usr/sbin/sysctl", "-n", name], child_environment()).strip()
