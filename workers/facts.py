@@ -13,6 +13,7 @@ import psutil
 
 from benchsite.core.child_environment import child_environment
 from benchsite.core.prerequisites import output_of
+from runs.facts import MAX_TEXT_LENGTH
 from workers import node_probe
 
 Facts = dict[str, dict[str, object]]
@@ -24,7 +25,8 @@ def machine_facts(folder: Path | None = None) -> Facts:
     observed = node_probe.facts(str(folder) if folder is not None else None)
     if sys.platform == "darwin":
         observed |= _facts_of_macos()
-    return {name: {"value": value, "how": "observed"} for name, value in observed.items()}
+    shortened = {name: value[:MAX_TEXT_LENGTH] if isinstance(value, str) else value for name, value in observed.items()}
+    return {name: {"value": value, "how": "observed"} for name, value in shortened.items()}
 
 
 def _facts_of_macos() -> dict[str, object]:

@@ -128,7 +128,7 @@ def test_go_ycsb_refuses_what_it_cannot_request(team: Team):
 def test_go_ycsb_refuses_values_that_it_would_replace(team: Team, system, mode, property_name, value, words):
     """Neither a variable of its environment nor another server: its drivers put their values into addresses."""
     properties = {property_name: value}
-    driver = load_catalog().system(system).go.binding.name
+    driver = load_catalog().system(system, "go-ycsb").binding.name
     fields = {"system": system, "client": f"{GO}/{driver}", "binding_properties": properties}
     assert words in problems(planned_go(team, mode, **fields))
 
