@@ -34,8 +34,9 @@ DEBUG = env_bool("BENCHSITE_DEBUG", False)
 # Without a URL the site uses its own private servers, which `manage.py up` starts; their places follow from VAR_DIR
 # alone, so that every command finds them without asking.
 PLACES = paths.places(VAR_DIR)
+STATED_REDIS_URL = env_str("REDIS_URL", "")
 EMBEDDED_POSTGRESQL = not env_str("DATABASE_URL", "")
-EMBEDDED_REDIS = not env_str("REDIS_URL", "")
+EMBEDDED_REDIS = not STATED_REDIS_URL
 EMBEDDED = EMBEDDED_POSTGRESQL and EMBEDDED_REDIS
 DATABASE_URL = env_str("DATABASE_URL", PLACES.database_url)
 # A load generator (docs/deployment.md): where its site is, and its credential. Its site alone knows the secret key.
@@ -45,11 +46,13 @@ GENERATOR_SITE_URL = production.checked_url(env_str("BENCHSITE_SITE_URL", ACCESS
 GENERATOR_TOKEN = env_str("BENCHSITE_GENERATOR_TOKEN", ACCESS["credential"])
 # It has neither the database nor a key of the site, also before it has a credential.
 IS_GENERATOR = bool(GENERATOR_TOKEN) or sys.argv[1:2] == ["enrol"] or sys.argv[1:3] == ["component", "generator"]
-REDIS_URL = env_str("REDIS_URL", ACCESS["redis_url"] or PLACES.redis_url)
+REDIS_URL = STATED_REDIS_URL or ACCESS["redis_url"] or PLACES.redis_url
 # The address of Redis for load generators, without user and password: each has its own.
 GENERATOR_REDIS_URL = env_str("BENCHSITE_GENERATOR_REDIS_URL", generator_access.without_user(REDIS_URL))
 if GENERATOR_TOKEN:
     REDIS_URL = generator_access.own_redis_url(REDIS_URL, GENERATOR_TOKEN)
+if IS_GENERATOR:
+    generator_access.forget_secrets(os.environ)
 # The pool belongs in the web process only: workers hold one connection each for a long time.
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
 DATABASES = {} if IS_GENERATOR else {"default": paths.django_database(DATABASE_URL)}

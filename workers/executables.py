@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.paths import Account, make_folders, reachable
 from benchsite.core.prerequisites import SERVER_JAVA, find_program, java_version, output_of
 from workers.manifests import ManifestError, java_executable, verify
@@ -64,7 +65,7 @@ def version_of(program: Path) -> str | None:
 
     PostgreSQL says "postgres (PostgreSQL) 15.18 (Debian ...)", Redis "Redis server v=7.0.15 sha=...".
     """
-    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", output_of([str(program), "--version"]))
+    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", output_of([str(program), "--version"], child_environment()))
     return match[1] if match else None
 
 
@@ -196,7 +197,7 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
         java = java_executable()
     except ManifestError as error:
         raise ExecutableNotFound(str(error)) from error
-    release = java_version(java)
+    release = java_version(java, child_environment())
     if release not in SERVER_JAVA:
         known = " or ".join(map(str, SERVER_JAVA))
         raise ExecutableNotFound(f"The server needs Java {known}; {java} is Java {release}. Set JAVA_HOME to one.")

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import psutil
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.prerequisites import output_of
+from runs.facts import MAX_TEXT_LENGTH
 from workers import node_probe
 
 Facts = dict[str, dict[str, object]]
@@ -23,7 +25,8 @@ def machine_facts(folder: Path | None = None) -> Facts:
     observed = node_probe.facts(str(folder) if folder is not None else None)
     if sys.platform == "darwin":
         observed |= _facts_of_macos()
-    return {name: {"value": value, "how": "observed"} for name, value in observed.items()}
+    shortened = {name: value[:MAX_TEXT_LENGTH] if isinstance(value, str) else value for name, value in observed.items()}
+    return {name: {"value": value, "how": "observed"} for name, value in shortened.items()}
 
 
 def _facts_of_macos() -> dict[str, object]:
@@ -32,9 +35,9 @@ def _facts_of_macos() -> dict[str, object]:
         "cores_physical": lambda: psutil.cpu_count(logical=False),
         "memory_bytes": lambda: psutil.virtual_memory().total,
         "swap_bytes": lambda: psutil.swap_memory().total,
-        "cpu_model": lambda: output_of(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]).strip(),
+        "cpu_model": lambda: _sysctl("machdep.cpu.brand_string"),
         "os": lambda: f"macOS {platform.mac_ver()[0]}",
-        "virtualised": lambda: VIRTUALISED.get(output_of(["/usr/sbin/sysctl", "-n", "kern.hv_vmm_present"]).strip()),
+        "virtualised": lambda: VIRTUALISED.get(_sysctl("kern.hv_vmm_present")),
         "nic_bits_per_s": lambda: max((speed for speed in speeds if 0 < speed < 65_535), default=0) * 1_000_000,
     }
     known = {}
@@ -44,3 +47,7 @@ def _facts_of_macos() -> dict[str, object]:
         except (OSError, psutil.Error, NotImplementedError):
             continue
     return {name: value for name, value in known.items() if value not in (None, "", 0) or name == "swap_bytes"}
+
+
+def _sysctl(name: str) -> str:
+    return output_of(["/usr/sbin/sysctl", "-n", name], child_environment()).strip()

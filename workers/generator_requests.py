@@ -1,17 +1,22 @@
 """What load generators send to `workers.generator_api`: whatever is read here can be stored."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
 from typing_extensions import TypeAliasType
 
 from benchsite.rest.schemas import plain
+from runs.facts import MAX_CORES, MAX_NUMBER, MAX_TEXT_LENGTH, checked_client_facts, checked_machine_facts
 from runs.reasons import Reason
 
 Text = Annotated[str, AfterValidator(plain)]
 Json = TypeAliasType("Json", "dict[Text, Json] | list[Json] | Text | bool | int | FiniteFloat | None")
-Facts = dict[Text, Json]
+ShortText = Annotated[Text, StringConstraints(max_length=MAX_TEXT_LENGTH)]
+MachineFacts = Annotated[dict[Text, Json], AfterValidator(checked_machine_facts)]
+ClientFacts = Annotated[dict[Text, Json], AfterValidator(checked_client_facts)]
+MAX_BINDINGS: Final = 1000
+MAX_OPS_S: Final = 1e9
 
 
 def first_fault(error: ValidationError) -> str:
@@ -25,15 +30,24 @@ class Enrolment(BaseModel):
     code: Text
 
 
+class GeneratorFacts(BaseModel):
+    """`LoadGenerator.facts`: its process and the releases of YCSB in its bindings."""
+
+    pid: Annotated[int, Field(ge=0, le=MAX_NUMBER)] = 0
+    host: ShortText = ""
+    python: ShortText = ""
+    ycsb_versions: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_BINDINGS)] = {}
+
+
 class Registration(BaseModel):
     """The arguments of `registration.register_generator`."""
 
     slots: Annotated[int, Field(ge=1, le=64)]
-    bindings: dict[Text, Text]
-    facts: Facts
+    bindings: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_BINDINGS)]
+    facts: GeneratorFacts
     host_key: Annotated[Text, StringConstraints(min_length=1, max_length=80)]
     host_name: Annotated[Text, StringConstraints(min_length=1, max_length=76)]  # a number may follow it
-    machine_facts: Facts
+    machine_facts: MachineFacts
 
 
 class Presence(BaseModel):
@@ -43,15 +57,15 @@ class Presence(BaseModel):
 class Capacity(BaseModel):
     """What a calibration measures of `runs.bindings.Capacity`."""
 
-    digest: Text
-    client_ops_s: FiniteFloat
-    ops_s: FiniteFloat
-    clients: Annotated[int, Field(ge=1)]
-    cores: Annotated[int, Field(ge=1)]
+    digest: ShortText
+    client_ops_s: Annotated[FiniteFloat, Field(ge=0, le=MAX_OPS_S)]
+    ops_s: Annotated[FiniteFloat, Field(ge=0, le=MAX_OPS_S)]
+    clients: Annotated[int, Field(ge=1, le=MAX_CORES)]
+    cores: Annotated[int, Field(ge=1, le=MAX_CORES)]
 
 
 class Calibration(BaseModel):
-    capacities: dict[Text, Capacity]
+    capacities: Annotated[dict[ShortText, Capacity], Field(max_length=MAX_BINDINGS)]
     error: Text
 
 
@@ -77,7 +91,7 @@ class Report(Claim):
 
     state: Literal["ready", "running"] | None = None
     clock_offset_s: FiniteFloat | None = None
-    facts: Facts = {}
+    facts: ClientFacts = {}
     command: list[Text] = []
     lines: list[Line] = []
 
@@ -96,7 +110,7 @@ class Result(Claim):
     reason_detail: Text
     exit_code: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None
     cpu_percent: FiniteFloat | None
-    facts: Facts
+    facts: ClientFacts
     missing: list[Text] = []
 
 

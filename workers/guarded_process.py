@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import grouped
 from benchsite.core.paths import Account
 from workers import guardian
@@ -194,10 +195,10 @@ def start_guarded(
     """Starts `argv` in a session of its own, under a guardian, and returns once it runs.
 
     A stream is a path (appended to), a file, a descriptor, subprocess.PIPE or subprocess.STDOUT; None is /dev/null.
-    `env` None: this process's own. `account`: run as that account (only root can). `cpus`: those
-    that it may use, empty for this process's own (Linux only). `mounts_of`: the pid of a process in whose mount
-    namespace it runs (Linux, as root). `stop_group` False sends the stop
-    signal to the child alone, for servers that end their own workers in order. Raises StartError.
+    `env` None: `child_environment`, without secrets. `account`: run as that account (only root can). `cpus`: those that
+    it may use, empty for this process's own (Linux only). `mounts_of`: the pid of a process in whose mount namespace
+    it runs (Linux, as root). `stop_group` False sends the stop signal to the child alone, for servers that end their
+    own workers in order. Raises StartError.
     """
     registry.mkdir(parents=True, exist_ok=True)
     token = secrets.token_hex(16)
@@ -219,7 +220,7 @@ def start_guarded(
         opened.enter_context(theirs)
         popen = subprocess.Popen(
             [sys.executable, "-I", "-S", guardian.__file__, str(theirs.fileno())],
-            env=None if env is None else dict(env),
+            env=child_environment() if env is None else dict(env),
             stdin=_stream(stdin, "rb", opened),
             stdout=_stream(stdout, "ab", opened),
             stderr=_stream(stderr, "ab", opened),

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from runs.generators import silent_before
 from runs.models import LoadGenerator, Machine
-from workers.models import Lease
+from workers.models import GeneratorCredential, Lease
 
 MIN_BEAT_S: Final = 5.0
 # Of all load generators together: a sign of life costs the site 6 ms of a core.
@@ -31,13 +31,14 @@ def register_generator(
     machine_facts: dict[str, Any],
 ) -> LoadGenerator:
     """A worker as a load generator that runs up to `slots` clients at once, with the digests of its bindings, and its
-    host as a machine with its facts as observed now; facts that people stated stay. Raises NameTaken.
+    host as a machine with its facts as observed now; facts that people stated stay. A machine that another load
+    generator registered keeps the facts that this one observed. Raises NameTaken.
     """
     with transaction.atomic():
         machine, made = Machine.objects.select_for_update().get_or_create(
             host_key=host_key, defaults={"name": _free_name(host_name), "facts": machine_facts}
         )
-        if not made:
+        if not made and _owner(machine) in (None, name):
             machine.facts = {**machine.facts, **machine_facts}
             machine.save(update_fields=["facts"])
         holder = LoadGenerator.objects.select_for_update(of=("self",)).filter(name=name, may_move=False)
@@ -54,6 +55,13 @@ def register_generator(
         )
         note_presence(name)
     return generator
+
+
+def _owner(machine: Machine) -> str | None:
+    """The load generator whose facts of the machine count: of those with a credential the first to register there."""
+    valid = GeneratorCredential.objects.filter(revoked_at=None).values("generator")
+    owners = machine.load_generators.filter(name__in=valid).order_by("created_at", "pk")
+    return owners.values_list("name", flat=True).first()
 
 
 def note_presence(name: str) -> tuple[bool, bool, float]:

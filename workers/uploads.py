@@ -61,6 +61,7 @@ def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
         [sys.executable, settings.BASE_DIR / "manage.py", "read_upload", str(upload_id), str(claim)],
         registry=settings.GUARDED_DIR,
         label=f"reader of upload {upload_id}",
+        env=os.environ,  # It is a part of the site.
         stderr=log_file,
         grace_s=STOP_GRACE_S,
     )

@@ -8,10 +8,13 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 from urllib.parse import quote, urlsplit
+
+# The variables in place of the file that hold a secret: a credential, and perhaps a password of Redis.
+SECRET_VARIABLES: Final = ("BENCHSITE_GENERATOR_TOKEN", "REDIS_URL")
 
 
 class AccessRefused(Exception):
@@ -46,6 +49,17 @@ def write_access(path: Path, access: Access) -> None:
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         json.dump(access, file)
     draft.replace(path)
+
+
+def own_file(folder: Path, generator: str) -> Path:
+    """Where a load generator on the site's host, or one that is configured by variables, has its file."""
+    return folder / "generators" / f"{generator}.json"
+
+
+def forget_secrets(environment: MutableMapping[str, str]) -> None:
+    """Remove the secrets of a load generator once they are read: nothing that it starts may inherit them."""
+    for name in SECRET_VARIABLES:
+        environment.pop(name, None)
 
 
 def take_file(folder: Path, machine: str) -> Path | None:

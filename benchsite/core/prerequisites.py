@@ -98,20 +98,26 @@ def java_home() -> str:
     return str(Path(javac).resolve().parent.parent) if javac else ""
 
 
-def output_of(argv: "list[str]") -> str:
-    """What a command says on both streams; empty where it cannot be run or fails."""
+def output_of(argv: "list[str]", env: "dict[str, str] | None" = None) -> str:
+    """What a command says on both streams; empty where it cannot be run or fails. `env` None: this process's own."""
     try:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False
+            argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
 
 
-def java_version(path: str) -> int:
+def java_version(path: str, env: "dict[str, str] | None" = None) -> int:
     """The feature release of a `java` or `javac`; 0 where it cannot be run. "1.8.0" is 8."""
-    match = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', output_of([path, "-version"])) if path else None
+    match = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', output_of([path, "-version"], env)) if path else None
     return int(match.group(1)) if match else 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchsite.core.env import METRICS_FOLDER_VARIABLE, env_int
+from benchsite.core.generator_access import SECRET_VARIABLES
 from benchsite.core.logs import log_tail
 from workers.guarded_process import Guarded, start_guarded
 from workers.host_identity import GENERATOR_VARIABLE, SLOTS_VARIABLE
@@ -30,9 +31,10 @@ DEATH_WINDOW_S = 600.0
 # The level because readiness is read from the logs: with warnings alone nobody would say that he is ready.
 EVERYWHERE = {"DJANGO_SETTINGS_MODULE": "benchsite.settings", "PYTHONUNBUFFERED": "1", "BENCHSITE_LOG_LEVEL": "INFO"}
 
-# Variables of the site that no load generator gets, although the process that starts it has them.
+# Variables that no load generator gets, although the process that starts it has them: it reads its own from a file.
 SITE_SECRETS = (
     "DATABASE_URL",
+    *SECRET_VARIABLES,
     "BENCHSITE_SECRET_KEY",
     "BENCHSITE_SECRET_KEY_FALLBACKS",
     "BENCHSITE_SIGNING_KEY",

@@ -13,6 +13,7 @@ from django.core.management import call_command
 
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.accounts.sign_in_link import make_link
+from benchsite.core.generator_access import Access, own_file, write_access
 from runs.artifacts import mark_storage
 from runs.models import LoadGenerator
 from workers import enrolment
@@ -42,16 +43,15 @@ def collect_static() -> None:
 
 
 def generator_environment(name: str, site_url: str) -> dict[str, str]:
-    """Where a load generator finds its site and Redis, with a fresh credential.
+    """The variable that names the file of a load generator: its site, a fresh credential, and Redis.
 
     Its earlier life is over: it gets no run before it registers with this credential.
     """
     LoadGenerator.objects.filter(name=name).update(last_seen_at=None)
-    return {
-        "BENCHSITE_SITE_URL": site_url,
-        "BENCHSITE_GENERATOR_TOKEN": enrolment.make(name),
-        "REDIS_URL": settings.GENERATOR_REDIS_URL,
-    }
+    access = Access(site_url=site_url, credential=enrolment.make(name), redis_url=settings.GENERATOR_REDIS_URL)
+    path = own_file(Path(settings.VAR_DIR), name)
+    write_access(path, access)
+    return {"BENCHSITE_GENERATOR_FILE": str(path)}
 
 
 def first_link() -> str:

@@ -21,6 +21,7 @@ import pytest
 from django.conf import settings
 from django.db.models import Sum
 
+from benchsite.core.generator_access import read_access
 from benchsite.tests.databases import database_url
 from benchsite.tests.live_site import GENERATORS, LiveSite, clients_of, servers_of
 from benchsite.tests.live_site import shared_site as site
@@ -229,8 +230,8 @@ def test_it_measures_merges_and_judges_a_small_matrix(site, observed):
     before = {run.pk: (run.status, run.finished_at, run.events.count()) for run in runs}
     conduct_run(runs[1].pk)
     client_run = ClientRun.objects.filter(run=runs[1], load_generator__name="generator-1").first()
-    environment = site.environments["generator-1"]
-    generator = SiteClient(environment["BENCHSITE_SITE_URL"], environment["BENCHSITE_GENERATOR_TOKEN"])
+    access = read_access(Path(site.environments["generator-1"]["BENCHSITE_GENERATOR_FILE"]))
+    generator = SiteClient(access["site_url"], access["credential"])
     assert generator.claim(client_run.pk, uuid.uuid4()) is None
     again = Run.objects.filter(matrix=matrix)
     assert {run.pk: (run.status, run.finished_at, run.events.count()) for run in again} == before

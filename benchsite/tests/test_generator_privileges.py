@@ -269,11 +269,15 @@ def test_its_environment_reaches_no_database_and_no_secret(credential, monkeypat
         "BENCHSITE_SECRET_KEY": settings.SECRET_KEY,
         "DATABASE_URL": database_url(),
         "EMAIL_URL": "smtp://u:mailpw@h",
+        "REDIS_URL": "redis://:redispw@h",
     }
     for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     part = components.load_generator("lab-1", generator_environment("lab-1", "http://127.0.0.1:1"))
     environment = {**part.environment, "SEALED": seal("hidden")}
+    access = read_access(Path(environment["BENCHSITE_GENERATOR_FILE"]))
+    assert enrolment.generator_of(access["credential"]) == "lab-1"
+    secrets["BENCHSITE_GENERATOR_TOKEN"] = access["credential"]
     command = [sys.executable, "-c", LOOK_AROUND]
     process = subprocess.run(
         command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True

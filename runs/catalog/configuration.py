@@ -247,6 +247,8 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
             case "mysql":
                 lines.append(f"{name} = {_mysql_value(value)}")
             case "hadoop":
+                if "${" in value:
+                    raise PropertyError({name: f"{name} must not contain ${{: Hadoop replaces ${{NAME}} by variables."})
                 lines.append(f"<property><name>{name}</name><value>{escape(value)}</value></property>")
     if form == "hadoop":
         lines.append("</configuration>")

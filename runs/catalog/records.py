@@ -405,6 +405,8 @@ class System:
 
     def check_binding_properties(self, values: Mapping[str, object]) -> dict[str, str]:
         """The client properties of a database in canonical form, or PropertyError."""
+        if self.go is not None and self.binding is self.go.binding:
+            _refuse_variables(values)
         return _check(
             self.binding.properties, values, self.governed_properties, self.binding.endpoint.url, self.binding.fixed
         )
@@ -437,6 +439,18 @@ class Catalog:
             return self.system(slug, flavour, own_modes)
         except UnknownSystem:
             return None
+
+
+def _refuse_variables(values: Mapping[str, object]) -> None:
+    """go-ycsb expands variables wherever a value has them, and knows no way to escape them. Raises PropertyError."""
+    problems = {
+        name: f"{name} must not contain ${{: go-ycsb replaces ${{NAME}} by a variable of its environment. Write "
+        "another value, or choose another client."
+        for name, value in values.items()
+        if "${" in str(value)
+    }
+    if problems:
+        raise PropertyError(problems)
 
 
 def _check(

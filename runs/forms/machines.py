@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from benchsite.accounts.models import Team
+from runs.facts import fact_problem
 from runs.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.models import Machine
 
@@ -76,6 +77,8 @@ class MachineForm(DescribedForm):
                 raise ValidationError(f"“{name[:40]}”: name a fact with small letters, digits and underscores.")
             if not value or len(value) > 200 or not value.isprintable():
                 raise ValidationError(f"{name}: write a value of 1 to 200 printable characters.")
+            if problem := fact_problem(name, _stated_value(value)):
+                raise ValidationError(f"{problem}.")
         return facts
 
     def save(self) -> Machine:
@@ -83,12 +86,14 @@ class MachineForm(DescribedForm):
         data = self.cleaned_data
         machine.name, machine.host_key = data["name"], data["host_key"]
         observed = {name: fact for name, fact in machine.facts.items() if fact.get("how") != "stated"}
-        stated = {
-            name: {"value": int(value) if NUMBER.fullmatch(value) else value, "how": "stated"}
-            for name, value in data["facts"].items()
-        }
+        stated = {name: {"value": _stated_value(value), "how": "stated"} for name, value in data["facts"].items()}
         # What was seen outweighs what was said.
         machine.facts = {**stated, **observed}
         machine.save()
         machine.teams.set(data["teams"])
         return machine
+
+
+def _stated_value(text: str) -> int | str:
+    """Digits are a number."""
+    return int(text) if NUMBER.fullmatch(text) else text

@@ -1,7 +1,7 @@
 """What is to be benchmarked: machines and clusters, databases and workloads, and the matrix that crosses them."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -11,10 +11,22 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
+from runs.facts import readable_facts
 from runs.models.client_properties import ClientPropertiesField
 
 if TYPE_CHECKING:
     from runs.models.run import Run
+
+
+class FactsField(models.JSONField):
+    """Facts of a machine. What was stored unchecked by an earlier release and is no fact is not read."""
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        return readable_facts(super().from_db_value(value, expression, connection))
+
+    def deconstruct(self) -> Any:
+        name, _, arguments, options = super().deconstruct()
+        return name, "django.db.models.JSONField", arguments, options  # The column is no other.
 
 
 class Machine(Row):
@@ -26,7 +38,7 @@ class Machine(Row):
 
     name = models.CharField(max_length=80, unique=True)
     host_key = models.CharField(max_length=80, unique=True, null=True, blank=True)  # what a worker there calls itself
-    facts = models.JSONField(default=dict, blank=True)
+    facts = FactsField(default=dict, blank=True)
     teams = models.ManyToManyField(Team, blank=True, related_name="machines")
     created_at = models.DateTimeField(auto_now_add=True)
 

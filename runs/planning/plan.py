@@ -329,13 +329,13 @@ def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
 
 def _generator(generator: LoadGenerator) -> PlannedGenerator:
     facts = generator.machine.facts
-    cores = facts.get("cores_usable") or facts.get("cores") or {}
+    cores = number_of(fact(facts, "cores_usable") or fact(facts, "cores")) or 0
     return PlannedGenerator(
         id=str(generator.pk),
         name=generator.name,
         slots=generator.slots,
         machine_id=str(generator.machine_id),
         bindings=generator.bindings,
-        cores=int(cores.get("value") or 0),
+        cores=int(cores),
         capacity=generator.capacity,
     )

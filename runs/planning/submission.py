@@ -109,7 +109,13 @@ class _Facts:
         self.generators: dict[str, GeneratorSpec] = {
             str(g.pk): {"id": str(g.pk), "name": g.name, "machine": _machine(g.machine)} for g in generators
         }
-        self.ycsb_versions = {str(g.pk): g.facts.get("ycsb_versions", {}) for g in generators}
+        self.ycsb_versions = {str(g.pk): _ycsb_versions(g) for g in generators}
+
+
+def _ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
+    """By binding; nothing where an earlier release stored something else."""
+    versions = generator.facts.get("ycsb_versions")
+    return versions if isinstance(versions, dict) else {}
 
 
 def _machine(machine: Machine) -> MachineSpec:

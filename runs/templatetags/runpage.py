@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from benchsite.core import formatting
 from runs.models import Measurement, RunEvent
 from runs.models.run import Stage
+from runs.validity.facts import fact
 from runs.ycsb.merged import Phase
 
 register = template.Library()
@@ -149,9 +150,8 @@ def facts_in_words(facts: Mapping[str, object]) -> list[tuple[str, str]]:
     """The known facts of a machine as (name, text); values are bare or {"value": ..., "how": ...}."""
     found = []
     for name in [name for name in FACTS if name in (facts or {})] or sorted(facts or {}):
-        fact = facts[name]
-        value = fact.get("value") if isinstance(fact, Mapping) else fact
-        if value is None or value == "" or isinstance(value, Mapping | list):
+        value = fact(facts, name)
+        if value is None or value == "":
             continue
         if name.endswith("_bytes") and isinstance(value, int | float):
             found.append((name.removesuffix("_bytes").replace("_", " "), formatting.size(value)))

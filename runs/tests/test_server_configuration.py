@@ -83,6 +83,11 @@ def test_it_refuses_what_no_configuration_holds(form, settings):
         render_config(form, settings)
 
 
+def test_refuses_what_hadoop_would_replace():
+    with pytest.raises(PropertyError, match="Hadoop replaces"):
+        render_config("hadoop", {"hbase.rootdir": "/${env.DATABASE_URL}"})
+
+
 def test_it_refuses_settings_nobody_declared():
     with pytest.raises(PropertyError, match="Did you mean 'maxmemory'"):
         render(REDIS, "off", {"maxmemmory": "1GB"})

@@ -116,6 +116,23 @@ def test_go_ycsb_refuses_what_it_cannot_request(team: Team):
     )
 
 
+@pytest.mark.parametrize(
+    ("system", "mode", "property_name", "value", "words"),
+    [
+        ("redis", "off", "redis.password", "${BENCHSITE_GENERATOR_TOKEN}", "go-ycsb replaces ${NAME} by a variable"),
+        ("mariadb", "flush-1", "mysql.user", "a${HOME}", "mysql.user must not contain ${"),
+        ("postgresql", "on", "pg.password", "x@192.0.2.1:5432/db?a=", "in percent-encoding"),
+        ("postgresql", "on", "pg.user", "x/?host=%2Fvar%2Frun", "in percent-encoding"),
+    ],
+)
+def test_go_ycsb_refuses_values_that_it_would_replace(team: Team, system, mode, property_name, value, words):
+    """Neither a variable of its environment nor another server: its drivers put their values into addresses."""
+    properties = {property_name: value}
+    driver = load_catalog().system(system, "go-ycsb").binding.name
+    fields = {"system": system, "client": f"{GO}/{driver}", "binding_properties": properties}
+    assert words in problems(planned_go(team, mode, **fields))
+
+
 def test_go_ycsb_refuses_a_target_behind_a_warm_up(team: Team):
     matrix = planned_go(team)
     Matrix.objects.filter(pk=matrix.pk).update(ladder="target", threads=8, warmup_s=5)

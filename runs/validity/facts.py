@@ -1,10 +1,12 @@
 """Everything the checks need to know about a run. None means unknown, and an unknown fact is never a good one."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from runs.facts import NUMBERS, fact_problem
 from runs.measures.host import HostSamples
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import Phase
@@ -184,18 +186,22 @@ class RunFacts(RunContext):
 
 
 def fact(machine: Mapping[str, object], name: str) -> object:
-    """A machine's fact without how it is known."""
+    """A machine's fact without how it is known; None for what is no fact. Uploads may state numbers as texts."""
     entry = machine.get(name)
-    return entry.get("value") if isinstance(entry, Mapping) else entry
+    value = entry.get("value") if isinstance(entry, Mapping) else entry
+    if isinstance(value, str) and name in NUMBERS:
+        value = number_of(value)
+    if isinstance(value, bool) and name not in NUMBERS:
+        return value
+    return None if fact_problem(name, value) else value
 
 
 def number_of(value: object) -> float | None:
-    """A fact as a number; texts that are one count too."""
-    if isinstance(value, bool):
+    """A fact as a finite number; texts that are one count too."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    if isinstance(value, int | float):
-        return float(value)
     try:
-        return float(value) if isinstance(value, str) else None
-    except ValueError:
+        number = float(value)
+    except (ValueError, OverflowError):
         return None
+    return number if math.isfinite(number) else None

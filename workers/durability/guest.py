@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from benchsite.core.child_environment import child_environment
 from runs.catalog import Mode, RenderedServer, System
 from runs.catalog.measured_losses import Fault
 from workers.durability.trials import ServerBench, Trial, prepared_server
@@ -79,12 +80,12 @@ class GuestProvisioner(ProcessProvisioner):
             self._write_files(rendered, folder)
             tree.mkdir()
             for name in ("data", *rendered.files):
-                subprocess.run(["cp", "-a", folder / name, tree / name], check=True)
+                subprocess.run(["cp", "-a", folder / name, tree / name], env=child_environment(), check=True)
             if self.site.account is not None:
                 shutil.chown(tree, self.site.account.name)
             with image.open("wb") as file:
                 file.truncate(DISK_MB << 20)
-            subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], check=True)
+            subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], env=child_environment(), check=True)
             remove_folder(tree)
         initial = folder / "initial.cpio"
         with initial.open("wb") as file:
@@ -140,7 +141,8 @@ class GuestBench(ServerBench):
         assert fault is Fault.POWER_CUT
         remove_folder(self.data)
         (self.provisioner.folder / IMAGE).unlink(missing_ok=True)
-        subprocess.run(["cp", "-a", self.provisioner.folder / "template", self.data], check=True)
+        template = self.provisioner.folder / "template"
+        subprocess.run(["cp", "-a", template, self.data], env=child_environment(), check=True)
         try:
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
@@ -164,8 +166,8 @@ def _is_program(path: Path) -> bool:
 
 
 def _libraries(program: Path) -> list[Path]:
-    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    return [Path(os.path.normpath(path)) for path in re.findall(r"(/\S+) \(0x", listing)]
+    listing = subprocess.run(["ldd", program], env=child_environment(), capture_output=True, text=True, check=False)
+    return [Path(os.path.normpath(path)) for path in re.findall(r"(/\S+) \(0x", listing.stdout)]
 
 
 def _with_dependencies(names: Iterable[str], modules: Path) -> Iterator[Path]:

@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from benchsite.core.child_environment import child_environment
 from runs.catalog import Mode, System
 from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault
 from workers.durability.ledger import UNREADABLE, Loss, Write, classify
@@ -95,7 +96,7 @@ class Bench(ABC):
         if is_new:
             remove_folder(base)
             base.mkdir(mode=0o700)
-            subprocess.run(["cp", "-a", folder / "template", base / "tree"], check=True)
+            subprocess.run(["cp", "-a", folder / "template", base / "tree"], env=child_environment(), check=True)
         remove_folder(data)
         make_folder(data, self.site.account)
         return start_storage(base, data, registry=self.site.registry, options=self.disk)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import psutil
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.prerequisites import find_program
 
 CHAIN_PREFIX: Final = "benchsite-cut-"
@@ -61,7 +62,7 @@ def _dropped(rules: list[str], groups: Sequence[Sequence[psutil.Process]]) -> It
     installation = _table(f":{chain} -", *_appended(chain, rules), f"-I OUTPUT -o lo -j {chain}")
     # A session of its own: a signal to the conductor's group does not reach it.
     with subprocess.Popen(
-        ["/bin/sh", "-c", script, chain, installation, _table(_removal(chain))],
+        ["/bin/sh", "-c", script, chain, installation, _table(_removal(chain))], env=child_environment(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as watcher:  # fmt: skip
         assert watcher.stdin and watcher.stdout and watcher.stderr
@@ -95,7 +96,13 @@ def chains() -> list[str]:
     program = find_program("iptables-save")
     if program is None or os.geteuid() != 0:
         return []
-    table = subprocess.run([program, "-t", "filter"], capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S)
+    table = subprocess.run(
+        [program, "-t", "filter"],
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_TIMEOUT_S,
+    )
     return re.findall(rf"^:({CHAIN_PREFIX}\w+) ", table.stdout, re.MULTILINE)
 
 
@@ -185,7 +192,12 @@ def _restore(*lines: str) -> None:
     """Changes the table in one step, so that all ports are cut at the same instant. Raises CutError."""
     try:
         answer = subprocess.run(
-            _command().split(), input=_table(*lines), capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S
+            _command().split(),
+            env=child_environment(),
+            input=_table(*lines),
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CutError(f"iptables cannot be run: {error}") from error

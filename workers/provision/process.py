@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import grouped
 from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account
@@ -55,7 +56,7 @@ from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotSto
 GRACE_S = 5.0
 LOG = "server.log"
 DATA_MADE = "data-made"  # the marker of a complete data folder
-# The site's own variables (its secret key, its database) are none of the servers' business.
+# Of what children may have: options of Java and the locale would change what is measured.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
 
@@ -480,5 +481,5 @@ class ProcessProvisioner(StartingProvisioner):
 
 
 def _environment() -> dict[str, str]:
-    own = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**own, "LC_ALL": "C", "TZ": "UTC"}
+    own = child_environment()
+    return {**{name: own[name] for name in PASSED_ON if name in own}, "LC_ALL": "C", "TZ": "UTC"}

@@ -4,12 +4,21 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchsite.core.env import env_path, env_str
-from benchsite.core.generator_access import name_of, read_access, take_file
+from benchsite.core.generator_access import (
+    Access,
+    name_of,
+    own_file,
+    read_access,
+    take_file,
+    without_user,
+    write_access,
+)
 from benchsite.local import components
 from benchsite.local.components import Component
 from workers.host_identity import MACHINE_VARIABLE, generator_name
@@ -50,12 +59,33 @@ def component(name: str) -> Component:
 
 
 def load_generator() -> Component:
-    """The load generator of the credential that this process finds. Raises CommandError without one."""
-    credential, environment = settings.GENERATOR_TOKEN, {}
-    if not credential:
-        machine = env_str(MACHINE_VARIABLE, "")
-        path = machine and take_file(env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials"), machine)
-        if not path:
-            raise CommandError(NO_CREDENTIAL)
-        credential, environment = read_access(path)["credential"], {"BENCHSITE_GENERATOR_FILE": str(path)}
-    return components.load_generator(generator_name() or name_of(credential), environment)
+    """The load generator of the credential that this process finds. Raises CommandError without one.
+
+    Secrets of the environment are handed over in a file: other processes may read the environment of the new program.
+    """
+    path = settings.GENERATOR_ACCESS_FILE if settings.GENERATOR_TOKEN else _free_file()
+    access = read_access(path)
+    credential = settings.GENERATOR_TOKEN or access["credential"]
+    name = generator_name() or name_of(credential)
+    redis_url, environment = settings.STATED_REDIS_URL, {}
+    has_user = urlsplit(redis_url).username
+    if credential != access["credential"] or has_user:
+        stated = Access(
+            site_url=settings.GENERATOR_SITE_URL or access["site_url"],
+            credential=credential,
+            redis_url=redis_url or access["redis_url"],
+        )
+        path = own_file(Path(settings.VAR_DIR), name)
+        write_access(path, stated)
+    elif redis_url:
+        environment = {"REDIS_URL": without_user(redis_url)}
+    return components.load_generator(name, {**environment, "BENCHSITE_GENERATOR_FILE": str(path)})
+
+
+def _free_file() -> Path:
+    """The file of a load generator of this host that no other process has taken."""
+    machine = env_str(MACHINE_VARIABLE, "")
+    path = machine and take_file(env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials"), machine)
+    if not path:
+        raise CommandError(NO_CREDENTIAL)
+    return path

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import duration
 from runs.catalog import System, load_catalog
 from workers.manifests import ManifestError, java_executable, verify
@@ -38,7 +39,13 @@ class AdminProgram:
     def __init__(self, argv: Sequence[str], address: Address, properties: Mapping[str, str]) -> None:
         self._lock = threading.Lock()
         self._popen = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
+            argv,
+            env=child_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
         )
         self._write(
             {

@@ -1,0 +1,73 @@
+"""Facts of machines and clients: which types and ranges they have. What does not fit is no fact.
+
+`Machine.facts` maps a name to {"value": ..., "how": "observed" | "stated"}; a client's facts are bare values.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+MAX_TEXT_LENGTH: Final = 500
+MAX_NUMBER: Final = 2**63 - 1
+MAX_CORES: Final = 4096
+MAX_BYTES: Final = 2**60
+
+# Facts that are numbers, with what they may lie between.
+NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    **dict.fromkeys(("cores", "cores_physical", "cores_usable", "numa_nodes"), (1, MAX_CORES)),
+    **dict.fromkeys(("memory_bytes", "cache_bytes"), (1, MAX_BYTES)),
+    **dict.fromkeys(("swap_bytes", "disk_total_bytes", "disk_free_bytes"), (0, MAX_BYTES)),
+    **dict.fromkeys(("data_disk_total_bytes", "data_disk_free_bytes"), (0, MAX_BYTES)),
+    **dict.fromkeys(("swappiness", "nic_bits_per_s", "clock_error_us", "disk_read_ahead_kib"), (0, MAX_NUMBER)),
+    **dict.fromkeys(("fsync_us", "inserts", "started_epoch_s"), (0, MAX_NUMBER)),
+}
+# What a load generator may observe of its machine. Conductors observe others, and operators state what they like.
+OBSERVED: Final = frozenset({
+    "host", "cores", "cores_physical", "cores_usable", "cpu_model", "cpu_governor", "memory_bytes", "swap_bytes",
+    "swappiness", "transparent_huge_pages", "numa_nodes", "kernel", "os", "architecture", "virtualised",
+    "clock_source", "nic_bits_per_s", "nic", "open_files_limit", "processes_limit", "ntp_synchronised",
+    "clock_error_us", "disk_device", "disk_file_system", "disk_mount_options", "disk_total_bytes", "disk_free_bytes",
+    "disk_model", "disk_kind", "disk_scheduler", "disk_read_ahead_kib",
+})  # fmt: skip
+
+
+def fact_problem(name: str, value: object) -> str:
+    """Why this is no value of the fact; empty where it is one."""
+    if name in NUMBERS:
+        least, most = NUMBERS[name]
+        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
+            return ""
+        return f"{name} is a number between {least} and {most}"
+    if isinstance(value, str):
+        return "" if len(value) <= MAX_TEXT_LENGTH else f"{name} has more than {MAX_TEXT_LENGTH} characters"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{name} is neither a text nor a number"
+    return "" if abs(value) <= MAX_NUMBER else f"{name} is too large a number"
+
+
+def checked_machine_facts(facts: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+    """The facts that a load generator may observe; others are left out. Raises ValueError for a wrong type or range."""
+    observed = {name: entry for name, entry in facts.items() if name in OBSERVED}
+    for name, entry in observed.items():
+        if not isinstance(entry, Mapping) or "value" not in entry:
+            raise ValueError(f'{name} is no {{"value": ...}}')
+        if problem := fact_problem(name, entry["value"]):
+            raise ValueError(problem)
+    return {name: {"value": entry["value"], "how": "observed"} for name, entry in observed.items()}
+
+
+def checked_client_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """Raises ValueError for a wrong type or range."""
+    for name, value in facts.items():
+        if value is not None and (problem := fact_problem(name, value)):
+            raise ValueError(problem)
+    return facts
+
+
+def readable_facts(stored: object) -> dict[str, dict[str, object]]:
+    """The facts of a stored machine without what earlier releases accepted and no page can show."""
+    entries = stored.items() if isinstance(stored, Mapping) else ()
+    return {
+        name: dict(entry)
+        for name, entry in entries
+        if isinstance(entry, Mapping) and not fact_problem(name, entry.get("value"))
+    }
