@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from runs.catalog import Mode, System, client_properties
-from workers.provision.administration import Administration, administration_for
+from workers.provision.administration import Administration
+from workers.provision.administration.factory import administration_for
 
 
 class ProvisionError(Exception):

@@ -14,7 +14,8 @@ from django.conf import settings
 
 from benchsite.core.paths import unprivileged_account
 from runs.catalog import System, load_catalog
-from workers.provision import ProcessProvisioner, Server, Site, Wanted
+from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.servers import Server, Wanted
 
 Servers = Callable[..., ProcessProvisioner]
 

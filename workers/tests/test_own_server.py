@@ -7,7 +7,8 @@ from django.urls import reverse
 from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_user
-from workers.provision import ProcessProvisioner, Wanted
+from workers.provision.process import ProcessProvisioner
+from workers.provision.servers import Wanted
 from workers.target_checks import check_target
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS

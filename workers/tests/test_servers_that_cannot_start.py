@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from benchsite.core.paths import Account
-from workers.provision import ServerDidNotStart
 from workers.provision.folders import make_folder
+from workers.provision.servers import ServerDidNotStart
 from workers.tests.conftest import processes_of
 
 
