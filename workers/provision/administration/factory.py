@@ -2,38 +2,29 @@
 
 from collections.abc import Mapping
 
-from benchsite.core.addresses import split_address
 from runs.catalog import System
-from workers.provision.administration.base import (
-    Address,
-    Administration,
-)
-from workers.provision.administration.java import JavaAdministration
-from workers.provision.administration.postgresql import PostgresqlAdministration
-from workers.provision.administration.redis import RedisAdministration
-from workers.provision.administration.redis_cluster import RedisClusterAdministration
+from workers.provision.administration.admin_program import direct_administration
+from workers.provision.administration.base import Address, Administration
+from workers.provision.administration.program import ProgramAdministration, cluster_nodes
 
 
 def administration_for(
-    system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None
+    system: System,
+    client_properties: Mapping[str, str],
+    server: tuple[str, int] | None = None,
+    *,
+    is_external: bool = False,
+    deadline: float | None = None,
 ) -> Administration:
     """Speaks to the same server as clients with these properties, as the same user, in the same database.
 
-    `server`: its host and port, where the properties do not show them.
+    `server`: its host and port, where the properties do not show them. A process with limits asks an external one; its
+    calls end at the `deadline`, of time.monotonic().
     """
     address = address_of(system, client_properties, server)
-    if system.admin_class:
-        return JavaAdministration(system, address, client_properties)
-    match system.slug:
-        case "redis":
-            return RedisAdministration(address)
-        case "redis-cluster":
-            nodes = client_properties[system.binding.endpoint.host].split(",")
-            return RedisClusterAdministration(address, [split_address(node, address.port) for node in nodes])
-        case "postgresql":
-            return PostgresqlAdministration(address)
-        case _:
-            raise ValueError(f"Benchsite cannot administer {system.name} yet.")
+    if system.admin_class or is_external:
+        return ProgramAdministration(system, address, client_properties, deadline)
+    return direct_administration(system.slug, address, cluster_nodes(system, client_properties, address.port))
 
 
 def address_of(system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None) -> Address:
