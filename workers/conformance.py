@@ -21,8 +21,10 @@ from runs.ycsb.properties import CORE_WORKLOADS, render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from workers.manifests import Manifest
 from workers.process import Guarded, StartError, java_argv, run_process
-from workers.provision import AdministrationError, Provisioner, ProvisionError, Server, read_back
+from workers.provision.administration import AdministrationError
 from workers.provision.ownership import DataNotOwned, DataTarget
+from workers.provision.readback import read_back
+from workers.provision.servers import Provisioner, ProvisionError, Server
 
 RECORDS: Final = 1_000
 OPERATIONS: Final = 300  # of each workload

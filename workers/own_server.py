@@ -1,15 +1,17 @@
 """Benchmark my server: from an address to the first curve in two forms."""
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django_htmx.http import HttpResponseClientRedirect
 
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import is_operator, team_of, team_required, user_of
@@ -25,7 +27,7 @@ from runs.planning import PlanError, submit
 from runs.property_schema import PropertyError
 from runs.views.clusters import may_edit
 from runs.ycsb.properties import CORE_WORKLOADS
-from workers.target_checks import check_target
+from workers.server_checks import CheckRefused, read_check, start_check
 
 RUNGS = (1, 2, 4, 8, 16, 32)  # threads of each client in the first ladder
 WARMUP_S = 2
@@ -168,25 +170,59 @@ class FirstMatrixForm(DescribedForm):
 def own_server(request: HttpRequest) -> HttpResponse:
     """The first form: address and credentials. The server is saved when it answers."""
     _refuse_unless_allowed(request)
-    form = ServerForm(request.POST or None, team=team_of(request), operator=is_operator(request))
-    target = None
+    team = team_of(request)
+    form = ServerForm(request.POST or None, team=team, operator=is_operator(request))
+    context: dict[str, Any] = {"form": form}
     if form.is_valid():
-        system = form.systems[form.cleaned_data["system"]]
-        target = check_target(system, form.cleaned_data["address"], form.cleaned_data["properties"])
-        if target.is_reachable:
-            return redirect("own-server-first", pk=form.save(target.version).pk)
-    context = {"form": form, "target": target}
+        system, check = form.systems[form.cleaned_data["system"]], uuid4()
+        try:
+            context["progress"] = start_check(
+                team,
+                check,
+                system,
+                form.cleaned_data["address"],
+                form.cleaned_data["properties"],
+                lambda target: form.save(target.version).pk,
+            )
+        except CheckRefused as error:
+            form.add_error(None, str(error))
+        else:
+            return render(request, "workers/own_server.html", {**context, "check": check}, status=202)
     return render(request, "workers/own_server.html", context, status=422 if form.is_bound else 200)
+
+
+@team_required("GET")
+def server_check(request: HttpRequest, check: UUID) -> HttpResponse:
+    """The panel of a check, which polls itself until it has ended; then the next page where the server can be used."""
+    _refuse_unless_allowed(request)
+    progress = read_check(team_of(request), check)
+    if progress is None:
+        raise Http404
+    if progress.saved:
+        address = reverse("own-server-first", args=[progress.saved])
+        return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
+    return render(request, "workers/server_check.html", {"check": check, "progress": progress})
 
 
 @team_required("GET", "POST")
 def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The checks of a described server and the second form, which submits the first matrix."""
     _refuse_unless_allowed(request)
+    team = team_of(request)
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().system(database.system, database.flavour)
-    target = check_target(system, database.cluster.address, database.binding_properties)
-    form = FirstMatrixForm(request.POST or None, system=system, modes=target.modes)
+    context: dict[str, Any] = {"database": database, "check": pk}
+    progress = None if "again" in request.GET else read_check(team, pk)
+    if progress is None:
+        address, properties = database.cluster.address, database.binding_properties
+        try:
+            progress = start_check(team, pk, system, address, properties, lambda target: pk)
+        except CheckRefused as error:
+            context["refusal"] = str(error)
+    context["progress"] = progress
+    if progress is None or progress.target is None:
+        return render(request, "workers/own_server_first.html", context)
+    form = FirstMatrixForm(request.POST or None, system=system, modes=progress.target.modes)
     if form.is_valid():
         try:
             matrix = form.save(database, user_of(request))
@@ -195,7 +231,7 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
         else:
             messages.success(request, "Submitted. The curve grows on this page as its points are measured.")
             return redirect("matrix", pk=matrix.pk)
-    context = {"form": form, "target": target, "database": database}
+    context["form"] = form
     return render(request, "workers/own_server_first.html", context, status=422 if form.is_bound else 200)
 
 

@@ -1,6 +1,6 @@
 """Checks of a server that somebody else runs, before the first matrix: reachable, version, mode, latency, data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -15,6 +15,12 @@ from workers.provision.servers import ProvisionError, Server, Wanted
 
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 PINGS = 5
+STEPS = (
+    "connecting, and reading the version",
+    "reading the settings of each durability mode",
+    "measuring the latency",
+    "looking for data",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +43,75 @@ class TargetChecks:
         return bool(self.version)
 
 
-def check_target(system: System, address: str, properties: Mapping[str, object]) -> TargetChecks:
-    """Connects to the server at host:port as its clients will, with these client properties, and changes nothing."""
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of a check that runs, or has its result in `target`. `step` is an index of STEPS, `until` a time.time()."""
+
+    until: float
+    step: int = 0
+    target: TargetChecks | None = None
+    saved: str = ""  # key of the database whose server was checked, once that is described
+
+    @property
+    def steps(self) -> int:
+        return len(STEPS)
+
+    @property
+    def sentence(self) -> str:
+        return f"Step {self.step + 1} of {len(STEPS)}: {STEPS[self.step]}."
+
+
+def check_target(
+    system: System,
+    address: str,
+    properties: Mapping[str, object],
+    *,
+    deadline: float,
+    note_step: Callable[[int], None] = lambda step: None,
+) -> TargetChecks:
+    """Connects to the server at host:port as its clients will, with these client properties, and changes nothing.
+
+    It ends at the `deadline`, of time.monotonic(). `note_step` gets the index of each of the STEPS that begins.
+    """
     wanted = Wanted(
         deployment="",
         system=system,
         mode=next(iter(system.modes.values())),
         binding_properties=properties,
         address=address,
+        deadline=deadline,
     )
+    note_step(0)
     provisioner = provisioner_for("external", wanted)
     try:
         server = provisioner.start()
     except ProvisionError as error:
         return TargetChecks((TargetCheck("Reachable", "reject", str(error)),))
     try:
+        note_step(1)
         modes = tuple(
             name for name, mode in system.modes.items() if read_back(system, mode, server.administration).in_force
         )
-        return TargetChecks(tuple(_checks_of(system, server, modes)), server.version, modes)
+        note_step(2)
+        latency_s = _measure_latency(server)
+        note_step(3)
+        return TargetChecks(tuple(_checks_of(system, server, modes, latency_s)), server.version, modes)
     except AdministrationError as error:
         return TargetChecks((TargetCheck("Settings", "reject", str(error)),))
     finally:
         provisioner.stop()
 
 
-def _checks_of(system: System, server: Server, modes: tuple[str, ...]) -> list[TargetCheck]:
+def _measure_latency(server: Server) -> float:
     answers_s = []
     for _ in range(PINGS):
         begin = perf_counter()
         server.administration.ping()
         answers_s.append(perf_counter() - begin)
+    return median(answers_s)
+
+
+def _checks_of(system: System, server: Server, modes: tuple[str, ...], latency_s: float) -> list[TargetCheck]:
     names = ", ".join(f"{name} ({system.modes[name].name})" for name in modes)
     content = server.administration.content(TABLE)
     return [
@@ -79,7 +123,7 @@ def _checks_of(system: System, server: Server, modes: tuple[str, ...]) -> list[T
         TargetCheck(
             "Latency",
             "pass",
-            f"A connection with one answer takes {formatting.latency(median(answers_s) * 1e6)} from this site.",
+            f"A connection with one answer takes {formatting.latency(latency_s * 1e6)} from this site.",
         ),
         TargetCheck(
             "Data",

@@ -24,6 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("load-generators/calibrate/", views.calibrate, name="load-generator-calibrate"),
     path("load-generators/allow-move/", views.allow_move, name="load-generator-allow-move"),
     path("own-server/", own_server.own_server, name="own-server"),
+    path("own-server/checks/<uuid:check>/", own_server.server_check, name="server-check"),
     path("own-server/<uuid:pk>/", own_server.own_server_first, name="own-server-first"),
     path("queue/", views.queue, name="queue"),
 ]

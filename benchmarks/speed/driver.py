@@ -13,7 +13,8 @@ from benchmarks.speed.report import BenchmarkFailed, Report
 from runs.catalog import load_catalog
 from runs.ycsb.properties import render_properties
 from workers.manifests import Manifest, java_executable, verify
-from workers.provision import ProvisionError, Server, Wanted, provisioner_for
+from workers.provision.provisioner_factory import provisioner_for
+from workers.provision.servers import ProvisionError, Server, Wanted
 from workers.systems.build import SOURCES, read_description, read_project
 
 THREADS = (1, 8)

@@ -11,7 +11,7 @@ from typing import Final
 ALLOWED_VARIABLES: Final = (
     "PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
     "TZ", "LANG", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
-    "JAVA_HOME", "JAVA_TOOL_OPTIONS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "JAVA_HOME", "JAVA_TOOL_OPTIONS", "SSL_CERT_FILE", "SSL_CERT_DIR", "PGSSLROOTCERT",
     "BENCHSITE_VAR",  # tells the processes of several sites on one host apart
 )  # fmt: skip
 

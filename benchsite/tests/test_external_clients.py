@@ -35,8 +35,9 @@ from runs.tests.factories import (
     make_user,
     make_workload,
 )
-from workers.provision import ProcessProvisioner, Server, Wanted
 from workers.provision.ports import free_port
+from workers.provision.process import ProcessProvisioner
+from workers.provision.servers import Server, Wanted
 from workers.systems.build import ROOT, build
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.distributions import make_distribution

@@ -101,6 +101,7 @@ SAME_FOR_ALL = {
     "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "ceilings", "r/<number>": "1",
     "figures/<name>": "ceilings", "figures/<picture>": "latency", "r/<name>": "ceilings", "<kind>": "figures",
     "<form>": "csv", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
+    "checks/<check>": "00000000-0000-0000-0000-000000000000",
 }  # fmt: skip
 # Where several parameters name rows, each of them is foreign beside rows of one's own.
 OWN = {"matrices/<pk>": "matrix", "outputs/<upload>": "upload"}

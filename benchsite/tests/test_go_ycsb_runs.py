@@ -16,7 +16,8 @@ from runs.lifecycle import request_cancel_matrix
 from runs.models import Database, Run, Sweep
 from runs.models.run import Phase, Status, Verdict
 from runs.tests.factories import make_team, make_user
-from workers.provision import ProcessProvisioner, Server, Wanted
+from workers.provision.process import ProcessProvisioner
+from workers.provision.servers import Server, Wanted
 from workers.systems.build import GO_YCSB, GO_YCSB_VERSION, ROOT, build
 from workers.tests.conftest import site_below_var_tmp
 

@@ -15,18 +15,13 @@ import redis
 
 from benchsite.tests.container_engine import TestEngine, engine
 from runs.catalog import load_catalog
-from workers.provision import (
-    ContainerSite,
-    DockerProvisioner,
-    EngineError,
-    Server,
-    ServerDidNotStart,
-    Wanted,
-    probe_disk,
-    read_back,
-    sweep,
-)
+from workers.provision.disk import probe_disk
+from workers.provision.docker import DockerProvisioner
+from workers.provision.engine import ContainerSite, EngineError
+from workers.provision.leftovers import sweep
 from workers.provision.network_cut import CutError, check_cut
+from workers.provision.readback import read_back
+from workers.provision.servers import Server, ServerDidNotStart, Wanted
 from workers.tests.test_run_faults import Target
 
 __all__ = ["engine"]

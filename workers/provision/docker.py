@@ -19,7 +19,8 @@ from docker.types import LogConfig, Mount
 
 from benchsite.core.formatting import grouped
 from runs.catalog import BadTag, ImageRecipe, RenderedServer
-from workers.provision.administration import Administration, AdministrationError, administration_for
+from workers.provision.administration import Administration, AdministrationError
+from workers.provision.administration.factory import administration_for
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
     address_on,

@@ -31,7 +31,8 @@ from workers.executables import (
     choose_redis,
 )
 from workers.process import Guarded, StartError, run_process, start_guarded
-from workers.provision.administration import Administration, AdministrationError, administration_for
+from workers.provision.administration import Administration, AdministrationError
+from workers.provision.administration.factory import administration_for
 from workers.provision.folders import (
     deployment_folder,
     make_folder,

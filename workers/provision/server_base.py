@@ -7,7 +7,8 @@ from typing import Final
 
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
 from runs.property_schema import PropertyError
-from workers.provision.administration import Administration, address_of
+from workers.provision.administration import Administration
+from workers.provision.administration.factory import address_of
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 HOST: Final = "127.0.0.1"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from runs.catalog import Mode, System, client_properties
-from workers.provision.administration import Administration, administration_for
+from workers.provision.administration import Administration
+from workers.provision.administration.factory import administration_for
 
 
 class ProvisionError(Exception):
@@ -48,6 +49,7 @@ class Wanted:
     addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
     replication_factor: int = 1
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
+    deadline: float | None = None  # of time.monotonic(), after which an external server is not asked any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,13 @@ class Server:
         # A client that takes one address takes the primary's, which knows its replicas.
         takes_all = wanted.system.binding.endpoint.nodes != "first"
         hosts = ",".join(host for host, _ in self.nodes if takes_all) or self.host
-        return administration_for(wanted.system, properties, (hosts, self.port))
+        return administration_for(
+            wanted.system,
+            properties,
+            (hosts, self.port),
+            is_external=not self.folder,
+            deadline=wanted.deadline,
+        )
 
 
 class Provisioner(Protocol):

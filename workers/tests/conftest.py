@@ -14,7 +14,9 @@ from django.conf import settings
 
 from benchsite.core.paths import unprivileged_account
 from runs.catalog import System, load_catalog
-from workers.provision import ProcessProvisioner, Server, Site, Wanted
+from workers.provision.administration import program
+from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.servers import Server, Wanted
 
 Servers = Callable[..., ProcessProvisioner]
 
@@ -104,3 +106,11 @@ def processes_of(folder: Path) -> list[str]:
             if str(folder) in line:
                 found.append(line)
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def end_admin_programs() -> Iterator[None]:
+    """Of the servers that tests did not stop: they would end with this process."""
+    yield
+    while program._programs:
+        program._programs.popitem()[1].end()

@@ -14,7 +14,7 @@ from runs.tests.factories import (
     make_sweep,
     make_workload,
 )
-from workers.provision import Server
+from workers.provision.servers import Server
 
 NETWORKS = ["127.0.0.0/8"]  # for settings.EXTERNAL_NETWORKS
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from workers.provision import Server
+from workers.provision.servers import Server
 
 
 @dataclass

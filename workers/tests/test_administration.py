@@ -6,8 +6,9 @@ import psycopg
 import pytest
 import redis
 
-from workers.provision import AdministrationError, Server, administration_for
-from workers.provision.administration import address_of
+from workers.provision.administration import AdministrationError
+from workers.provision.administration.factory import address_of, administration_for
+from workers.provision.servers import Server
 
 pytestmark = pytest.mark.slow
 

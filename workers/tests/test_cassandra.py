@@ -10,8 +10,12 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from workers.manifests import Manifest
-from workers.provision import AdministrationError, ExternalProvisioner, ProcessProvisioner, Server, Wanted, read_back
+from workers.provision.administration import AdministrationError
+from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
+from workers.provision.process import ProcessProvisioner
+from workers.provision.readback import read_back
+from workers.provision.servers import Server, Wanted
 from workers.systems.build import build, fetch_servers
 from workers.tests.conftest import Servers, site_below_var_tmp
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target

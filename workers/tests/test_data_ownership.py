@@ -28,9 +28,11 @@ from runs.ycsb.properties import check_workload
 from runs.ycsb.tests.samples import client, merge
 from workers.data_sets import deployments_of_target, target_of
 from workers.deployment import Standing
-from workers.provision import ExternalProvisioner, ProcessProvisioner, Server, Wanted
 from workers.provision.administration.redis import MARKER_KEY
+from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
+from workers.provision.process import ProcessProvisioner
+from workers.provision.servers import Server, Wanted
 from workers.systems.build import build
 from workers.tests.conducting import conduct_run
 from workers.tests.conftest import site_below_var_tmp

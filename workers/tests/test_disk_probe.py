@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from workers.node_probe import file_system
-from workers.provision import probe_disk
-from workers.provision.disk import HARDLY_WAITS, DiskProbe, flush_call
+from workers.provision.disk import HARDLY_WAITS, DiskProbe, flush_call, probe_disk
 
 
 def probe(**changes) -> DiskProbe:

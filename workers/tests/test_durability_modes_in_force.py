@@ -8,7 +8,8 @@ import redis
 
 from runs.catalog import load_catalog
 from workers.executables import find_postgresql, find_redis
-from workers.provision import Server, read_back
+from workers.provision.readback import read_back
+from workers.provision.servers import Server
 
 pytestmark = pytest.mark.slow
 

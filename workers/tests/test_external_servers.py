@@ -7,8 +7,9 @@ import pytest
 
 from benchsite.core.own_servers import own_servers
 from runs.catalog import load_catalog
-from workers.provision import ExternalProvisioner, ServerDidNotStart, Wanted, provisioner_for
-from workers.provision.servers import ProvisionError
+from workers.provision.external import ExternalProvisioner
+from workers.provision.provisioner_factory import provisioner_for
+from workers.provision.servers import ProvisionError, ServerDidNotStart, Wanted
 
 REDIS = load_catalog().system("redis")
 

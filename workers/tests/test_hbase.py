@@ -11,15 +11,12 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from runs.ycsb.tests.hdrlogs import each_interval
 from workers.manifests import Manifest
-from workers.provision import (
-    AdministrationError,
-    Server,
-    ServerDidNotStart,
-    administration_for,
-    read_back,
-)
+from workers.provision.administration import AdministrationError
+from workers.provision.administration.factory import administration_for
 from workers.provision.ownership import DataNotOwned
 from workers.provision.ports import free_port
+from workers.provision.readback import read_back
+from workers.provision.servers import Server, ServerDidNotStart
 from workers.systems.build import build, fetch_servers
 from workers.tests.bindings.clients import StartedClient
 from workers.tests.conftest import Servers, started_server

@@ -15,15 +15,11 @@ from runs.tests.factories import make_cluster, make_database, make_matrix, make_
 from runs.ycsb.keys import loaded_keys
 from workers.deployment import stand, stop_all
 from workers.manifests import Manifest
-from workers.provision import (
-    AdministrationError,
-    ExternalProvisioner,
-    Server,
-    ServerDidNotStart,
-    Wanted,
-    administration_for,
-)
+from workers.provision.administration import AdministrationError
+from workers.provision.administration.factory import administration_for
+from workers.provision.external import ExternalProvisioner
 from workers.provision.ports import free_port
+from workers.provision.servers import Server, ServerDidNotStart, Wanted
 from workers.systems.build import build
 from workers.tests.bindings.clients import Ended
 from workers.tests.conftest import Servers, started_server

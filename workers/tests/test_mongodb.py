@@ -8,8 +8,10 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from workers.manifests import Manifest
-from workers.provision import ExternalProvisioner, Server, Wanted, read_back
+from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
+from workers.provision.readback import read_back
+from workers.provision.servers import Server, Wanted
 from workers.systems.build import build
 from workers.tests.external import NETWORKS
 from workers.tests.loaded_targets import TABLE, run_client, target

@@ -1,19 +1,25 @@
 """From the address of a real server to a submitted matrix in two forms."""
 
+import re
+import time
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
-from runs.tests.factories import make_load_generator, make_user
-from workers.provision import ProcessProvisioner, Wanted
+from runs.tests.factories import make_load_generator, make_team, make_user
+from workers.provision.process import ProcessProvisioner
+from workers.provision.servers import Wanted
+from workers.server_checks import MAX_CHECKS_OF_TEAM
 from workers.target_checks import check_target
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS
+from workers.tests.hostile_servers import silent_server
 from workers.tests.test_administration import redis_client
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 REDIS = load_catalog().system("redis")
 
 
@@ -51,31 +57,54 @@ def answers(server, **changes):
     } | changes  # fmt: skip
 
 
+def await_check(client, response):
+    """The panel of the check that a page shows, once it has ended; an address where the server can be used."""
+    address = re.search(r'hx-get="([^"]*/checks/[^"]*)"', response.content.decode())[1]
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        panel = client.get(address, headers={"HX-Request": "true"})
+        if "HX-Redirect" in panel:
+            return panel["HX-Redirect"]
+        if "hx-get" not in panel.content.decode():
+            return panel.content.decode()
+        time.sleep(0.1)
+    raise AssertionError("The check does not end.")
+
+
+def check_server(client, server, **changes):
+    response = client.post(reverse("own-server"), answers(server, **changes))
+    assert response.status_code == 202
+    return await_check(client, response)
+
+
 def test_two_forms_submit_the_first_matrix(operator, server, team):
     for name in ("load-1", "load-2"):
         make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
-    response = operator.post(reverse("own-server"), answers(server))
+
+    address = check_server(operator, server)
+
     database = Database.objects.get(team=team)
-    assert response.url == reverse("own-server-first", args=[database.pk]) and database.version == server.version
+    assert address == reverse("own-server-first", args=[database.pk]) and database.version == server.version
     assert Machine.objects.filter(name="127.0.0.1").exists()
-    page = operator.get(response.url).content.decode()
+    page = operator.get(address).content.decode()
     assert "In force: off" in page and "The target is empty" in page and 'value="always"' not in page
     assert server.password not in page
-    response = operator.post(response.url, {"mode": "off", "workload": "B", "records": "500"})
+
+    response = operator.post(address, {"mode": "off", "workload": "B", "records": "500"})
     matrix = Matrix.objects.get(team=team)
     assert response.url == reverse("matrix", args=[matrix.pk]) and matrix.submitted_at
     assert Run.objects.filter(matrix=matrix, phase="measure").count() == 6
 
 
 def test_server_without_name_is_called_by_its_address(operator, server, team):
-    operator.post(reverse("own-server"), answers(server, name=""))
+    check_server(operator, server, name="")
+
     assert Database.objects.get(team=team).name == f"Redis at 127.0.0.1:{server.port}"
 
 
 def test_nothing_is_kept_of_a_server_that_does_not_answer(operator, server):
     for changes, message in (({"password": "wrong"}, "cannot be used"), ({"address": "10.9.9.9:6379"}, "10.9.9.9")):
-        response = operator.post(reverse("own-server"), answers(server, **changes))
-        assert response.status_code == 422 and message in response.content.decode()
+        assert message in check_server(operator, server, **changes)
     assert not Cluster.objects.exists() and not Database.objects.exists()
 
 
@@ -83,7 +112,7 @@ def test_data_of_others_is_named_and_kept(server):
     with redis_client(server) as client:
         client.set("precious", "1")
     properties = {"redis.password": server.password}
-    target = check_target(REDIS, f"127.0.0.1:{server.port}", properties)
+    target = check_target(REDIS, f"127.0.0.1:{server.port}", properties, deadline=time.monotonic() + 20)
     assert [check.outcome for check in target.checks] == ["pass", "pass", "pass", "pass", "warn"]
     assert "precious" in target.checks[-1].text
     assert server.administration.size("usertable") == 1
@@ -96,7 +125,50 @@ def test_runners_describe_no_servers(team):
 
 
 def test_plan_that_cannot_run_leaves_nothing(operator, server, team):
-    operator.post(reverse("own-server"), answers(server))
-    address = reverse("own-server-first", args=[Database.objects.get(team=team).pk])
+    address = check_server(operator, server)
+
     response = operator.post(address, {"mode": "off", "workload": "A", "records": "500"})
     assert response.status_code == 422 and not Matrix.objects.exists()
+
+
+def test_later_settings_are_read_by_another_check(operator, server):
+    address = check_server(operator, server)
+    with redis_client(server) as client:
+        client.config_set("appendonly", "yes")
+        client.config_set("appendfsync", "always")
+
+    page = operator.get(address)
+    again = operator.get(f"{address}?again=1")
+    later = await_check(operator, again)
+
+    with redis_client(server) as client:
+        client.config_set("appendonly", "no")
+        client.config_set("appendfsync", "everysec")
+    assert "In force: off" in page.content.decode() and later == address
+    assert 'value="always"' in operator.get(address).content.decode()
+
+
+def test_checks_of_a_team_at_once_are_limited(operator, server):
+    with silent_server() as port:
+        pages = [
+            operator.post(reverse("own-server"), answers(server, address=f"127.0.0.1:{port}", name=f"Redis {number}"))
+            for number in range(MAX_CHECKS_OF_TEAM + 1)
+        ]
+        panels = [await_check(operator, page) for page in pages[:-1]]
+
+    assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
+    assert "Try again in ten seconds" in pages[-1].content.decode()
+    assert all("cannot be used" in panel for panel in panels)
+    assert check_server(operator, server).startswith("/own-server/")
+
+
+def test_check_of_another_team_is_not_there(operator, server):
+    other = Client()
+    other.force_login(make_user(team=make_team(), role="admin", is_staff=True))
+    response = operator.post(reverse("own-server"), answers(server))
+    address = re.search(r'hx-get="([^"]*/checks/[^"]*)"', response.content.decode())[1]
+
+    status = other.get(address).status_code
+
+    await_check(operator, response)
+    assert status == 404

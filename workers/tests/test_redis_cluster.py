@@ -12,16 +12,12 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from runs.ycsb.keys import loaded_keys
 from workers.manifests import Manifest
-from workers.provision import (
-    AdministrationError,
-    ExternalProvisioner,
-    ProcessProvisioner,
-    Server,
-    ServerDidNotStart,
-    Wanted,
-    administration_for,
-    read_back,
-)
+from workers.provision.administration import AdministrationError
+from workers.provision.administration.factory import administration_for
+from workers.provision.external import ExternalProvisioner
+from workers.provision.process import ProcessProvisioner
+from workers.provision.readback import read_back
+from workers.provision.servers import Server, ServerDidNotStart, Wanted
 from workers.systems.build import build
 from workers.tests.bindings.clients import Ended, StartedClient
 from workers.tests.conftest import Servers, processes_of, started_server

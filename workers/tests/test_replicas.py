@@ -7,7 +7,10 @@ from typing import cast
 
 import pytest
 
-from workers.provision import AdministrationError, ProcessProvisioner, Server, read_back
+from workers.provision.administration import AdministrationError
+from workers.provision.process import ProcessProvisioner
+from workers.provision.readback import read_back
+from workers.provision.servers import Server
 from workers.tests.conftest import Servers, processes_of
 from workers.tests.loaded_targets import FIELDS
 

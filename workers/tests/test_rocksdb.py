@@ -10,8 +10,11 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from workers.conformance import target_count
 from workers.manifests import Manifest
-from workers.provision import AdministrationError, Server, Site, Wanted, provisioner_for
+from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
+from workers.provision.process import Site
+from workers.provision.provisioner_factory import provisioner_for
+from workers.provision.servers import Server, Wanted
 from workers.systems.build import build
 from workers.tests.bindings.clients import Ended, StartedClient
 from workers.tests.loaded_targets import TABLE, run_client, target

@@ -7,8 +7,8 @@ import pytest
 
 from benchsite.core.paths import Account
 from benchsite.tests.needs import need
-from workers.provision import ServerDidNotStart
 from workers.provision.folders import make_folder
+from workers.provision.servers import ServerDidNotStart
 from workers.tests.conftest import processes_of
 
 

@@ -13,7 +13,9 @@ import pytest
 import redis
 
 from benchsite.tests.needs import need
-from workers.provision import AdministrationError, Server, administration_for
+from workers.provision.administration import AdministrationError
+from workers.provision.administration.factory import administration_for
+from workers.provision.servers import Server
 from workers.tests.conftest import processes_of
 
 pytestmark = pytest.mark.slow

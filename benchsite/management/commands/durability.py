@@ -41,8 +41,10 @@ from workers.facts import machine_facts
 from workers.guarded_process import StartError
 from workers.manifests import Manifest, ManifestError, verify
 from workers.process_registry import end_earlier_lives
-from workers.provision import ProvisionError, Site, this_site
 from workers.provision.network_cut import CutError, check_cut, remove_unused_cuts
+from workers.provision.process import Site
+from workers.provision.provisioner_factory import this_site
+from workers.provision.servers import ProvisionError
 
 DEFAULT_SYSTEMS: Final = ("redis", "postgresql")
 DEFAULT_CUTS: Final = 20

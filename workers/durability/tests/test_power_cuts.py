@@ -18,7 +18,7 @@ from runs.catalog.measured_losses import Disk, Fault
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
 from workers.manifests import Manifest
-from workers.provision import Site
+from workers.provision.process import Site
 from workers.systems.build import build, fetch_servers
 from workers.tests.conftest import processes_of, site_below_var_tmp
 from workers.tests.trees import ROOT, until

@@ -1,11 +1,25 @@
 """What Benchsite asks of every server under test beside the load itself. No Django."""
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 COUNTERS_TIMEOUT_S = 5.0
+UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # categories of Unicode
+MAX_SERVER_TEXT = 300  # characters of a text that a server sent, on pages and in logs
+
+
+def printable(text: str) -> str:
+    """The text with a replacement for each character that controls, formats or separates."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(each) in UNPRINTABLE else each for each in text)
+
+
+def plain_text(text: object, limit: int = MAX_SERVER_TEXT) -> str:
+    """The beginning of a text that somebody else's server sent, on one line and without control characters."""
+    line = printable(" ".join(str(text)[: limit + 1].split()))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 class AdministrationError(Exception):

@@ -13,6 +13,7 @@ from workers.provision.administration.base import (
     Administration,
     AdministrationError,
     Counters,
+    plain_text,
 )
 
 ANSWER_TIMEOUT_S = 10
@@ -220,7 +221,10 @@ class PostgresqlAdministration(Administration):
                     f"PostgreSQL at {where} has no database {self.address.database}. Create it there: "
                     f"CREATE DATABASE {name} OWNER {user}; or name another one by postgresql.database."
                 ) from error
-            raise AdministrationError(f"PostgreSQL at {where}: {str(error).strip() or type(error).__name__}") from error
+            # Without a code of the server the text is libpq's, which quotes the server where it refuses the connection.
+            origin = "the server says: " if error.sqlstate else "libpq says: "
+            text = plain_text(error) or type(error).__name__
+            raise AdministrationError(f"PostgreSQL at {where}: {origin}{text}") from error
 
 
 def counters_query(version: int) -> str:

@@ -16,12 +16,15 @@ from workers.provision.administration.base import (
     AdministrationError,
     Counters,
     MarkerNameTaken,
+    plain_text,
 )
 
 ANSWER_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 2.0
 # Writing the snapshot of a planned stop takes long when there is much in it.
 LONG_TIMEOUT_S = 600.0
+# With a text of the server; those of others are redis-py's own.
+STATED_ERRORS = (redis.ResponseError, redis.AuthenticationError, redis.BusyLoadingError)
 MARKER_KEY = "benchsite:data-set"
 REPLICA = re.compile(r"slave\d+")
 # What INFO calls the counters. Reads of keys that are there are hits, of keys that are not (any more) misses.
@@ -189,7 +192,10 @@ class RedisAdministration(Administration):
             yield
         except redis.RedisError as error:
             where = f"{self.address.host}:{self.address.port}"
-            raise AdministrationError(f"Redis at {where}: {_words(error)}") from error
+            origin = "the server says: " if isinstance(error, STATED_ERRORS) else ""
+            raise AdministrationError(
+                f"Redis at {where}: {origin}{plain_text(error) or type(error).__name__}"
+            ) from error
 
 
 def _replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -198,7 +204,3 @@ def _replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def indexes(table: str) -> list[str]:
     return [index.format(table=table) for index in INDEXES]
-
-
-def _words(error: Exception) -> str:
-    return str(error).strip() or type(error).__name__

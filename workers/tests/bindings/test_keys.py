@@ -6,7 +6,7 @@ import redis
 
 from runs.catalog import load_catalog
 from runs.ycsb.keys import loaded_keys
-from workers.provision.administration import administration_for
+from workers.provision.administration.factory import administration_for
 from workers.provision.ownership import DataTarget
 from workers.tests.bindings.conftest import Target
 

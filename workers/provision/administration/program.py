@@ -1,0 +1,293 @@
+"""Servers that a process of its own asks, by JSON lines: the JVM of the system's binding, or the Python of
+`admin_program.py` for servers that somebody else runs.
+
+Such a server may be slow, endless or hostile. Here are the limits of what it costs this process: seconds, bytes and
+memory of each answer. One program runs for each cluster that is in use. It ends with its standard input, so also with
+this process.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+
+from benchsite.core.addresses import split_address
+from benchsite.core.child_environment import child_environment
+from benchsite.core.formatting import duration, size
+from runs.catalog import System, load_catalog
+from workers.manifests import ManifestError, java_executable, verify
+from workers.provision.administration import admin_program
+from workers.provision.administration.base import (
+    COUNTERS_TIMEOUT_S,
+    Address,
+    Administration,
+    AdministrationError,
+    Counters,
+    MarkerNameTaken,
+    plain_text,
+    printable,
+)
+
+JVM_LIMITS = ("-Xmx128m", "-XX:MaxDirectMemorySize=64m", "-XX:+ExitOnOutOfMemoryError")
+END_TIMEOUT_S = 5.0
+# Counting and deleting a whole data set takes minutes; a program that takes longer hangs.
+DATA_SET_CALLS = frozenset(
+    {"prepare", "size", "write_marker", "create_table", "drop_empty_table", "count_keys", "delete_keys"}
+)
+DATA_SET_TIMEOUT_S = 1800.0
+ANSWER_TIMEOUT_S = 10.0
+JVM_ANSWER_TIMEOUT_S = 60.0  # with its start and its connections, on a busy machine
+MAX_ANSWER_BYTES = 1024**2
+MAX_ERROR_LENGTH = 1000
+MAX_VERSION_LENGTH = 40
+MAX_COUNT = 2**63 - 1
+
+
+class AdminProgram:
+    """One process. Calls are answered one after the other."""
+
+    def __init__(self, argv: Sequence[str], order: Mapping[str, object]) -> None:
+        self._lock = threading.Lock()
+        self._unread = bytearray()
+        self._popen = subprocess.Popen(
+            argv,
+            cwd=settings.BASE_DIR,
+            env=child_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._write(order)
+
+    def answer(self, call: Mapping[str, object], timeout_s: float) -> dict[str, Any]:
+        """The answer's JSON object. Raises OSError where the program ended, hangs or says too much, ValueError and
+        RecursionError where its answer is no JSON.
+        """
+        with self._lock:
+            try:
+                self._write({**call, "timeout_s": timeout_s})
+                return dict(json.loads(self._read_line(timeout_s)))
+            except BaseException:
+                self._popen.kill()
+                raise
+
+    def _write(self, line: Mapping[str, object]) -> None:
+        assert self._popen.stdin is not None
+        self._popen.stdin.write(json.dumps(line).encode() + b"\n")
+        self._popen.stdin.flush()
+
+    def _read_line(self, timeout_s: float) -> bytes:
+        assert self._popen.stdout is not None
+        poll, until = select.poll(), time.monotonic() + timeout_s
+        poll.register(self._popen.stdout, select.POLLIN)
+        while b"\n" not in self._unread:
+            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+                raise TimeoutError(f"no answer within {duration(timeout_s)}")
+            piece = os.read(self._popen.stdout.fileno(), 1 << 16)
+            if not piece:
+                raise OSError("it gave no answer")
+            self._unread += piece
+            if len(self._unread) > MAX_ANSWER_BYTES:
+                raise OSError(f"its answer is larger than {size(MAX_ANSWER_BYTES)}")
+        line, _, self._unread = self._unread.partition(b"\n")
+        return bytes(line)
+
+    def end(self) -> None:
+        """Returns when the process is gone."""
+        assert self._popen.stdin is not None and self._popen.stdout is not None
+        with contextlib.suppress(OSError):  # It ended by itself, with a line unread.
+            self._popen.stdin.close()
+        try:
+            self._popen.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
+        self._popen.stdout.close()
+
+
+Key = tuple[str, Address, tuple[tuple[str, str], ...], float | None]
+_programs: dict[Key, AdminProgram] = {}
+_lock = threading.Lock()
+
+
+class ProgramAdministration(Administration):
+    """One cluster, asked by a program. `address.host` may be several hosts.
+
+    `properties` are those of the clients, for what the address does not hold, such as certificates. All calls end at
+    the `deadline`, an instant of time.monotonic(); a program with one is its caller's own.
+    """
+
+    def __init__(
+        self, system: System, address: Address, properties: Mapping[str, str], deadline: float | None = None
+    ) -> None:
+        self.system, self.address, self.properties, self.deadline = system, address, properties, deadline
+        self.has_tables = "{table}" in system.binding.target
+        # 20,000 keys are about half a megabyte of JSON. PostgreSQL reads its table for each batch.
+        self.key_batch = 500_000 if system.slug == "postgresql" else 20_000
+
+    def ping(self) -> None:
+        self._call("ping")
+
+    def prepare(self, settings: Mapping[str, str]) -> None:
+        self._call("prepare", settings=dict(settings))
+
+    def server_version(self) -> str:
+        return str(self._call("server_version"))[:MAX_VERSION_LENGTH]
+
+    def data_folder(self) -> str:
+        return str(self._call("data_folder"))
+
+    def read_settings(self, names: Iterable[str]) -> dict[str, str]:
+        return dict(self._call("read_settings", names=list(names)))
+
+    def replicas(self) -> int:
+        return self._count("replicas")
+
+    def topology(self) -> dict[str, str]:
+        return dict(self._call("topology"))
+
+    @contextlib.contextmanager
+    def open_counters(self) -> Iterator[Callable[[], Counters]]:
+        """The program of the cluster in use reads them, over the connection that it has."""
+        yield self._read_counters
+
+    def _read_counters(self) -> Counters:
+        numbers = self._call("counters")
+        try:
+            return Counters(
+                **{kind: {name: float(number) for name, number in numbers[kind].items()} for kind in numbers}
+            )
+        except (TypeError, ValueError) as error:
+            raise AdministrationError(f"{self._where} states a counter that is no number.") from error
+
+    def content(self, table: str) -> str:
+        return str(self._call("content", table=table))
+
+    def size(self, table: str) -> int:
+        return self._count("size", table=table)
+
+    def read_marker(self, table: str) -> str:
+        # Compared with what a write replaces, and shown nowhere.
+        return str(self._answer("read_marker", table=table))
+
+    def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:
+        return bool(self._call("write_marker", table=table, marker=marker, replaces=replaces, fields=list(fields)))
+
+    def create_table(self, table: str, fields: Sequence[str], marker: str) -> bool:
+        return bool(self._call("create_table", table=table, fields=list(fields), marker=marker))
+
+    def drop_empty_table(self, table: str) -> bool:
+        return bool(self._call("drop_empty_table", table=table))
+
+    def count_keys(self, table: str, keys: Sequence[str]) -> int:
+        return self._count("count_keys", table=table, keys=list(keys))
+
+    def delete_keys(self, table: str, keys: Sequence[str]) -> int:
+        return self._count("delete_keys", table=table, keys=list(keys))
+
+    def close(self) -> None:
+        with _lock:
+            program = _programs.pop(self._key, None)
+        if program is not None:
+            program.end()
+
+    @property
+    def _key(self) -> Key:
+        return self.system.slug, self.address, tuple(sorted(self.properties.items())), self.deadline
+
+    def _count(self, name: str, **arguments: object) -> int:
+        number = int(self._call(name, **arguments))
+        if not 0 <= number <= MAX_COUNT:
+            raise AdministrationError(f"{self._where}: {number} is no number of records or nodes.")
+        return number
+
+    @property
+    def _where(self) -> str:
+        return f"{self.system.name} at {self.address.host}:{self.address.port}"
+
+    def _call(self, name: str, **arguments: object) -> Any:
+        """The result, whose texts have no control characters."""
+        return _plain(self._answer(name, **arguments))
+
+    def _answer(self, name: str, **arguments: object) -> Any:
+        timeout_s = self._timeout_s(name)
+        with _lock:
+            program = _programs.get(self._key) or _programs.setdefault(self._key, self._start())
+        try:
+            answer = program.answer({"call": name, **arguments}, timeout_s)
+        except TimeoutError as error:
+            self.close()
+            raise AdministrationError(f"{self._where}: {error}.") from error
+        except (OSError, ValueError, RecursionError) as error:
+            self.close()
+            raise AdministrationError(
+                f"{self._where}: the program that asks it ended unexpectedly ({error})."
+            ) from error
+        if "name_taken" in answer:
+            raise MarkerNameTaken(plain_text(answer["name_taken"]))
+        if "error" in answer:
+            text = plain_text(answer["error"], MAX_ERROR_LENGTH)
+            raise AdministrationError(f"{self._where}: the driver says: {plain_text(text)}" if self._is_java else text)
+        return answer["result"]
+
+    @property
+    def _is_java(self) -> bool:
+        return bool(self.system.admin_class)
+
+    def _timeout_s(self, name: str) -> float:
+        """Raises AdministrationError after the deadline."""
+        timeout_s = JVM_ANSWER_TIMEOUT_S if self._is_java else ANSWER_TIMEOUT_S
+        if name in DATA_SET_CALLS:
+            timeout_s = DATA_SET_TIMEOUT_S
+        if name == "counters":
+            timeout_s = COUNTERS_TIMEOUT_S
+        if self.deadline is None:
+            return timeout_s
+        left_s = self.deadline - time.monotonic()
+        if left_s <= 0:
+            raise AdministrationError(f"{self._where} answers too slowly.")
+        return min(timeout_s, left_s)
+
+    def _start(self) -> AdminProgram:
+        """Raises AdministrationError where the binding is not installed."""
+        address = self.address
+        order: dict[str, object] = {
+            "hosts": address.host, "port": address.port, "user": address.user, "password": address.password,
+            "database": address.database, "properties": dict(self.properties),
+        }  # fmt: skip
+        try:
+            if not self._is_java:
+                nodes = cluster_nodes(self.system, self.properties, address.port)
+                # A check for a page gives way to the pages.
+                nice = ("nice", "-n", "10") if self.deadline is not None else ()
+                argv = [*nice, sys.executable, "-m", admin_program.__name__]
+                return AdminProgram(argv, {**order, "system": self.system.slug, "ssl": address.ssl, "nodes": nodes})
+            # A program's jars are those of the system's own binding, whichever client drives it.
+            folder = settings.YCSB_DIR / load_catalog().system(self.system.slug).binding.name
+            jars = ":".join(map(str, verify(folder).jars))
+            java = [java_executable(), *JVM_LIMITS, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars]
+            return AdminProgram([*java, self.system.admin_class], order)
+        except (ManifestError, OSError) as error:
+            raise AdministrationError(f"{self.system.name} cannot be asked: {error}") from error
+
+
+def cluster_nodes(system: System, properties: Mapping[str, str], port: int) -> list[tuple[str, int]]:
+    """Host and port of each master of a Redis Cluster that the clients' properties name; none of other systems."""
+    hosts = properties[system.binding.endpoint.host].split(",") if system.slug == "redis-cluster" else []
+    return [split_address(node, port) for node in hosts]
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, str):
+        return printable(result)
+    if isinstance(result, dict):
+        return {printable(name): _plain(value) for name, value in result.items()}
+    return result

@@ -1,0 +1,102 @@
+"""A server at a typed address neither holds up nor fills the process that checks it, of the site or of a conductor."""
+
+import random
+import threading
+import time
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import psutil
+import pytest
+
+from runs.catalog import load_catalog
+from workers.provision.external import ExternalProvisioner
+from workers.provision.servers import ServerDidNotStart, Wanted
+from workers.target_checks import check_target
+from workers.tests.external import NETWORKS
+from workers.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+TABLE = [
+    (system, name)
+    for system, behaviours in (("redis", REDIS), ("redis-cluster", REDIS), ("postgresql", POSTGRESQL))
+    for name in behaviours
+]
+SAMPLE = random.Random(46).sample(TABLE, 8)
+TIMEOUT_S = 10.0
+MAX_GROWTH_BYTES = 50 * 2**20
+MAX_MESSAGE_LENGTH = 600
+
+
+@contextmanager
+def hostile(system: str, name: str) -> Iterator[HostileServer]:
+    with HostileServer((POSTGRESQL if system == "postgresql" else REDIS)[name]) as server:
+        yield server
+
+
+def resident_bytes() -> int:
+    """Of this process and its children."""
+    process, total = psutil.Process(), 0
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            total += each.memory_info().rss
+    return total
+
+
+@contextmanager
+def memory() -> Iterator[list[int]]:
+    """Samples of bytes, the first one before."""
+    samples, ended = [resident_bytes()], threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.02):
+            samples.append(resident_bytes())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("system", "name"),
+    [pytest.param(*case, marks=[] if case in SAMPLE else [pytest.mark.long]) for case in TABLE],
+)
+def test_check_ends_in_time_with_one_sentence(settings, system, name):
+    settings.EXTERNAL_NETWORKS = NETWORKS
+    record = load_catalog().system(system)
+
+    with hostile(system, name) as server, memory() as samples:
+        start = time.monotonic()
+        address = f"127.0.0.1:{server.port}"
+        target = check_target(record, address, {}, deadline=start + TIMEOUT_S)
+        elapsed_s = time.monotonic() - start
+
+    assert elapsed_s < TIMEOUT_S + 2
+    assert [check.outcome for check in target.checks] == ["reject"] and not target.is_reachable
+    text = target.checks[0].text
+    assert len(text) < MAX_MESSAGE_LENGTH and not any(unicodedata.category(each).startswith("C") for each in text)
+    assert max(samples) - samples[0] < MAX_GROWTH_BYTES
+    if name == "texts":
+        assert " says: " in text and "<script>" in text and "x" * 300 not in text
+
+
+@pytest.mark.parametrize("name", ["drip", "huge", "deep"])
+def test_conductor_outlives_a_hostile_server(name):
+    """Without a deadline, as during a run."""
+    record = load_catalog().system("redis")
+
+    with hostile("redis", name) as server, memory() as samples:
+        wanted = Wanted(
+            deployment="one", system=record, mode=record.mode("off"), address=f"127.0.0.1:{server.port}"
+        )  # fmt: skip
+        start = time.monotonic()
+        with pytest.raises(ServerDidNotStart):
+            ExternalProvisioner(wanted, allowed_networks=NETWORKS).start()
+        elapsed_s = time.monotonic() - start
+
+    assert elapsed_s < TIMEOUT_S + 2 and max(samples) - samples[0] < MAX_GROWTH_BYTES
