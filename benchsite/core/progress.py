@@ -19,7 +19,7 @@ LOG_INTERVAL_S = 10.0
 MAX_DETAIL = 60
 SIGNS = "|/-\\"
 # What pip and Maven write of a file that they fetch or install.
-FETCHED = re.compile(r"(?:Collecting|Downloading|Using cached|Downloading from \S+:|Installing collected \w+:)\s+(\S+)")
+FETCHED = re.compile(r"(?:Collecting|Downloading(?: from \S+:)?|Using cached) +(\S+)|(Installing) collected packages")
 ERROR_LINES = 12
 
 
@@ -78,7 +78,7 @@ def run_logged(step: Step, argv: Sequence[str], log: Path, **options: Any) -> No
         for block in _blocks(process.stdout):
             file.write(block)
             if names := FETCHED.findall(block.decode(errors="replace")):
-                detail = names[-1].rsplit("/", 1)[-1]
+                detail = "".join(names[-1]).rsplit("/", 1)[-1]
             step.tick(detail)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, argv)
