@@ -103,6 +103,12 @@ def main(name: str, log: str, *argv: str) -> int:
         lines = Path(log).read_text(errors="replace").splitlines()
         print("\n".join([*lines[-ERROR_LINES:], f"{name}: failed. All of its output: {log}"]), file=sys.stderr)
         return error.returncode
+    except OSError as error:  # The disk is full, or var/ cannot be written.
+        print(
+            f"{name}: failed. {error.strerror}: {error.filename or log}. Mend that, and run the same command again.",
+            file=sys.stderr,
+        )
+        return 1
     return 0
 
 
