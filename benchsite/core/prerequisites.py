@@ -230,7 +230,7 @@ NEEDS = {
         used_by=SYSTEMS,
     ),
     "go": Need("Go 1.22 or newer for FerretDB", "its toolchain on the PATH", used_by=SYSTEMS, programs=("go",)),
-    "chromium": Need("Chromium", APT + "chromium fonts-dejavu-core", used_by=TEST, programs=("chromium",)),
+    "chromium": Need("Chromium", APT + "chromium fonts-dejavu-core libatomic1", used_by=TEST, programs=("chromium",)),
     "nginx": Need("nginx", APT + "nginx", used_by=TEST, programs=("nginx",)),
     "openssl": Need("OpenSSL's command", APT + "openssl", used_by=TEST, programs=("openssl",)),
     "curl": Need("curl", APT + "curl", used_by=TEST, programs=("curl",)),

@@ -3,7 +3,9 @@
 import base64
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -90,12 +92,16 @@ def connections_terminated(*parts: str, every_s: float) -> Iterator[list[int]]:
 @contextmanager
 def monitored_redis(path: Path) -> Iterator[None]:
     """Every command that the site's Redis gets, written to a file."""
-    monitor = ["redis-cli", "-s", urlsplit(settings.REDIS_URL).path, "MONITOR"]
-    with path.open("w") as output, subprocess.Popen(monitor, stdout=output) as process:
+    with socket.socket(socket.AF_UNIX) as connection, path.open("wb", buffering=0) as output:
+        connection.connect(urlsplit(settings.REDIS_URL).path)
+        connection.sendall(b"MONITOR\r\n")
+        thread = threading.Thread(target=shutil.copyfileobj, args=[connection.makefile("rb", buffering=0), output])
+        thread.start()
         try:
             yield
         finally:
-            process.terminate()
+            connection.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 @contextmanager

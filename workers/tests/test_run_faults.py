@@ -306,7 +306,11 @@ def states_below(guardian_pid, *, until):
     """
     deadline = time.monotonic() + 10
     while True:
-        states = {process.status() for process in processes_below(guardian_pid)} - {psutil.STATUS_ZOMBIE}
+        states = set()
+        for process in processes_below(guardian_pid):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                states.add(process.status())
+        states.discard(psutil.STATUS_ZOMBIE)
         if until(states) or time.monotonic() > deadline:
             return states
         time.sleep(0.01)
