@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from benchsite.core.backoff import retry_with_backoff
+from benchsite.core.generator_access import replaced_credential
 from workers import liveness
 from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
@@ -25,6 +26,7 @@ from workers.manifests import (
     stock_bindings,
 )
 from workers.pool_probe import PoolProbe, PoolState
+from workers.restart import restart_worker
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
@@ -79,6 +81,10 @@ def beat_forever(name: str, slots: int) -> None:
     calibration, stop_calibration = threading.Thread(), threading.Event()
     while True:
         time.sleep(BEAT_S)
+        if replaced_credential(settings.GENERATOR_ACCESS_FILE, settings.GENERATOR_TOKEN):
+            log.warning("%s: its credential was replaced: it starts again after the clients that it runs.", name)
+            restart_worker()
+            return
         try:
             pool = probe.look()
             if pool == PoolState.HUNG:

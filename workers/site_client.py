@@ -10,7 +10,9 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -19,6 +21,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.core.formatting import size as size_in_words
+from benchsite.core.generator_access import replaced_credential
 from runs.ycsb.redact import redact
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
@@ -51,11 +54,14 @@ class FileTooLarge(SiteRefused):
 
 
 class SiteClient:
-    """Requests to one site with one credential. Threads may share it."""
+    """Requests to one site with one credential. Threads may share it.
 
-    def __init__(self, url: str, token: str) -> None:
+    A refused credential is replaced by the one that an enrolment wrote to `access_file` meanwhile.
+    """
+
+    def __init__(self, url: str, token: str, access_file: Path | None = None) -> None:
         self._path = f"{urlsplit(url).path.rstrip('/')}/generator-api/v1/"
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._token, self._access_file = token, access_file
         self._pool = urllib3.connection_from_url(url, maxsize=4, retries=False, timeout=TIMEOUT)
 
     def close(self) -> None:
@@ -123,7 +129,7 @@ class SiteClient:
                 "PUT",
                 f"clients/{client_run}/files/{kind}/{quote(path.name, safe='')}?{query}",
                 body=content,
-                headers={**self._headers, "Content-Type": "application/octet-stream", "Content-Length": str(size)},
+                headers={"Content-Type": "application/octet-stream", "Content-Length": str(size)},
                 timeout=UPLOAD_TIMEOUT,
             )
 
@@ -141,11 +147,12 @@ class SiteClient:
         return self._request("POST", address, body=json.dumps(body).encode())
 
     def _request(self, method: str, address: str, **arguments: Any) -> dict[str, Any]:
-        arguments = {"headers": self._headers, **arguments}
-        try:
-            response = self._pool.request(method, self._path + address, **arguments)
-        except urllib3.exceptions.HTTPError as error:
-            raise SiteUnreachable(f"The site does not answer: {error}") from error
+        response = self._send(method, address, **arguments)
+        if response.status == HTTPStatus.UNAUTHORIZED and self._replace_credential():
+            body = arguments.get("body")
+            if body is not None and hasattr(body, "seek"):
+                body.seek(0)
+            response = self._send(method, address, **arguments)
         try:
             answer = response.json()
         except ValueError:
@@ -161,10 +168,24 @@ class SiteClient:
         refusal = FileTooLarge if response.status == 413 else SiteRefused
         raise refusal(response.status, detail, str(answer.get("code", "")))
 
+    def _send(
+        self, method: str, address: str, headers: Mapping[str, str] = MappingProxyType({}), **arguments: Any
+    ) -> urllib3.BaseHTTPResponse:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **headers}
+        try:
+            return self._pool.request(method, self._path + address, headers=headers, **arguments)
+        except urllib3.exceptions.HTTPError as error:
+            raise SiteUnreachable(f"The site does not answer: {error}") from error
+
+    def _replace_credential(self) -> bool:
+        token = replaced_credential(self._access_file, self._token) if self._access_file else ""
+        self._token = token or self._token
+        return bool(token)
+
 
 @cache
 def site_client() -> SiteClient:
     """This process's client. Raises ImproperlyConfigured."""
     if not settings.GENERATOR_SITE_URL or not settings.GENERATOR_TOKEN:
         raise ImproperlyConfigured(NO_CREDENTIAL)
-    return SiteClient(settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN)
+    return SiteClient(settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN, settings.GENERATOR_ACCESS_FILE)

@@ -6,6 +6,7 @@ narrow no-break space stands before the unit. `benchsite/tests/test_one_number_f
 """
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TypeVar, cast
@@ -19,8 +20,9 @@ THROUGHPUT_STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 LATENCY_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))  # from microseconds
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
-# What a spreadsheet takes for the beginning of a formula.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Where a spreadsheet may take text for a formula: where the cell begins, and behind what ends one where cells are
+# separated by semicolons: quotes that begin within a cell do not keep it together.
+FORMULA = re.compile(r"""\A(?=[\t\r\n])|(\A|[;\t\r\n][\s"]*)(?=[=+@-])""")
 
 Number = float | int | None
 Cell = TypeVar("Cell")
@@ -190,4 +192,4 @@ def plain_percent(fraction: Number) -> str:
 
 def not_a_formula(cell: Cell) -> Cell:
     """A cell of a CSV file: text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return cast(Cell, f"'{cell}") if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
+    return cast(Cell, FORMULA.sub(r"\g<1>'", cell)) if isinstance(cell, str) else cell

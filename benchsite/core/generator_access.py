@@ -82,6 +82,14 @@ def name_of(credential: str) -> str:
     return credential.partition("_")[2].rpartition("_")[0]
 
 
+def replaced_credential(path: Path, credential: str) -> str:
+    """The credential that a later enrolment of the same load generator wrote to the file; empty where there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        stored = read_access(path)["credential"]
+        return stored if stored != credential and name_of(stored) == name_of(credential) else ""
+    return ""
+
+
 def redis_user(generator: str, secret_sha256: str) -> str:
     """The name of the Redis user that belongs to one credential."""
     return f"generator-{generator}-{secret_sha256[:12]}"

@@ -78,9 +78,17 @@ def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
     summary="Publish another revision",
 )
 def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], change: ReportChange) -> Status[Any]:
-    """The numbers as they are now, with what is changed here. Earlier revisions stay as they are."""
+    """The numbers as they are now, with what is changed here. Earlier revisions stay as they are.
+
+    A `query` names the matrix or the sweeps that it means: the newest matrix is refused here.
+    """
     report = _mine(report_id)
     draft = _changed(draft_of(report.draft), change)
+    if not (draft.selection.matrix or draft.selection.sweeps):
+        raise publication.PublishRefused(
+            "The query names neither a matrix nor sweeps, and the newest matrix may be another one than the report is "
+            "about: add matrix=ID."
+        )
     title = change.title or report.title
     if query.dry_run:
         return Status(200, _preview(build(report.team, draft, title)))

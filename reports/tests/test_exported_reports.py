@@ -4,9 +4,11 @@ import csv
 import hashlib
 import io
 import json
+import re
 
 import pytest
 
+from benchsite.core.formatting import not_a_formula
 from reports.frozen.exports import as_csv, as_markdown, file_name
 from reports.frozen.links import link_of
 from reports.frozen.publication import content_of
@@ -40,6 +42,16 @@ def test_no_cell_of_the_csv_is_a_formula(team, client):
     url = f"/r/{link_of(published(team, tables=content['tables'])).token}"
     for line in csv.reader(io.StringIO(client.get(f"{url}/tables/points.csv").content.decode(), newline="")):
         assert all(cell.startswith("'") for cell in line)
+
+
+@pytest.mark.parametrize("cell", ["x;=1+1", "x; @SUM(A1)", 'x;"=1"', "x\n+1", "x;;-1", "\t=1", ";=1"])
+def test_semicolon_begins_no_formula(cell):
+    """Spreadsheets of many countries separate cells by semicolons, whatever the file does."""
+    out = io.StringIO()
+    csv.writer(out).writerow(["a", not_a_formula(cell)])
+
+    for part in re.split(r"[;\n]", out.getvalue().partition(",")[2]):
+        assert not part.strip('" \r\t').startswith(("=", "+", "-", "@")), part
 
 
 def test_every_table_is_in_the_csv(team, client):

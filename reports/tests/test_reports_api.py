@@ -88,6 +88,18 @@ def test_refuses_unknown_matrix_instead_of_using_another(ask, query, asked):
     assert not Report.objects.exists()
 
 
+@pytest.mark.parametrize("address", ["/revisions", "/revisions?dry_run=1"])
+def test_a_revision_takes_no_other_matrix_silently(ask, query, team, address):
+    report = ask("post", "", {"title": "T", "query": query}).json()
+    measured_matrix(team)
+
+    answer = ask("post", f"/{report['id']}{address}", {"query": "v=1&mode=always"})
+
+    assert answer.status_code == 422 and answer.json()["type"] == "/problems/report-refused"
+    assert "add matrix=ID" in answer.json()["detail"]
+    assert ReportRevision.objects.count() == 1 and Report.objects.get().draft["query"] == query
+
+
 def test_a_later_revision_is_about_the_same_matrix(ask, query, team):
     said = ask("post", "", {"title": "T", "query": ""}).json()
     assert Report.objects.get().draft["query"] == query
