@@ -21,10 +21,6 @@ def first_fault(error: ValidationError) -> str:
     return f"The request is malformed: {place}: {fault['msg']}."
 
 
-class Enrolment(BaseModel):
-    code: Text
-
-
 class Registration(BaseModel):
     """The arguments of `registration.register_generator`."""
 
