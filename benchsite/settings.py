@@ -204,6 +204,7 @@ MIDDLEWARE = [
     "benchsite.core.middleware.PageOfWrongMethod",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "benchsite.accounts.middleware.AnonymousBodies",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

@@ -63,7 +63,7 @@ def endpoint(method: str, schema: type[BaseModel] | None = None) -> Callable[[Ha
 
     def decorate(handler: Handler) -> Callable[..., JsonResponse]:
         def respond(request: HttpRequest, **arguments: Any) -> JsonResponse:
-            name = enrolment.generator_of(request.headers.get("Authorization", "").removeprefix("Bearer "))
+            name = enrolment.generator_of(_bearer(request))
             if name is None:
                 raise Refused(401, "This credential is unknown or was revoked. An operator makes another one.")
             tenancy.enter(tenancy.Scope.ALL_TEAMS)
@@ -105,6 +105,10 @@ def _with_problems(view: Callable[..., JsonResponse]) -> Callable[..., JsonRespo
     return with_problems
 
 
+def _bearer(request: HttpRequest) -> str:
+    return request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+
+
 def _problem(status: int, detail: str, code: str = "") -> JsonResponse:
     document = {"status": status, "detail": detail, **({"code": code} if code else {})}
     return JsonResponse(document, status=status, content_type=CONTENT_TYPE)
@@ -114,8 +118,18 @@ def _problem(status: int, detail: str, code: str = "") -> JsonResponse:
 @require_http_methods(["POST"])
 @_with_problems
 def enrol(request: HttpRequest) -> JsonResponse:
-    """The credential for an enrolment code, and the address of Redis; every code is accepted once."""
-    credential = enrolment.enrol(requests.Enrolment.model_validate_json(request.body).code)
+    """The credential for the enrolment code of the header, and the address of Redis; every code is accepted once.
+
+    Whoever asks has no credential yet, so no body is read.
+    """
+    code = _bearer(request)
+    if not code:
+        raise Refused(
+            401,
+            "The header “Authorization: Bearer CODE” is missing. Load generators of earlier releases send the code in "
+            "the body: update this one.",
+        )
+    credential = enrolment.enrol(code)
     if credential is None:
         raise Refused(401, "This enrolment code is unknown, was used, or has expired. An operator makes another one.")
     response = JsonResponse({"credential": credential, "redis_url": settings.GENERATOR_REDIS_URL})

@@ -26,10 +26,6 @@ def first_fault(error: ValidationError) -> str:
     return f"The request is malformed: {place}: {fault['msg']}."
 
 
-class Enrolment(BaseModel):
-    code: Text
-
-
 class GeneratorFacts(BaseModel):
     """`LoadGenerator.facts`: its process and the releases of YCSB in its bindings."""
 

@@ -70,7 +70,7 @@ class SiteClient:
 
     def enrol(self, code: str) -> dict[str, Any]:
         """The `credential` for an enrolment code, and the address of Redis (`redis_url`)."""
-        return self._post("enrol", {"code": code})
+        return self._request("POST", "enrol", headers={"Authorization": f"Bearer {code}"})
 
     def register(self, name: str, **fields: Any) -> str:
         """The name of this host's machine; `name` must be that of the credential."""

@@ -1,4 +1,6 @@
-"""Sets `request.team`: the team whose things a signed-in person is looking at. And answers whose password must wait."""
+"""Sets `request.team`: the team whose things a signed-in person is looking at. Answers whose password must wait, and
+refuses large bodies of people who have not signed in.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,6 +14,33 @@ from benchsite.accounts.password_hashing import Busy
 from benchsite.accounts.permissions import current_team
 
 RETRY_AFTER_S: Final = 5
+MAX_ANONYMOUS_BODY_BYTES: Final = 4096
+# Their endpoints check a credential before they read a body.
+APIS: Final = ("/api/", "/generator-api/")
+
+
+class AnonymousBodies:
+    """Answers 413 to a body above MAX_ANONYMOUS_BODY_BYTES, and 417 to one that waits for "100 Continue", of somebody
+    who has not signed in. Nothing of it is read: it would occupy a thread for large bodies as long as it arrives.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        status = self._refusal(request)
+        if status is None or request.user.is_authenticated:
+            return self.get_response(request)
+        text = f"Sign in first. Without that a request has at most {MAX_ANONYMOUS_BODY_BYTES} bytes, sent at once."
+        return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
+
+    def _refusal(self, request: HttpRequest) -> int | None:
+        if request.path_info.startswith(APIS):
+            return None
+        if "Expect" in request.headers:
+            return 417
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        return 413 if not length.isdecimal() or int(length) > MAX_ANONYMOUS_BODY_BYTES else None
 
 
 class CurrentTeam:

@@ -2,9 +2,10 @@
 
 A request waits in the poller of the worker until its head and its body are in the receive buffer of the kernel. So slow
 and silent clients occupy a file descriptor and no thread. Bodies too large for the buffer (uploads) are read by
-threads while they arrive, by at most half of the threads. What the send buffer of the kernel does not take of an answer
-stays in memory, and the poller sends it. A larger answer (a download) is sent by a thread. A quarter of the threads
-never waits for clients: beyond that, the slowest download ends.
+threads while they arrive: a quarter of the threads is for load generators, another for everybody else. A body that its
+view did not read ends its connection: a client without an account is refused by its head. What the send buffer of the
+kernel does not take of an answer stays in memory, and the poller sends it. A larger answer (a download) is sent by a
+thread. A quarter of the threads never waits for clients: beyond that, the slowest download ends.
 """
 
 import bisect
@@ -27,6 +28,7 @@ MAX_BUFFERED_BYTES: Final = 32 * 2**10  # head and body; Linux's smallest receiv
 REQUEST_TIMEOUT_S: Final = 30  # from the first look at a request to its last buffered byte
 LINGER_S: Final = 2  # for the client to read the last answer of a connection
 BODY_TIMEOUT_S: Final = 60  # of silence within a streamed body
+DRAIN_TIMEOUT_S: Final = 0.005  # for the rest of a body that its view did not read
 MAX_ANSWER_BYTES: Final = 8 * 2**20  # that wait for one client; a thread sends what is larger
 MAX_UNSENT_BYTES: Final = 64 * 2**20  # of all clients of a process; beyond that the oldest connection is closed
 ANSWER_TIMEOUT_S: Final = 120  # in which a client reads nothing of an answer that waits
@@ -39,6 +41,7 @@ _LENGTH: Final = re.compile(rb"\r\n" + _DIGITS, re.IGNORECASE)
 _STREAMED: Final = re.compile(
     rb"\r\n(?:transfer-encoding:|expect:|(?=content-length:)(?!" + _DIGITS + rb"))", re.IGNORECASE
 )
+_GENERATOR: Final = re.compile(rb"[A-Z]+ [^ ?]*/generator-api/")
 _TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -48,6 +51,7 @@ class Arrival:
 
     needed: int
     streamed: bool = False
+    is_of_generator: bool = False
 
 
 def measure(data: bytes) -> Arrival:
@@ -57,11 +61,18 @@ def measure(data: bytes) -> Arrival:
     if end < 0:
         return Arrival(len(data) + 1)
     head = data[start : end + 4]
-    if _STREAMED.search(head):
-        return Arrival(end + 4, streamed=True)
     length = _LENGTH.search(head)
     needed = end + 4 + (int(length[1] or 0) if length else 0)
-    return Arrival(end + 4, streamed=True) if needed > MAX_BUFFERED_BYTES else Arrival(needed)
+    if needed <= MAX_BUFFERED_BYTES and not _STREAMED.search(head):
+        return Arrival(needed)
+    return Arrival(end + 4, streamed=True, is_of_generator=bool(_GENERATOR.match(head.lstrip())))
+
+
+class Streams:
+    """The connections whose bodies threads read while they arrive, and those that wait for such a thread."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.reading, self.queued = limit, set[Any](), deque[Any]()
 
 
 class Answer:
@@ -150,10 +161,10 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.streaming: set[Any] = set()
+        quarter = max(1, self.cfg.threads // 4)
+        self.streams = {False: Streams(quarter), True: Streams(quarter)}  # True: of load generators
         self.downloads = Downloads()
         self._limit_downloads()
-        self.queued_streams: deque[Any] = deque()
 
     def enqueue_req(self, conn: Any) -> None:
         data = conn.parser.unreader.buf.getvalue() if conn.parser else b""
@@ -177,21 +188,24 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         conn.data_ready = True
         if not arrival.streamed:
             super().enqueue_req(conn)
-        elif len(self.streaming) < max(1, self.cfg.threads // 2):
-            self._stream(conn)
+            return
+        streams = self.streams[arrival.is_of_generator]
+        if len(streams.reading) < streams.limit:
+            self._stream(conn, streams)
         else:
-            self.queued_streams.append(conn)
+            streams.queued.append(conn)
 
     def _limit_downloads(self) -> None:
         """A quarter of the threads waits neither for bodies nor for clients that read downloads."""
-        self.downloads.set_limit(max(1, self.cfg.threads * 3 // 4 - len(self.streaming)))
+        streaming = sum(len(streams.reading) for streams in self.streams.values())
+        self.downloads.set_limit(max(1, self.cfg.threads * 3 // 4 - streaming))
 
     def finish_request(self, conn: Any, fs: Any) -> None:
-        if conn in self.streaming:
-            self.streaming.remove(conn)
-            self._limit_downloads()
-        if self.queued_streams and len(self.streaming) < max(1, self.cfg.threads // 2):
-            self._stream(self.queued_streams.popleft())
+        for streams in self.streams.values():
+            streams.reading.discard(conn)
+            if streams.queued and len(streams.reading) < streams.limit:
+                self._stream(streams.queued.popleft(), streams)
+        self._limit_downloads()
         if not getattr(conn, "unsent", b"") or conn.sock.fileno() < 0:
             self._end_answer(conn, fs)
             return
@@ -283,8 +297,12 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         bisect.insort(self.pending_conns, conn, key=lambda pending: pending.timeout)
         self.poller.register(conn.sock, event, callback)
 
-    def _stream(self, conn: Any) -> None:
-        self.streaming.add(conn)
+    def _keepalive_after(self, conn: Any, keepalive: bool) -> bool:
+        """In a thread, which gunicorn has wait five seconds for the rest of a body that the view did not read."""
+        return keepalive and bool(conn.parser.finish_body(deadline=time.monotonic() + DRAIN_TIMEOUT_S))
+
+    def _stream(self, conn: Any, streams: Streams) -> None:
+        streams.reading.add(conn)
         self._limit_downloads()
         conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", BODY_TIMEOUT_S, 0))
         super().enqueue_req(conn)

@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.needs("nginx"),
 ]
+FILES = "/generator-api/v1/clients/00000000-0000-0000-0000-000000000000/files/hdr/READ.hdr"
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "deployment.md"
 
 
@@ -74,18 +75,27 @@ def proxied(tmp_path_factory):
 def test_slow_clients_delay_no_page(proxied, name):
     with delays(proxied) as seconds, attack(proxied.port, ATTACKS[name]) as clients:
         seconds += [page_s(proxied) for _ in range(8)]
-        hanging = 0 if name in {"second request", "blank lines"} | ANSWERED else CLIENTS
+        hanging = 0 if name in {"second request", "blank lines", "slow enrolment", "slow file"} | ANSWERED else CLIENTS
         proxied.until(lambda: sum(map(is_hanging, clients)) == hanging)
 
 
-@pytest.mark.parametrize(("path", "reaches_site"), [("/api/v1/runs", True), ("/sign-in/", False)])
+@pytest.mark.parametrize(
+    ("path", "reaches_site"),
+    [("/api/v1/runs", True), (FILES, True), ("/sign-in/", False), ("/generator-api/v1/register", False)],
+)
 def test_only_uploads_reach_the_site_before_their_end(proxied, path, reaches_site):
     """The site answers an upload without a token while its body arrives; nginx waits for the body of a form."""
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
     with socket.create_connection(("127.0.0.1", proxied.port), timeout=5) as client:
         client.sendall(head.encode() + b"Content-Length: 50000000\r\n\r\n--x\r\n" + b"a" * 200_000)
         if reaches_site:
-            assert client.recv(100).startswith(b"HTTP/1.1 401")
+            assert client.recv(100).split()[1] in (b"401", b"405")
         else:
             with pytest.raises(TimeoutError):
                 client.recv(100)
+
+
+def test_enrolment_has_a_small_body(proxied):
+    with socket.create_connection(("127.0.0.1", proxied.port), timeout=5) as client:
+        client.sendall(b"POST /generator-api/v1/enrol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n{")
+        assert client.recv(100).startswith(b"HTTP/1.1 413")

@@ -20,22 +20,24 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
+from benchsite.accounts import tokens
 from benchsite.core import buffering_worker
-from benchsite.local.components import WEB_THREADS, WEB_WORKERS
+from benchsite.local.components import WEB_THREADS
 from benchsite.tests.test_requests_counted_by_all_workers import Web
 from runs import artifacts
-from runs.tests.factories import make_run, make_sweep, make_user
+from runs.tests.factories import make_run, make_sweep, make_team, make_user
+from workers import enrolment
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 CLIENTS = 48
 MAX_DELAY_S = 1.0
-# Threads for bodies that are read while they arrive: some are answered before their end.
-STREAMS = WEB_WORKERS * WEB_THREADS // 2
 # Django reads the body of a form whose request has the cookie.
 FORM = (
     f"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nCookie: {settings.CSRF_COOKIE_NAME}={'a' * 32}\r\n"
     "Content-Type: application/x-www-form-urlencoded\r\n"
 ).encode()
+ENROLMENT = b"POST /generator-api/v1/enrol HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+FILE = FORM.replace(b"/sign-in/", b"/import/")
 # The largest file that everybody may fetch: more than the buffers of both ends hold.
 STATIC = Path(settings.BASE_DIR, "static")
 SCRIPT = max(STATIC.rglob("*.js"), key=lambda path: path.stat().st_size).relative_to(STATIC)
@@ -45,6 +47,9 @@ ATTACKS = {
     "slow body": FORM + b"Content-Length: 20000\r\n\r\nlogin=",
     "padded length": FORM + b"Content-Length: " + b"0" * 30 + b"20000\r\n\r\nlogin=",
     "slow large body": FORM + b"Content-Length: 2000000\r\n\r\nlogin=",
+    "slow enrolment": ENROLMENT + b"Content-Length: 2000000\r\n\r\n{",
+    "enrolment awaits continue": ENROLMENT + b"Content-Length: 2000\r\nExpect: 100-continue\r\n\r\n",
+    "slow file": FILE + b"Content-Length: 900000000\r\n\r\nfile=",
     "slow chunks": FORM + b"Transfer-Encoding: chunked\r\n\r\n5\r\nlogin\r\n",
     "awaits continue": FORM + b"Content-Length: 2000\r\nExpect: 100-continue\r\n\r\n",
     "second request": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ",
@@ -52,6 +57,10 @@ ATTACKS = {
     "blank lines": b"\r\n\r\n",
     "unread answer": f"GET /static/{SCRIPT} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
 }
+# Refused by their heads: nobody has signed in. Who sends chunks has sent no body, as Django sees it.
+REFUSED = {
+    "slow large body", "slow enrolment", "enrolment awaits continue", "slow file", "slow chunks", "awaits continue",
+}  # fmt: skip
 ANSWERED = {"unclosed", "unread answer"}
 
 
@@ -130,8 +139,84 @@ def test_slow_clients_delay_no_page(web, name):
                     response.begin()
                     assert response.status == 200 and response.read()
         seconds += [page_s(web) for _ in range(8)]
-        if name not in ANSWERED:
-            assert sum(map(is_hanging, clients)) >= CLIENTS - STREAMS
+        if name not in ANSWERED | REFUSED:
+            assert sum(map(is_hanging, clients)) == CLIENTS
+
+
+@contextlib.contextmanager
+def repeated_attack(port: int, start: bytes) -> Iterator[None]:
+    """24 connections, each of which begins again when it is answered."""
+    ended = threading.Event()
+
+    def hang() -> None:
+        while not ended.wait(0.2):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(start)
+                while not ended.is_set() and is_hanging(client):
+                    client.sendall(b"a")
+                    ended.wait(0.2)
+
+    with ThreadPoolExecutor(24) as pool:
+        for _ in range(24):
+            pool.submit(hang)
+        try:
+            yield
+        finally:
+            ended.set()
+
+
+def send_large_body(port: int, path: str, bearer: str) -> tuple[int, float]:
+    """Status and seconds of one that a thread reads while it arrives, and that is refused for its content."""
+    start = time.monotonic()
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        headers = {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"}
+        connection.request("POST", path, b'{"capacities": {}, "error": ""}' + b" " * 100_000, headers)
+        return connection.getresponse().status, time.monotonic() - start
+
+
+def send_large_bodies(port: int, generator: str, token: str) -> list[tuple[int, float]]:
+    return [
+        send_large_body(port, "/generator-api/v1/calibration", generator),
+        send_large_body(port, "/api/v1/runs", token),
+    ]
+
+
+@pytest.fixture
+def bearers():
+    """The credentials of a load generator and of a pipeline."""
+    team = make_team()
+    token = tokens.make(team, make_user(team=team), name="pipeline", scopes=["runs:write"])
+    yield enrolment.make("lab-1"), token
+    enrolment.revoke("lab-1", None)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_anonymous_bodies_delay_no_upload(web, bearers, name):
+    usual = send_large_bodies(web.port, *bearers)
+
+    with repeated_attack(web.port, ATTACKS[name]):
+        time.sleep(0.3)
+        answers = [send_large_bodies(web.port, *bearers) for _ in range(4)]
+
+    statuses = [status for status, _ in usual]
+    assert statuses[0] == 409 and statuses[1] in (400, 415, 422)
+    assert [[status for status, _ in each] for each in answers] == [statuses] * 4
+    delays_s = [seconds for each in answers for _, seconds in each]
+    assert statistics.median(delays_s) - max(seconds for _, seconds in usual) < MAX_DELAY_S
+
+
+def test_uploads_of_members_delay_no_generator(web, bearers):
+    """Whatever bodies the pipelines of a team send how slowly."""
+    generator, token = bearers
+    head = f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    upload = b"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 2000000\r\n\r\n--x\r\n"
+
+    with delays(web) as seconds, attack(web.port, head.encode() + upload):
+        time.sleep(0.3)
+        status, generator_s = send_large_body(web.port, "/generator-api/v1/calibration", generator)
+        seconds += [page_s(web) for _ in range(8)]
+
+    assert status == 409 and generator_s < 5
 
 
 def test_answers_a_request_that_arrives_byte_by_byte(web):

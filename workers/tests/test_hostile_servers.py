@@ -24,8 +24,14 @@ TABLE = [
     for name in behaviours
 ]
 SAMPLE = random.Random(46).sample(TABLE, 8)
+# Systems that a JVM asks. To their protocols these are nonsense of every length and pace.
+JVM_SYSTEMS = [
+    system.slug for system in load_catalog().systems.values() if system.admin_class and not system.is_embedded
+]
+NONSENSE = ("silent", "drip", "endless", "huge", "deep")
 TIMEOUT_S = 10.0
 MAX_GROWTH_BYTES = 50 * 2**20
+MAX_JVM_BYTES = 250 * 2**20  # a JVM with its heap, its buffers and its code
 MAX_MESSAGE_LENGTH = 600
 
 
@@ -83,6 +89,25 @@ def test_check_ends_in_time_with_one_sentence(settings, system, name):
     assert max(samples) - samples[0] < MAX_GROWTH_BYTES
     if name == "texts":
         assert " says: " in text and "<script>" in text and "x" * 300 not in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NONSENSE)
+@pytest.mark.parametrize("system", JVM_SYSTEMS)
+def test_check_by_a_jvm_ends_in_time(settings, system, name):
+    settings.EXTERNAL_NETWORKS = NETWORKS
+    record = load_catalog().system(system)
+    if not (settings.YCSB_DIR / record.binding.name).exists():
+        pytest.skip("its binding is not built")
+
+    with hostile("redis", name) as server, memory() as samples:
+        start = time.monotonic()
+        target = check_target(record, f"127.0.0.1:{server.port}", {}, deadline=start + TIMEOUT_S)
+        elapsed_s = time.monotonic() - start
+
+    assert elapsed_s < TIMEOUT_S + 2 and len(target.checks[0].text) < MAX_MESSAGE_LENGTH
+    assert [check.outcome for check in target.checks] == ["reject"]
+    assert max(samples) - samples[0] < MAX_JVM_BYTES
 
 
 @pytest.mark.parametrize("name", ["drip", "huge", "deep"])
