@@ -287,8 +287,8 @@ def missing_packages() -> "list[str]":
 
 
 def check_command(command: str = "") -> "list[Problem]":
-    """What keeps a target of `make` from starting; others than those of the README need what `demo` needs."""
-    command = command if command in COMMANDS else "demo"
+    """What keeps a target of `make` from starting; others than those of the README need what `test` needs."""
+    command = command if command in COMMANDS else "test"
     problems = []
     for slug, check in CHECKS.items():
         if command in NEEDS[slug].required_by:
