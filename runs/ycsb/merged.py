@@ -118,6 +118,7 @@ class MergedClient:
     printed_counts: Mapping[str, int] | None = None  # by measurement name; None without a summary
     init_s: float | None = None  # of its run time: before the first and after the last operation
     cleanup_s: float | None = None
+    verified: Mapping[str, int] | None = None  # over its whole run: return code -> count of its verifications of data
     truncated: bool = False  # a log broke off in the middle of a line
     threads: int | None = None
     evidence: ClientEvidence | None = None  # of an upload
