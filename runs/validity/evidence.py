@@ -60,7 +60,10 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
     # Formats without return codes exist; here a client that ended in order always prints them.
     if not _tells_success(facts) and (facts.returns or not (facts.made_elsewhere or facts.without_codes)):
         yield "no summary tells of a successful return code"
-    broken = [client.number for client in facts.clients if client.truncated]
+    silent = [client.number for client in facts.clients if client.truncated and client.printed_counts == {}]
+    if silent:
+        yield f"the summary of client {', '.join(map(str, silent))} states no operation"
+    broken = [client.number for client in facts.clients if client.truncated and client.number not in silent]
     if broken:
         yield f"the output of client {', '.join(map(str, broken))} breaks off"
     if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:

@@ -169,14 +169,11 @@ class MergedRun(OfClients):
     timelines: tuple[Timeline, ...]  # of the whole run: when its intervals were, and how many values each counts
     reader_version: int = READER_VERSION
     algorithm_version: int = ALGORITHM_VERSION
+    notes: tuple[str, ...] = ()  # what of its clients' files is not stored, and why
 
     @property
     def basis(self) -> Literal["window"]:
         return "window"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
 
     @property
     def tail_s(self) -> float:

@@ -88,6 +88,11 @@ def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
     return name.is_operation and name.kind == ("response" if is_response(run) else "service")
 
 
+def printed_counts(run: ReadRun) -> dict[str, int]:
+    """What was counted under which name, each measurement once."""
+    return {name: entry.count for name, entry in _once(run.operations) if entry.count is not None}
+
+
 def verification_codes(operations: Mapping[str, ReadOperation]) -> dict[str, int] | None:
     """How often each return code was given where data was verified; None where no code tells.
 

@@ -30,6 +30,7 @@ from runs.ycsb.summary_counts import (
     SummaryClient,
     counts_operations,
     operations_of,
+    printed_counts,
     verification_codes,
 )
 
@@ -240,7 +241,7 @@ class _Part:
 
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
-        counts = {name: entry.count for name, entry in run.operations.items() if entry.count is not None}
+        counts = printed_counts(run)
         dated = progress if progress is not None and progress.is_dated else None
         return SummarisedClient(
             number=self.number,
