@@ -133,7 +133,7 @@ def _summary_client(client: ClientFiles) -> SummaryClient:
     run = client.summary or ReadRun(format="hdr-log")
     if not run.operations and client.logs:
         run = replace(run, operations=stated_by_logs(client.logs))
-    return SummaryClient(client.number, run, threads=_threads(run))
+    return SummaryClient(client.number, run, client.clock_offset_s, threads=_threads(run))
 
 
 def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:

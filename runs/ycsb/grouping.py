@@ -32,6 +32,9 @@ _PHASES: Final[Mapping[str, Phase]] = {
     "measure": "measure",
     "transactions": "measure",
 }
+_QUARTER_S: Final = 900  # time zones differ by whole quarters of an hour
+_MAX_ZONE_S: Final = 26 * 3600
+_MAX_START_S: Final = 60  # between the starts of clients of one run
 _NEAR: Final = 0.01  # of a run's operations
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
@@ -44,6 +47,7 @@ class ClientFiles:
     names: tuple[str, ...]
     summary: ReadRun | None
     logs: tuple[IntervalLog, ...]
+    clock_offset_s: float = 0.0  # to be added to the dates of its status lines: their time zone is another one's
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFile
     runs.sort(key=lambda members: min(run.position for _, run in members))
     if together:
         notes += _contradictions(runs)
-    return tuple(_run_files([run for _, run in members], notes) for members in runs)
+    return tuple(_run_files([run for _, run in members], notes, together=together) for members in runs)
 
 
 # --- Which files are one client's ---
@@ -213,6 +217,9 @@ class _Draft:
                 runs.append(_Run(item.position, [item.name], item.run))
                 continue
             run = _owner(item, runs)
+            if _is_another_client(item, runs):
+                runs.append(_Run(item.position, [item.name], item.run))
+                continue
             if run in taken or (item.name in run.names[:1] and not _is_near(item, run)):
                 done = item.run.status[-1].operations_done
                 yield _not_stored(item, f"ends after {done:,} operations without a summary")
@@ -373,6 +380,18 @@ def _fits(item: _Item, run: _Run) -> bool:
     return bool(item.run.status) and item.run.status[-1].operations_done == run.done
 
 
+def _is_another_client(item: _Item, runs: Sequence[_Run]) -> bool:
+    """Whether status lines are of a client that was killed while another one in the same file worked."""
+    span = _Run(item.position, [], item.run).span
+    others = [run for run in runs if item.name in run.names[:1]]
+    return (
+        span is not None
+        and all(run.span is not None and _overlap(run.span, span) and not _is_near(item, run) for run in others[:1])
+        and bool(others)
+        and all(run.summary is not None and run.summary.status for run in others)
+    )
+
+
 def _is_near(item: _Item, run: _Run) -> bool:
     """Whether status lines may be of the run: the last of them can be missing."""
     done = item.run.status[-1].operations_done if item.run.status else 0
@@ -454,12 +473,36 @@ def _are_together(run: _Run, other: _Run) -> bool:
     return not run.operations or not other.operations or bool(run.operations & other.operations)
 
 
-def _run_files(runs: Sequence[_Run], notes: Sequence[str]) -> RunFiles:
+def _run_files(runs: Sequence[_Run], notes: Sequence[str], *, together: bool) -> RunFiles:
+    offsets_s = [_zone_offset_s(run, runs[0]) if together else 0.0 for run in runs]
     clients = tuple(
-        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs)) for number, run in enumerate(runs)
+        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s)
+        for number, (run, offset_s) in enumerate(zip(runs, offsets_s, strict=True))
     )
+    notes = [*notes, *(_told_offset(client) for client in clients if client.clock_offset_s)]
     mine = tuple(note for note in notes if any(name in note for run in runs for name in run.names))
     return RunFiles(runs[0].phase, clients, mine)
+
+
+def _zone_offset_s(run: _Run, first: _Run) -> float:
+    """How far a client's dates must be moved where its clock shows another time zone: whole quarters of an hour.
+
+    Status lines name no zone. Clients of one run that begin nearly together but for such a distance were in two.
+    """
+    if run.logs or first.logs or run.span is None or first.span is None or _overlap(run.span, first.span):
+        return 0.0
+    apart_s = first.span.from_s - run.span.from_s
+    offset_s = round(apart_s / _QUARTER_S) * _QUARTER_S
+    is_zone = abs(apart_s - offset_s) <= _MAX_START_S and abs(offset_s) <= _MAX_ZONE_S
+    return float(offset_s) if is_zone else 0.0
+
+
+def _told_offset(client: ClientFiles) -> str:
+    hours = client.clock_offset_s / 3600
+    return (
+        f"{client.names[0]}: its dates are {abs(hours):g} h {'behind' if hours > 0 else 'ahead of'} those of the first "
+        "client, which is another time zone: they were moved by that."
+    )
 
 
 def _natural(key: str) -> list[tuple[int, int | str]]:

@@ -7,6 +7,7 @@ import html
 import math
 import re
 from array import array
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -19,7 +20,7 @@ _PERCENTILE: Final = re.compile(
 )
 # A row of buckets or of a series: a key that is a number, then one value, or two in the Thumbtack lineage.
 _ROW: Final = re.compile(r"(>?\d{1,18}),[ \t]+([^,\s]+(?:,[ \t]+[^,\s]+)?)", re.ASCII)
-_COMMENT: Final = re.compile(r"\s+#.*")
+_COMMENT: Final = re.compile(r"(?<!\s)\s{1,80}#.*")
 _ROW_KEY: Final = re.compile(r">?\d{1,18}", re.ASCII)
 _COUNTS: Final = ("Operations", "Total Operations")
 _RAW_HEADLINE: Final = "Below is a summary of latency in microseconds:"
@@ -133,8 +134,10 @@ class MetricDraft:
     def states_otherwise(self, key: str, value: str) -> bool:
         """Whether another value was stated under this key: one client states each number once."""
         name, unit = _named(key)
+        if name not in self._seen:
+            return False
         number = finite(ungrouped(value, is_whole=name not in ("Average", "variance")) or "")
-        if name not in self._seen or number is None:
+        if number is None:
             return False
         stated = {"count": self.count, "variance": self.variance, **self.latency, **self.percentiles}.get(name)
         return stated is not None and stated != number * _US.get(unit, 1.0)
@@ -226,6 +229,7 @@ class MetricDraft:
         return is_repeated
 
 
+@lru_cache(maxsize=1_000)
 def _named(key: str) -> tuple[str | None, str]:
     """The one name of a key that versions and measurement types spell in several ways, and its unit."""
     if key in _COUNTS:

@@ -29,7 +29,7 @@ HARMLESS: Final = frozenset({
 _ENDING: Final = r"(?:[A-Za-z0-9_.-]{0,80}?(?:[Kk]ey|KEY|[-_.]sas|Sas|[-_.]pat|Pat))"
 # What is repeated is repeated only so often: otherwise a long line made for it would take for ever.
 _IS: Final = r"""["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}"""
-_VALUE: Final = r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\.|[^\s,;&"'\\])+)"""
+_VALUE: Final = r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\(?:.|\n[ \t]{0,200})|[^\s,;&"'\\])+)"""
 # The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(rf"(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}{_IS}){_VALUE}", re.IGNORECASE)
 # A name that ends like that of a secret: azure.key, primaryKey, tls_key, AccountKey.
@@ -41,7 +41,7 @@ _ADDRESS: Final = re.compile(
 # user/password@ of Oracle's addresses, and user:password as the value of a property.
 _USER_AND: Final = re.compile(
     r"(?P<front>\bjdbc:oracle:[a-z]{1,10}:[^\s/@]{1,100}/)(?P<value>[^\s@]+)(?=@)"
-    rf"|(?P<front2>[\w.-]{{0,80}}(?:user|auth|login|userpass|userinfo){_IS}[^\s:=,;/\"']{{1,100}}:)(?P<value2>[^\s,;\"'/]+)",
+    rf"|(?P<front2>(?:user|auth|login|userpass|userinfo){_IS}[^\s:=,;/\"']{{1,100}}:)(?P<value2>[^\s,;\"'/]+)",
     re.IGNORECASE,
 )
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
@@ -57,6 +57,12 @@ _SHAPE: Final = re.compile(
 )
 _PEM: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
+)
+
+_CUES: Final = re.compile(
+    r"pass|pwd|secret|token|key|credential|string|signature|requirepass|masterauth|bearer|basic|sas|pat|sig=|eyj|akia"
+    r"|user|auth|login|jdbc:oracle",
+    re.IGNORECASE,
 )
 
 # The names that a team's admins let be shown although they look secret, in lower case.
@@ -75,7 +81,12 @@ def showing(names: Iterable[str]) -> Iterator[None]:
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced; applying it again changes nothing."""
-    text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, redact_keys(text))
+    text = redact_keys(text)
+    if "://" in text:
+        text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
+    # Without one of these words the patterns match nothing: looking for them is much faster.
+    if not _CUES.search(text):
+        return text
     text = _USER_AND.sub(lambda match: (match["front"] or match["front2"]) + HIDDEN, text)
     text = _OPTION.sub(lambda match: match["front"] + HIDDEN, text)
     text = _BEARER.sub(lambda match: match["front"] + HIDDEN, text)
@@ -98,7 +109,7 @@ def _without_key(match: re.Match[str]) -> str:
 def _hidden(value: str) -> str:
     """In the quotes of the value: in JSON it stays one."""
     quote = value[0] if value[:1] in "\"'" and value[:1] == value[-1:] else ""
-    return quote + HIDDEN + quote
+    return quote + HIDDEN + quote + "\n" * value.count("\n")
 
 
 def _without_value(match: re.Match[str]) -> str:
@@ -129,4 +140,4 @@ def is_secret(name: str) -> bool:
         return False
     if name.lower() in REDIS_SECRETS or re.search(_SECRET_WORD, name, re.IGNORECASE) is not None:
         return True
-    return re.fullmatch(_ENDING, name) is not None
+    return name.lower().endswith(("key", "sas", "pat")) and re.fullmatch(_ENDING, name) is not None

@@ -37,9 +37,9 @@ _BINARY: Final[tuple[tuple[bytes, str, str], ...]] = (
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\f\r\x08\x1b\0"))
 _MAX_CONTROLS: Final = 0.02  # of the bytes of a text
 _SCRIPTED: Final = re.compile(
-    r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)|^\s*\|.*\[[A-Z][\w-]*\], [A-Z]"
+    r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)|^\s{0,80}\|.{0,200}\[[A-Z][\w-]*\], [A-Z]"
 )
-_TPC: Final = re.compile(r"- Takes\(s\): .*\bTPM: ")
+_TPC: Final = re.compile(r"- Takes\(s\): .{0,200}\bTPM: ")
 _PROPERTY: Final = re.compile(r"\s*[#!]|\s*[A-Za-z][\w.]*\s*[=:]")
 # What a line has that may be part of a result, the more telling first.
 _HINTS: Final = (

@@ -130,13 +130,14 @@ class RunDraft:
 
     def states_otherwise(self, metric: str, key: str, value: str) -> bool:
         """Whether the line states another value of what was stated: then it is of another run."""
-        if self.is_thumbtack:
-            return False
         if metric == "OVERALL":
-            return key == THROUGHPUT and self.overall.get(key, value) != value
-        if is_process(metric):
-            return self.has_measurements and self.process.get(f"{metric} {key}", finite(value)) != finite(value)
-        return metric in self.metrics and self.metrics[metric].states_otherwise(key, value)
+            differs = key == THROUGHPUT and self.overall.get(key, value) != value
+        elif (draft := self.metrics.get(metric)) is not None:
+            differs = draft.states_otherwise(key, value)
+        else:
+            stated = self.process.get(f"{metric} {key}")
+            differs = stated is not None and stated != finite(value) and self.has_measurements
+        return differs and not self.is_thumbtack
 
     def take_back(self, metric: str, key: str) -> None:
         """Forget the value of the last line, of which digits may be missing."""

@@ -75,7 +75,9 @@ class Segments:
                     self._run.has_overall_last = True
                 else:
                     self._next(number)
-        elif (metric != "OVERALL" and self._run.has_overall_last) or self._run.states_otherwise(metric, key, value):
+        elif (metric != "OVERALL" and self._run.has_overall_last) or (
+            len(self._ended) < MAX_RUNS and self._run.states_otherwise(metric, key, value)
+        ):
             self._next(number)
         self._run.take_measurement(metric, key, value, number)
 

@@ -34,7 +34,9 @@ _STOCK_KEY: Final = re.compile(
 _SHORTENED: Final = re.compile(re.escape(COMMAND_LINE) + r" -\.\.\.")  # PowerShell quotes it a second time
 _TOLD: Final = (b"YCSB Client ", COMMAND_LINE.encode(), b".ycsb.Client", b"Maximum execution time specified")
 _GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ")
-_MARKS: Final = _TOLD + _GOES_ON + HEADLINE_MARKS + tuple(word.encode() for word in WORDS)
+_MARKS: Final = re.compile(
+    b"|".join(map(re.escape, (*_TOLD, *_GOES_ON, *HEADLINE_MARKS, *(word.encode() for word in WORDS))))
+)
 _CHATTER: Final = 1
 _STATUS: Final = 2
 _TELLING: Final = 3
@@ -198,7 +200,7 @@ class TextReader:
             and not (self._writers.names or has_front(shape))
         ):
             looks_like = _STATUS
-        elif b" sec: " in shape or b"]," in shape or any(mark in shape for mark in _MARKS):
+        elif b" sec: " in shape or b"]," in shape or _MARKS.search(shape):
             looks_like = _TELLING
         else:
             looks_like = _CHATTER
@@ -252,6 +254,8 @@ class TextReader:
 
     def _of(self, line: bytes) -> Segments:
         """The runs of the one who wrote the line."""
+        if not self._writers.names and line[:1] == b"[" and line[line.find(b"]") + 1 : line.find(b"]") + 2] == b",":
+            return self._main
         if not self._has_front(line):
             return self._main
         return self._segments(self._writers.name(line))

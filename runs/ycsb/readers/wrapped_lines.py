@@ -17,6 +17,7 @@ _TEXT: Final = (
 _CLIENT: Final = re.compile(_TEXT)
 _QUOTE: Final = re.compile(rb'\\.|(")')
 _MAX_TRIES: Final = 20
+_LOOKED_AT: Final = 1 << 16  # bytes of a block
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Whose line it is, where an entry says so beside it.
 _WRITER: Final = re.compile(
@@ -30,6 +31,7 @@ _MAX_WRITERS: Final = 3
 
 def is_wrapped(data: bytes) -> bool:
     """Whether lines of a client stand in strings: whether a quote is open before the first of them."""
+    data = data[:_LOOKED_AT]
     if b'"' not in data or b'"metric"' in data:
         return False
     return any(_is_quoted(data, match.start()) for match in islice(_CLIENT.finditer(data), _MAX_TRIES))

@@ -2,9 +2,11 @@
 
 import io
 import re
+from datetime import datetime, timedelta
 
 import pytest
 
+from runs.ycsb.clients import merge_run
 from runs.ycsb.grouping import group
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
@@ -139,3 +141,24 @@ def test_one_writer_is_one_client_whatever_stands_in_front():
     (alone,) = run.clients
     assert alone.summary is not None
     assert (len(alone.summary.status), alone.summary.throughput_ops_s) == (6, 1100)
+
+
+@pytest.mark.parametrize("hours", [2, -5, 5.75, 13])
+def test_moves_dates_of_other_time_zones(hours: float):
+    """Of clients that are stated to be of one run; the others may have run hours later."""
+    first, second = client(1), client(2)
+    shift = timedelta(hours=hours)
+    moved = [
+        re.sub(r"^2026-03-01 (\d\d:\d\d:\d\d)", lambda at: str(datetime.fromisoformat(at[0]) + shift), line)
+        for line in second
+    ]
+    files = [read("\n".join(first) + "\n", "a/out.txt"), read("\n".join(moved) + "\n", "b/out.txt")]
+
+    (run,) = group(files, together=True)
+    merged = merge_run(run)
+
+    assert len(group(files)) == 2
+    assert [client.clock_offset_s for client in run.clients] == [0, -hours * 3600]
+    assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
+    assert merged.overlap == pytest.approx(1, abs=0.01)
+    assert "another time zone" in run.notes[0]
