@@ -56,11 +56,11 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
     try:
         for block in member.blocks():
             front.feed(block)
+        read = front.done()
     except LimitExceeded:
         raise
     except UnreadableFile as error:
         return ReadFile(member.name, error=str(error), size=member.size)
-    read = front.done()
     runs = tuple(run for run in read if run.has_results)
     if runs and member.damage is not None:
         doubtful = runs if member.damage.is_doubtful else runs[-1:]

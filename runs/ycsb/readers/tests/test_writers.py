@@ -162,3 +162,11 @@ def test_moves_dates_of_other_time_zones(hours: float):
     assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
     assert merged.overlap == pytest.approx(1, abs=0.01)
     assert "another time zone" in run.notes[0]
+
+
+def test_refuses_mixed_status_lines_at_the_end_of_a_file():
+    """They are read when the file ends."""
+    lines = [line for _, line in interleaved(client(1), client(5)) if " sec: " in line]
+    file = read("\n".join(lines) + "\n")
+    assert not file.runs
+    assert "Several clients" in (file.error or "")
