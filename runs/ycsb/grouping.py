@@ -221,7 +221,7 @@ class _Draft:
                 runs.append(_Run(item.position, [item.name], item.run))
                 continue
             if run in taken or (item.name in run.names[:1] and not _is_near(item, run)):
-                done = item.run.status[-1].operations_done
+                done = item.run.status[-1].operations_done if item.run.status else 0
                 yield _not_stored(item, f"ends after {done:,} operations without a summary")
                 run.summary = replace(run.summary, symptoms=_symptoms(run.summary, item.run)) if run.summary else None
                 continue

@@ -170,3 +170,10 @@ def test_refuses_mixed_status_lines_at_the_end_of_a_file():
     file = read("\n".join(lines) + "\n")
     assert not file.runs
     assert "Several clients" in (file.error or "")
+
+
+def test_groups_a_run_time_without_anything_else():
+    """What is left of a damaged file: neither status lines nor operations."""
+    lines = [*client(1), "[OVERALL], RunTime(ms), 5000"]
+    runs = group([read("\n".join(lines) + "\n")])
+    assert [run.clients[0].summary.throughput_ops_s for run in runs if run.clients[0].summary] == [1100]
