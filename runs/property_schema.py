@@ -185,10 +185,10 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
     return f"{shown!r} is not known here." + (f" Did you mean {near!r}?" if near else "")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known name that looks most like `name`, or None where nothing does."""
     by_lower = {candidate.lower(): candidate for candidate in known}
-    matches = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=likeness)
     return by_lower[matches[0]] if matches else None
 
 

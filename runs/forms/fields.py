@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 
 from benchsite.accounts.models import Team
 from runs.property_schema import PropertyError
+from runs.ycsb.known_names import NAMES
+from runs.ycsb.properties import parse_properties
 
 MAX_LINES = 300
 MAX_RUNGS = 60
@@ -44,12 +46,10 @@ def parse_lines(text: str) -> dict[str, str]:
     lines = text.splitlines()
     if len(lines) > MAX_LINES:
         raise ValidationError(f"There are {len(lines)} lines; at most {MAX_LINES} are allowed.")
-    for number, line in enumerate(lines, 1):
-        bare = line.strip()
-        if not bare or bare.startswith("#"):
-            continue
-        name, equals, value = (part.strip() for part in bare.partition("="))
-        if not equals or not name:
+    for number, name, value in parse_properties(text):
+        bare, value = lines[number - 1].strip(), value.strip()
+        # Java also takes a blank for the sign between both; then the name must be one that clients read.
+        if not name or not (re.search(r"[=:]", bare) or name in NAMES):
             problems.append(f"Line {number} is “{bare[:60]}”; write it as name=value.")
         elif name in seen:
             problems.append(f"{name[:60]} stands in lines {seen[name]} and {number}; leave one of them.")

@@ -20,7 +20,13 @@ from runs.spec import WorkloadSpec
 from runs.uploading.metadata import Stated, StatedRun
 from runs.uploading.recognition import FoundRun, Recognised
 from runs.ycsb.errors import PropertyError
-from runs.ycsb.properties import MAX_INT, check_workload
+from runs.ycsb.properties import (
+    CLIENT_PROPERTIES,
+    MAX_INT,
+    MAX_RECORDS,
+    REFUSED_PROPERTIES,
+    check_stated_workload,
+)
 
 MAX_REPEAT = 1000
 MAX_SWEEPS = 200
@@ -93,10 +99,10 @@ class ImportForm(DescribedForm):
     properties = PropertiesField(
         rows=8,
         label="Its YCSB properties",
-        help_text="name=value, one per line, as far as they are known.",
+        help_text="name=value, one per line, as far as they are known. A whole workload file can be pasted.",
     )
     records = forms.IntegerField(
-        required=False, min_value=1, max_value=MAX_INT, help_text="How many were loaded before."
+        required=False, min_value=1, max_value=MAX_RECORDS, help_text="How many were loaded before."
     )
     purpose = forms.ChoiceField(choices=list(PURPOSES.items()), initial=Purpose.MEASURED)
     hardware = forms.CharField(
@@ -176,11 +182,13 @@ class ImportForm(DescribedForm):
         """A described workload need not be complete; what is written must be right."""
         if not cleaned.get("workload_name"):
             self.add_error("workload_name", "Name the workload, or choose one of your team's.")
-        properties = dict(cleaned.get("properties") or {})
+        # People paste whole workload files, which name classes and the work of a client too.
+        of_clients = {*CLIENT_PROPERTIES, *REFUSED_PROPERTIES}
+        properties = {name: text for name, text in (cleaned.get("properties") or {}).items() if name not in of_clients}
         if cleaned.get("records"):
             properties["recordcount"] = str(cleaned["records"])
         try:
-            cleaned["properties"] = check_workload(properties) if properties else {}
+            cleaned["properties"] = check_stated_workload(properties) if properties else {}
         except PropertyError as error:
             problems = {n: text for n, text in error.problems.items() if n != "recordcount" or n in properties}
             for text in problems.values():

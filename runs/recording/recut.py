@@ -28,6 +28,7 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merge import recut as merge_stored
 from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.names import VERIFY
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.series import Series, unpack
 from runs.ycsb.stored import StoredIntervals
@@ -224,6 +225,8 @@ def _summary(stated: Mapping[str, Any]) -> Summary:
     if stated.get("cleanup_s") is not None:
         counted = operations.get("CLEANUP", ReadOperation())
         operations["CLEANUP"] = replace(counted, max_us=stated["cleanup_s"] * 1e6)
+    if verified := stated.get("verified"):
+        operations[VERIFY] = replace(operations.get(VERIFY, ReadOperation()), returns=verified)
     return Summary(stated.get("runtime_ms"), stated.get("printed_throughput_ops_s"), operations)
 
 

@@ -28,7 +28,8 @@ FINDING_FIELDS: Final = ("severity", "title", "measured", "threshold", "message"
 # One client's share of the set, and what it printed about its whole run: cutting again asks for that.
 CLIENT_FIELDS: Final = (
     "number", "throughput_ops_s", "operations", "failed", "started_s", "ended_s", "runtime_ms", "threads",
-    "printed_throughput_ops_s", "printed_counts", "cleanup_s", "truncated",
+    "printed_throughput_ops_s", "printed_counts", "cleanup_s", "verified",
+    "truncated",
 )  # fmt: skip
 
 

@@ -8,11 +8,14 @@ import re
 from itertools import groupby
 from typing import Final
 
-from runs.ycsb.redact import redact
+from runs.ycsb.redact import redact, redact_keys
 
 # Without one of these nothing is a secret to `redact`; a test holds both together.
-CUES: Final = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential", b"requirepass", b"masterauth", b"bearer",
-               b"basic", b"://")  # fmt: skip
+CUES: Final = (
+    b"pass", b"pwd", b"secret", b"token", b"key", b"credential", b"requirepass", b"masterauth", b"bearer", b"basic",
+    b"://", b"string", b"signature", b"sas", b"pat", b"sig=", b"eyj", b"akia", b"-----begin",
+    b"jdbc:oracle", b"user", b"auth", b"login",
+)  # fmt: skip
 # Left as it is even where the code happens to spell a word: taken for a secret, it would be no histogram any more.
 _HISTOGRAM: Final = re.compile(rb"(?:Tag=[\w.-]{1,60},)?(?:[-+0-9.eE]{1,40},){3}HIST[A-Za-z0-9+/]+={0,2}\n?")
 
@@ -33,12 +36,13 @@ def without_secrets(data: bytes) -> tuple[bytes, int]:
 def _looked_at(data: bytes) -> tuple[bytes, int]:
     if not _has_cue(data):
         return data, 0
+    data, hidden_keys = _without_keys(data)
     lines = data.split(b"\n")
     # A value may stand on the line below its name.
     cued = [_has_cue(line) for line in lines]
     close = [here or above for here, above in zip(cued, [False, *cued], strict=False)]
     kept: list[bytes] = []
-    hidden = 0
+    hidden = hidden_keys
     for is_close, numbered in groupby(zip(close, lines, strict=True), lambda pair: pair[0]):
         part = [line for _, line in numbered]
         if is_close:
@@ -48,6 +52,14 @@ def _looked_at(data: bytes) -> tuple[bytes, int]:
             part = [line.encode() for line in after]
         kept += part
     return b"\n".join(kept), hidden
+
+
+def _without_keys(data: bytes) -> tuple[bytes, int]:
+    """Without the lines of private keys, which hold no cue."""
+    if b"-----BEGIN" not in data:
+        return data, 0
+    kept = redact_keys(data.decode("utf-8", errors="replace")).encode()
+    return kept, sum(old != new for old, new in zip(data.split(b"\n"), kept.split(b"\n"), strict=True))
 
 
 def _has_cue(data: bytes) -> bool:

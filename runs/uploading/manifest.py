@@ -15,7 +15,7 @@ from runs.models.plan import Purpose
 from runs.property_schema import nearest
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.merged import Phase
-from runs.ycsb.properties import MAX_INT
+from runs.ycsb.properties import MAX_INT, MAX_RECORDS
 
 MAX_MANIFEST: Final = 64 * 1024  # bytes
 MAX_LABELS: Final = 20
@@ -97,7 +97,9 @@ class Workload(Part):
         max_length=300,
         description="As far as they are known and the files do not tell them.",
     )
-    records: Count | None = Field(default=None, description="How many were loaded before.")
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = Field(
+        default=None, description="How many were loaded before."
+    )
 
 
 class ClusterFacts(Part):

@@ -15,7 +15,7 @@ from runs.spec import (
     WorkloadSpec,
 )
 from runs.ycsb.errors import PropertyError
-from runs.ycsb.properties import check_workload, dataset
+from runs.ycsb.properties import check_stated_workload, dataset
 
 GIB = 1024**3
 
@@ -126,7 +126,7 @@ def checked(workload: WorkloadSpec) -> dict[str, str] | None:
 def _checked(properties: tuple[tuple[str, str], ...]) -> dict[str, str] | None:
     """Kept, since the uploads of a pipeline state the same workload, and each asks several times."""
     try:
-        return check_workload(dict(properties))
+        return check_stated_workload(dict(properties))
     except PropertyError:
         return None
 

@@ -20,7 +20,7 @@ from runs.uploading.metadata import Stated, StatedRun
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import Hints, hints_of
-from runs.ycsb.properties import check_workload
+from runs.ycsb.properties import check_stated_workload
 
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 MAX_SHORT: Final = 12
@@ -137,7 +137,7 @@ class _Stating:
     def _checked(self, properties: dict[str, str]) -> dict[str, str]:
         """What is described need not be complete; what is written must be right."""
         try:
-            return check_workload(properties) if properties else {}
+            return check_stated_workload(properties) if properties else {}
         except PropertyError as error:
             for name, text in error.problems.items():
                 if name != "recordcount" or name in properties:
@@ -148,8 +148,22 @@ class _Stating:
         stated = self.manifest
         if len(stated.runs) > len(self.from_files):
             self._fault("runs", f"The files hold {len(self.from_files)} runs, and {len(stated.runs)} are stated.")
+        self._check_threads()
         own = [*stated.runs[: len(self.from_files)], *[OneRun()] * (len(self.from_files) - len(stated.runs))]
         return [self._run(index, run) for index, run in enumerate(own)]
+
+    def _check_threads(self) -> None:
+        """A number for all of several runs that none of them had may be that of one run of several clients."""
+        stated, of_files = self.manifest.threads, [hints.threads for hints in self.hints_of_runs]
+        is_said_of_each = any(run.threads for run in self.manifest.runs)
+        if stated is None or is_said_of_each or len(of_files) < 2 or None in of_files or stated in of_files:
+            return
+        listed = ", ".join(str(threads) for threads in of_files[:10])
+        self._fault(
+            "threads",
+            f"The files hold {len(of_files)} runs of {listed} threads, and {stated} are stated. If they are clients of "
+            "one run, state grouping “together”; else the threads of each run in runs.",
+        )
 
     def _run(self, index: int, stated: OneRun) -> StatedRun:
         """What is said of this run counts more than what its files tell, and that more than what is said of all of

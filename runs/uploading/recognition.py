@@ -164,8 +164,7 @@ def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints
     run["basis"] = merged.basis
     if isinstance(merged, MergedRun):
         run |= {"exact": True, "intervals": True}
-    else:
-        run["notes"] = list(merged.notes)
+    run["notes"] = list(merged.notes)
     return run
 
 

@@ -74,7 +74,7 @@ def _coarse(facts: RunFacts, profile: Profile) -> tuple[str, str] | None:
     if not widths or max(widths) < profile.resolution_warn_s * 1e6:
         return None
     return (
-        f"Percentiles are known to {latency(max(widths))} only, and what is quicker reads as 0.",
+        f"Percentiles are known to {latency(max(widths))} only.",
         "Measure with measurementtype=hdrhistogram.",
     )
 
@@ -107,7 +107,7 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
         and line by line as many; they are as far apart as its command line states
     Warns: status lines that count less than that by more than {arithmetic_reject}, or are more than
         {status_stretch} x as far apart
-    Rejects: off by more than {arithmetic_reject}, more, or a run time below 0
+    Rejects: off by more than {arithmetic_reject}, more, or a run time of 0 or below
     Not assessed without: a summary; run time, throughput and counts
     """
     wrong = [
@@ -170,10 +170,12 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
             return f"{name} has {grouped(number)} operations in the summary and no log"
     if client.runtime_ms is not None and client.runtime_ms < 0:
         return f"the run time is {grouped(client.runtime_ms)} ms: its clock was set back"
+    if client.runtime_ms == 0 and (client.operations or 0) > 0:
+        return "the run time is 0 ms"
     if client.status_operations is not None and client.status_operations > (client.operations or 0):
         counted = f"the status lines count {grouped(client.status_operations)} operations"
         return f"{counted}, and the summary {grouped(client.operations or 0)}"
-    if not client.runtime_ms or client.printed_throughput_ops_s is None:
+    if not client.runtime_ms or client.printed_throughput_ops_s is None or not printed:
         return ""
     stated = client.printed_throughput_ops_s
     computed = [number / client.runtime_ms * 1000 for number in _counted_in_throughput(printed, phase)]

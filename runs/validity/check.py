@@ -49,7 +49,7 @@ def sentence(parts: Iterable[str], between: str = "; ") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    id: str  # V01 .. V31 or E01
+    id: str  # V01 .. V33 or E01
     title: str
     limits: str | Callable[..., str]  # or, where they depend on the facts, what makes them of the arguments of `judge`
     judge: Judge

@@ -1,9 +1,10 @@
 """Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks,
-V27 clients distinct, V28 upload as stated, V29 client messages.
+V27 clients distinct, V28 upload as stated, V29 client messages, V32 keys of clients, V34 property names.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
 from benchsite.core.formatting import counted, duration, grouped, percent, significant, throughput
@@ -13,6 +14,7 @@ from runs.validity.profile import Profile
 from runs.validity.results import Severity, graded, worst_of
 from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.hints import DATABASE
+from runs.ycsb.known_names import effect
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 
@@ -337,4 +339,100 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
         if bad
         else "The load generators' clocks agree with the reference clock.",
         "Let an NTP service keep the clocks of the load generators." if bad else "",
+    )  # fmt: skip
+
+
+@check("V32", "Keys of clients", "no two clients insert the same keys", loads=True, untrusted=True)
+def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Several loaders share the records out by `insertstart` and `insertcount`; in a run YCSB begins at `recordcount`.
+
+    Formula: uploads: the ranges of keys by insertstart, insertcount and recordcount in the command lines
+    Warns: clients of a run insert the same new keys
+    Rejects: loaders whose ranges overlap: there are fewer records than inserts
+    Not assessed without: clients that insert, each with its range; of one client alone it does not apply
+    """
+    clients = [client for client in facts.clients if client.evidence is not None and _inserted(client)]
+    if len(clients) < 2:
+        return None
+    ranges = {client.number: keys for client in clients if (keys := _inserted_keys(client, facts))}
+    if len(ranges) < len(clients):
+        return not_assessed("The command lines do not state which keys each client inserted.")
+    common = [
+        (first, second)
+        for first, second in combinations(sorted(ranges), 2)
+        if max(ranges[first].start, ranges[second].start) < min(ranges[first].stop, ranges[second].stop)
+    ]
+    inserted = sum(len(keys) for keys in ranges.values())
+    if not common:
+        return Outcome("pass", f"{grouped(inserted)} keys", "Every client inserted keys of its own.")
+    distinct = _distinct(list(ranges.values()))
+    names = "; ".join(
+        f"client {number} {grouped(keys.start)} to {grouped(keys.stop - 1)}" for number, keys in sorted(ranges.items())
+    )
+    shown = f"{grouped(distinct)} different keys in {grouped(inserted)} inserts"
+    if facts.phase == "load":
+        return Outcome(
+            "reject", shown,
+            f"Loaders inserted the same keys ({names}): {grouped(inserted)} inserts left {grouped(distinct)} different "
+            "keys.",
+            "Give each client its own insertstart and insertcount, and load again.",
+        )  # fmt: skip
+    return Outcome(
+        "warn", shown,
+        f"Clients inserted the same keys ({names}): YCSB begins at recordcount in each, so a client overwrote what "
+        "another one had inserted, and later records are not there.",
+        "Insert with one client, or without the others reading the newest records.",
+    )  # fmt: skip
+
+
+def _inserted(client: ClientFacts) -> int:
+    return (client.printed_counts or client.log_counts or {}).get("INSERT", 0)
+
+
+def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
+    """By its command line; None where that does not tell."""
+    assert client.evidence is not None
+    stated = {
+        name: number_of(client.evidence.properties.get(name)) for name in ("insertstart", "insertcount", "recordcount")
+    }
+    records = stated["recordcount"]
+    if facts.phase != "load":
+        return None if records is None else range(int(records), int(records) + _inserted(client))
+    start = int(stated["insertstart"] or 0)
+    if stated["insertcount"] is None and records is None:
+        return None
+    return range(start, start + _inserted(client))
+
+
+def _distinct(ranges: Sequence[range]) -> int:
+    """How many keys are in any of them."""
+    total = end = 0
+    for keys in sorted(ranges, key=lambda keys: keys.start):
+        total += max(keys.stop - max(keys.start, end), 0)
+        end = max(end, keys.stop)
+    return total
+
+
+@check("V34", "Property names", "no property that nothing reads", loads=True)
+def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """YCSB ignores a property that it does not know, and takes the default of the one that was meant.
+
+    Formula: uploads: the names in command lines and property files that are those of no property, and near to one
+    Warns: any
+    Not assessed without: an upload with a command line or properties: does not apply
+    """
+    stating = [client for client in facts.clients if client.evidence is not None and client.evidence.has_properties]
+    if not stating:
+        return None
+    wrong = list(
+        dict.fromkeys(
+            f"{name} (did you mean {near}? YCSB used {effect(near)})"
+            for client in stating
+            for name, near in (client.evidence.unknown if client.evidence is not None else ())
+        )
+    )
+    return Outcome(
+        "warn" if wrong else "pass", f"unknown names: {len(wrong)}",
+        f"Nothing reads {'; '.join(wrong)[:1_000]}." if wrong else "No property looks misspelt.",
+        "Correct the name, and run it again." if wrong else "",
     )  # fmt: skip

@@ -1,4 +1,6 @@
-"""Did it happen at all, and on the right data? E01 evidence of success, V07 errors, V19 key space."""
+"""Did it happen at all, and on the right data? E01 evidence of success, V07 errors, V19 key space, V33 verified
+data.
+"""
 
 from collections.abc import Iterator
 
@@ -7,6 +9,7 @@ from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, graded, worst_of
+from runs.ycsb.numbers import added
 from runs.ycsb.summary_counts import SUCCESSES
 
 NOT_FOUND = "NOT_FOUND"
@@ -57,7 +60,10 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
     # Formats without return codes exist; here a client that ended in order always prints them.
     if not _tells_success(facts) and (facts.returns or not (facts.made_elsewhere or facts.without_codes)):
         yield "no summary tells of a successful return code"
-    broken = [client.number for client in facts.clients if client.truncated]
+    silent = [client.number for client in facts.clients if client.truncated and client.printed_counts == {}]
+    if silent:
+        yield f"the summary of client {', '.join(map(str, silent))} states no operation"
+    broken = [client.number for client in facts.clients if client.truncated and client.number not in silent]
     if broken:
         yield f"the output of client {', '.join(map(str, broken))} breaks off"
     if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:
@@ -131,4 +137,32 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
         f"{grouped(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
         "" if good else "Load the data set anew with this workload's record count.",
         limits="as many rows as recordcount, or more: the workload inserts" if inserts else "",
+    )  # fmt: skip
+
+
+@check("V33", "Data verified", "every verified read has the right data", untrusted=True)
+def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """With `dataintegrity` a client compares each read with what was written. A wrong read still counts as a success.
+
+    Formula: workloads with dataintegrity: the return codes of VERIFY over whole runs, all clients
+    Rejects: any but success, whatever its name
+    Not assessed without: return codes of VERIFY; without dataintegrity it does not apply
+    """
+    codes = added(client.verified for client in facts.clients if client.verified is not None)
+    total = sum(codes.values())
+    if not total:
+        is_asked = facts.properties.get("dataintegrity") == "true" and facts.phase != "load"
+        return not_assessed("No client printed how its verifications of data ended.") if is_asked else None
+    wrong = {code: count for code, count in codes.items() if code not in SUCCESSES and count}
+    failed = sum(wrong.values())
+    shown = f"{grouped(failed)} of {grouped(total)} reads with wrong data"
+    if not wrong:
+        return Outcome("pass", shown, f"All {grouped(total)} verified reads returned what had been written.")
+    named = ", ".join(f"{code} {grouped(count)}" for code, count in sorted(wrong.items(), key=lambda item: -item[1]))
+    return Outcome(
+        "reject", shown,
+        f"{grouped(failed)} of {grouped(total)} verified reads did not return what had been written ({named}): the "
+        "database, or its binding, gave wrong data.",
+        "Load the data set with dataintegrity=true too, by the same properties. If the data is still wrong, the "
+        "database or its binding loses or changes it.",
     )  # fmt: skip

@@ -134,6 +134,7 @@ def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> Cli
         runtime_ms=client.runtime_ms,
         printed_counts=client.printed_counts,
         cleanup_s=client.cleanup_s,
+        verified=client.verified,
         machine=known.machines.get(number, ""),
         cpu_percent=known.cpu_percent.get(number),
         cores=known.cores.get(number),

@@ -54,6 +54,7 @@ class ClientFacts:
     printed_throughput_ops_s: float | None = None
     log_counts: Mapping[str, int] | None = None  # None: it left no histogram log
     printed_counts: Mapping[str, int] | None = None
+    verified: Mapping[str, int] | None = None  # return code -> count of its verifications of data
     status_operations: int | None = None  # by its status lines, where it left a summary but no histogram log
     status_coverage: float | None = None  # the part of its summary that they count line by line
     status_interval_s: float | None = None  # how far apart they are

@@ -10,6 +10,7 @@ from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import database_of, durability_of, servers_of, stated_options, workload_of
 from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import parse_name
@@ -36,7 +37,7 @@ def merge_run(run: RunFiles) -> MergedRun | SummarisedRun:
     if summarised is not None:
         return summarised
     merged = ingest([logs_of(client) for client in run.clients], Cut(phase="load"), has_series=False).merged
-    return with_evidence(replace(merged, phase=run.phase or "measure"), run.clients)
+    return with_evidence(replace(merged, phase=run.phase or "measure", notes=run.notes), run.clients)
 
 
 def summarised_run(run: RunFiles) -> SummarisedRun | None:
@@ -83,6 +84,8 @@ def _evidence(
     return ClientEvidence(
         properties={**workload_of(options), **durability_of(options), **database_of(options), **version, **own},
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
+        has_properties=bool(options),
+        unknown=misspelt(options),
         has_messages=bool(run.command or run.status or run.symptoms),
         messages=tuple(describe([symptom]) for symptom in run.symptoms),
         gc_share=_gc_share(run.process),
@@ -130,7 +133,7 @@ def _summary_client(client: ClientFiles) -> SummaryClient:
     run = client.summary or ReadRun(format="hdr-log")
     if not run.operations and client.logs:
         run = replace(run, operations=stated_by_logs(client.logs))
-    return SummaryClient(client.number, run, threads=_threads(run))
+    return SummaryClient(client.number, run, client.clock_offset_s, threads=_threads(run))
 
 
 def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:

@@ -56,6 +56,8 @@ def disorder(
             return f"p{exact(upper)} is below p{exact(lower)}"
     if known and max_us is not None and known[-1][1] > max_us + resolution_us:
         return f"p{exact(known[-1][0])} is above the maximum"
+    if any(value is not None and value < 0 for value in (min_us, mean_us, max_us)):
+        return "a latency is negative"
     if mean_us is not None and min_us is not None and min_us > mean_us:
         return "the minimum is above the mean"
     if mean_us is not None and max_us is not None and mean_us > max_us:

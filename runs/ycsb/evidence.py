@@ -6,7 +6,7 @@ from typing import Any, Final
 
 # What a client states of its own load, of which that of a run is the sum; and of its binding and its share of the work.
 LOAD: Final[tuple[str, ...]] = ("threadcount", "target")
-OWN: Final[tuple[str, ...]] = (*LOAD, "db", "operationcount", "status.interval")
+OWN: Final[tuple[str, ...]] = (*LOAD, "db", "operationcount", "status.interval", "insertstart", "insertcount")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +15,20 @@ class ClientEvidence:
 
     properties: Mapping[str, str] = field(default_factory=dict)
     written: Sequence[str] = ()  # the properties that its own lines state; YCSB's file of a workload is a guess
+    has_properties: bool = False
     has_messages: bool = False  # its standard error is among the files
     messages: Sequence[str] = ()  # its exceptions and other signs of trouble, redacted
     gc_share: float | None = None  # of its run time, collecting garbage
     elsewhere: bool = False  # it names servers, and none of those that the first client names
+    unknown: Sequence[tuple[str, str]] = ()  # properties that nothing reads, and the nearest one that is read
     copy_of: int | None = None  # the number of the client whose numbers these are
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON of the fields."""
         stated = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        lists = {"messages": list(self.messages), "written": list(self.written)}
+        lists = {
+            "messages": list(self.messages),
+            "written": list(self.written),
+            "unknown": [list(pair) for pair in self.unknown],
+        }
         return {**stated, "properties": dict(self.properties), **lists}

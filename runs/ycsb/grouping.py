@@ -8,7 +8,7 @@ client's. Runs of different clients are one run where the times of their status 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -19,6 +19,7 @@ from runs.ycsb.names import MeasurementName, parse_name, printed_name
 from runs.ycsb.progress import progress_of
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_counts import SummaryClient, counts_operations, measurement_of, operations_of
+from runs.ycsb.symptoms import Symptom
 
 # Words of a file's name that tell what it holds, and not whose it is.
 _ROLES: Final = re.compile(
@@ -31,6 +32,10 @@ _PHASES: Final[Mapping[str, Phase]] = {
     "measure": "measure",
     "transactions": "measure",
 }
+_QUARTER_S: Final = 900  # time zones differ by whole quarters of an hour
+_MAX_ZONE_S: Final = 26 * 3600
+_MAX_START_S: Final = 60  # between the starts of clients of one run
+_NEAR: Final = 0.01  # of a run's operations
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -42,6 +47,7 @@ class ClientFiles:
     names: tuple[str, ...]
     summary: ReadRun | None
     logs: tuple[IntervalLog, ...]
+    clock_offset_s: float = 0.0  # to be added to the dates of its status lines: their time zone is another one's
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,18 @@ def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFile
     drafts, notes = _drafts(files)
     runs: list[list[tuple[str, _Run]]] = []
     for key in sorted(drafts, key=_natural):
-        for run in drafts[key].runs():
+        own_runs, own_notes = drafts[key].runs()
+        notes += own_notes
+        for run in own_runs:
             home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
             if home is None:
                 runs.append([(key, run)])
             else:
                 home.append((key, run))
     runs.sort(key=lambda members: min(run.position for _, run in members))
-    return tuple(_run_files([run for _, run in members], notes) for members in runs)
+    if together:
+        notes += _contradictions(runs)
+    return tuple(_run_files([run for _, run in members], notes, together=together) for members in runs)
 
 
 # --- Which files are one client's ---
@@ -164,24 +174,75 @@ class _Draft:
         """Of the files that hold any."""
         return [*(run.names[0] for run in self.summaries), *(item.name for item in [*self.logs, *self.statuses])]
 
-    def runs(self) -> list[_Run]:
+    def runs(self) -> tuple[list[_Run], list[str]]:
+        """The client's runs, and a sentence for each that is not stored, because another one is stated whole."""
         runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
-        if not runs and (self.logs or self.statuses):
-            first = min([*self.logs, *self.statuses], key=lambda item: item.position)
-            runs = [_Run(first.position, [], first.run if not self.logs else None)]
-        for item in self.logs:
-            run = _owner(item, runs)
-            known = {log.operation for log in run.logs}
-            run.logs += [log for log in _named(item.run) if log.operation not in known]
-            run.names.append(item.name)
-        for item in [*self.statuses, *self.prefaces] if runs else ():
+        notes = [*self._add_logs(runs), *self._add_statuses(runs)]
+        for item in self.prefaces if runs else ():
             for run in runs if item.is_shared else [_owner(item, runs)]:
                 run.summary = _joined(run.summary, item.run)
                 run.names.append(item.name)
-        return runs
+        return runs, notes
+
+    def _add_logs(self, runs: list[_Run]) -> Iterator[str]:
+        """Logs of the same operations are of several runs: YCSB appends raw points to the file of the run before."""
+        have_summaries = bool(runs)
+        for item in sorted(self.logs, key=lambda item: not any(_fits(item, run) for run in runs)):
+            logs = list(_named(item.run))
+            names = {log.operation for log in logs}
+            twins = [run for run in runs if _measured_twice(logs, run.logs)]
+            if twins:
+                known = {log.operation for log in twins[-1].logs}
+                twins[-1].logs += [log for log in logs if log.operation not in known]
+                twins[-1].names.append(item.name)
+                continue
+            free = [run for run in runs if not names & {log.operation for log in run.logs}]
+            if have_summaries and _owner(item, runs) not in free:
+                done = sum(total for name, total in item.totals.items() if name.is_operation)
+                yield _not_stored(item, f"counts {done:,} operations, which none of the summaries here states")
+                continue
+            if not free:
+                runs.append(_Run(item.position, []))
+            run = _owner(item, free or runs[-1:])
+            run.logs += logs
+            run.names.append(item.name)
+
+    def _add_statuses(self, runs: list[_Run]) -> Iterator[str]:
+        """Status lines of other runs than those of the summaries are of clients that were killed."""
+        have_results = bool(runs)
+        ordered = sorted(self.statuses, key=lambda item: (not any(_fits(item, run) for run in runs), -item.position))
+        taken: list[_Run] = []
+        for item in ordered if have_results else self.statuses:
+            if not have_results:
+                runs.append(_Run(item.position, [item.name], item.run))
+                continue
+            run = _owner(item, runs)
+            if _is_another_client(item, runs):
+                runs.append(_Run(item.position, [item.name], item.run))
+                continue
+            if run in taken or (item.name in run.names[:1] and not _is_near(item, run)):
+                done = item.run.status[-1].operations_done if item.run.status else 0
+                yield _not_stored(item, f"ends after {done:,} operations without a summary")
+                run.summary = replace(run.summary, symptoms=_symptoms(run.summary, item.run)) if run.summary else None
+                continue
+            taken.append(run)
+            run.summary = _joined(run.summary, item.run)
+            run.names.append(item.name)
 
 
-def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ...]]:
+def _measured_twice(logs: Iterable[IntervalLog], others: Iterable[IntervalLog]) -> bool:
+    """Whether both are of the same values, as measurement types of two kinds give them."""
+    totals = {log.operation: log.total for log in others}
+    common = [log for log in logs if log.operation in totals]
+    return bool(common) and all(log.total == totals[log.operation] for log in common)
+
+
+def _not_stored(item: _Item, reason: str) -> str:
+    lines = f"{item.run.first_line:,} to {item.run.last_line:,}"
+    return f"{item.name}: the run in lines {lines} {reason}. It is not stored."
+
+
+def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[str]]:
     """The clients by what their files' names have in common."""
     drafts: dict[str, _Draft] = {}
     notes: list[str] = []
@@ -214,9 +275,9 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ..
             item = _Item(position, file.name, file.preface, phase)
             drafts.setdefault(key, _Draft()).prefaces.append(item)
         names[file.name] += 1
-    _adopt(drafts)
+    notes += _adopt(drafts)
     _share(drafts)
-    return drafts, tuple(notes)
+    return drafts, notes
 
 
 def _fingerprint(run: ReadRun) -> object | None:
@@ -257,23 +318,45 @@ def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
     return " ".join(word for word in words if not _ROLES.fullmatch(word) and word not in _PHASES), phase
 
 
-def _adopt(drafts: dict[str, _Draft]) -> None:
+def _adopt(drafts: dict[str, _Draft]) -> list[str]:
     """Logs and status lines whose names lead to no summary go to the one that states the same counts.
 
     Status lines may also go to the only summary there is: the last of them can be missing.
     """
-    homes = [draft for draft in drafts.values() if draft.summaries]
+    notes: list[str] = []
+    homes = {key: draft for key, draft in drafts.items() if draft.summaries}
     strangers = {key: draft for key, draft in drafts.items() if not draft.summaries}
     for key, draft in strangers.items():
         items = [*draft.logs, *draft.statuses]
-        fitting = [home for home in homes if all(any(_fits(item, run) for run in home.summaries) for item in items)]
+        fitting = [
+            name
+            for name, home in homes.items()
+            if all(any(_fits(item, run) for run in home.summaries) for item in items)
+        ]
         if not fitting and not draft.logs and len(homes) == len(strangers) == 1:
-            fitting = homes
-        if len(fitting) == 1:
-            fitting[0].logs += draft.logs
-            fitting[0].statuses += draft.statuses
-            fitting[0].prefaces += draft.prefaces
+            fitting = list(homes)
+        if len(fitting) > 1:
+            # Clients that did the same number of operations: run-1.txt and test-1-READ.hdr have a number in common.
+            fitting = [name for name in fitting if _numbers(name) == _numbers(key)] or fitting
+        if len(fitting) > 1 and draft.logs and len(homes) > 1:
+            names = ", ".join(item.name for item in draft.logs)
+            notes += [
+                f"{names}: these logs count what each of {len(fitting)} summaries states, so they were left out beside "
+                f"{home.summaries[0].names[0]}. Put the files of each client into a folder of their own."
+                for home in (homes[name] for name in fitting)
+            ]
             del drafts[key]
+        elif len(fitting) == 1:
+            home = homes[fitting[0]]
+            home.logs += draft.logs
+            home.statuses += draft.statuses
+            home.prefaces += draft.prefaces
+            del drafts[key]
+    return notes
+
+
+def _numbers(key: str) -> list[str]:
+    return [word for word in key.split() if word.isdigit()]
 
 
 def _share(drafts: dict[str, _Draft]) -> None:
@@ -292,8 +375,27 @@ def _share(drafts: dict[str, _Draft]) -> None:
 def _fits(item: _Item, run: _Run) -> bool:
     """Whether the file counts exactly what the run states."""
     if item.run.logs:
-        return all(run.counts.get(name, 0) == total for name, total in item.totals.items())
+        # People cut CLEANUP off a summary.
+        return all(run.counts.get(name, 0) == total for name, total in item.totals.items() if name.is_operation)
     return bool(item.run.status) and item.run.status[-1].operations_done == run.done
+
+
+def _is_another_client(item: _Item, runs: Sequence[_Run]) -> bool:
+    """Whether status lines are of a client that was killed while another one in the same file worked."""
+    span = _Run(item.position, [], item.run).span
+    others = [run for run in runs if item.name in run.names[:1]]
+    return (
+        span is not None
+        and all(run.span is not None and _overlap(run.span, span) and not _is_near(item, run) for run in others[:1])
+        and bool(others)
+        and all(run.summary is not None and run.summary.status for run in others)
+    )
+
+
+def _is_near(item: _Item, run: _Run) -> bool:
+    """Whether status lines may be of the run: the last of them can be missing."""
+    done = item.run.status[-1].operations_done if item.run.status else 0
+    return not done or abs(done - run.done) <= _NEAR * run.done
 
 
 def _owner(item: _Item, runs: Sequence[_Run]) -> _Run:
@@ -317,8 +419,12 @@ def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
         version=summary.exact_version or other.exact_version or summary.version or other.version,
         phase=summary.phase or other.phase,
         process={**other.process, **summary.process},
-        symptoms=tuple(dict.fromkeys((*summary.symptoms, *other.symptoms))),
+        symptoms=_symptoms(summary, other),
     )
+
+
+def _symptoms(run: ReadRun, other: ReadRun) -> tuple[Symptom, ...]:
+    return tuple(dict.fromkeys((*run.symptoms, *other.symptoms)))
 
 
 # --- Which clients are one run's ---
@@ -326,9 +432,35 @@ def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
 
 def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, together: bool) -> bool:
     """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
-    return all(key != other_key and run.phase == other.phase for other_key, other in members) and (
-        together or any(_are_together(run, other) for _, other in members)
-    )
+    return all(
+        run.phase == other.phase and (key != other_key or _may_be_two_clients(run, other, together=together))
+        for other_key, other in members
+    ) and (together or any(_are_together(run, other) for _, other in members))
+
+
+def _may_be_two_clients(run: _Run, other: _Run, *, together: bool) -> bool:
+    """Whether two runs in one file are of two clients: one client does not run twice at a time."""
+    if run.span is None or other.span is None:
+        return together
+    return _overlap(run.span, other.span)
+
+
+def _overlap(span: Window, other: Window) -> bool:
+    return span.from_s < other.to_s and other.from_s < span.to_s
+
+
+def _contradictions(runs: Sequence[Sequence[tuple[str, _Run]]]) -> Iterator[str]:
+    """Where all files are stated to be of one run, and the times in one of them say otherwise."""
+    by_key: dict[tuple[str, Phase | None], list[_Run]] = {}
+    for members in runs:
+        for key, run in members[:1]:
+            by_key.setdefault((key, run.phase), []).append(run)
+    for (_, phase), apart in by_key.items():
+        if len(apart) > 1 and phase is not None:
+            yield (
+                f"{apart[0].names[0]}: {len(apart)} runs in it came one after the other by the dates of their status "
+                "lines, so they are not clients of one run, as was stated."
+            )
 
 
 def _are_together(run: _Run, other: _Run) -> bool:
@@ -337,16 +469,40 @@ def _are_together(run: _Run, other: _Run) -> bool:
         return False
     mine, theirs = run.span, other.span
     if mine is not None and theirs is not None:
-        return mine.from_s < theirs.to_s and theirs.from_s < mine.to_s
+        return _overlap(mine, theirs)
     return not run.operations or not other.operations or bool(run.operations & other.operations)
 
 
-def _run_files(runs: Sequence[_Run], notes: tuple[str, ...]) -> RunFiles:
+def _run_files(runs: Sequence[_Run], notes: Sequence[str], *, together: bool) -> RunFiles:
+    offsets_s = [_zone_offset_s(run, runs[0]) if together else 0.0 for run in runs]
     clients = tuple(
-        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs)) for number, run in enumerate(runs)
+        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s)
+        for number, (run, offset_s) in enumerate(zip(runs, offsets_s, strict=True))
     )
+    notes = [*notes, *(_told_offset(client) for client in clients if client.clock_offset_s)]
     mine = tuple(note for note in notes if any(name in note for run in runs for name in run.names))
     return RunFiles(runs[0].phase, clients, mine)
+
+
+def _zone_offset_s(run: _Run, first: _Run) -> float:
+    """How far a client's dates must be moved where its clock shows another time zone: whole quarters of an hour.
+
+    Status lines name no zone. Clients of one run that begin nearly together but for such a distance were in two.
+    """
+    if run.logs or first.logs or run.span is None or first.span is None or _overlap(run.span, first.span):
+        return 0.0
+    apart_s = first.span.from_s - run.span.from_s
+    offset_s = round(apart_s / _QUARTER_S) * _QUARTER_S
+    is_zone = abs(apart_s - offset_s) <= _MAX_START_S and abs(offset_s) <= _MAX_ZONE_S
+    return float(offset_s) if is_zone else 0.0
+
+
+def _told_offset(client: ClientFiles) -> str:
+    hours = client.clock_offset_s / 3600
+    return (
+        f"{client.names[0]}: its dates are {abs(hours):g} h {'behind' if hours > 0 else 'ahead of'} those of the first "
+        "client, which is another time zone: they were moved by that."
+    )
 
 
 def _natural(key: str) -> list[tuple[int, int | str]]:

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Final
 from urllib.parse import parse_qsl
 
-from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
+from runs.ycsb.properties import CORE_WORKLOADS, MAX_RECORDS, WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadRun
 
 _OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
@@ -74,7 +74,7 @@ def hints_of(clients: Sequence[ReadRun]) -> Hints:
     return Hints(
         threads=_total(_threads(run, of_run) for run, of_run in zip(clients, options, strict=True)),
         target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in options) or None,
-        records=_whole(properties.get("recordcount", "")),
+        records=_up_to(properties.get("recordcount", ""), MAX_RECORDS),
         letter=_letter(first.get("file", "")),
         binding=first.get("db", ""),
         connection={name: value for name, value in first.items() if name == "db.url"},
@@ -169,7 +169,11 @@ def _total(parts: Iterable[int | None]) -> int | None:
 
 
 def _whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) and 0 < int(text) <= MAX_INTEGER else None
+    return _up_to(text, MAX_INTEGER)
+
+
+def _up_to(text: str, most: int) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,19}", text, re.ASCII) and 0 < int(text) <= most else None
 
 
 def _letter(file: str) -> str:

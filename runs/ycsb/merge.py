@@ -16,6 +16,7 @@ from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, Mer
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
 from runs.ycsb.numbers import added, total_of
 from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.summary_counts import verification_codes
 from runs.ycsb.window import MIN_S, Cut, Span, Windowed, overlap, regrouped, windowed, workload_kind
 
 
@@ -112,6 +113,7 @@ def _client(
         printed_throughput_ops_s=summary.throughput_ops_s if summary else None,
         printed_counts=statement.printed_counts,
         init_s=None if runtime_ms is None else max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0),
+        verified=verification_codes(summary.operations) if summary else None,
         cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
         truncated=statement.truncated,
         threads=statement.threads,

@@ -118,6 +118,7 @@ class MergedClient:
     printed_counts: Mapping[str, int] | None = None  # by measurement name; None without a summary
     init_s: float | None = None  # of its run time: before the first and after the last operation
     cleanup_s: float | None = None
+    verified: Mapping[str, int] | None = None  # over its whole run: return code -> count of its verifications of data
     truncated: bool = False  # a log broke off in the middle of a line
     threads: int | None = None
     evidence: ClientEvidence | None = None  # of an upload
@@ -168,14 +169,11 @@ class MergedRun(OfClients):
     timelines: tuple[Timeline, ...]  # of the whole run: when its intervals were, and how many values each counts
     reader_version: int = READER_VERSION
     algorithm_version: int = ALGORITHM_VERSION
+    notes: tuple[str, ...] = ()  # what of its clients' files is not stored, and why
 
     @property
     def basis(self) -> Literal["window"]:
         return "window"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
 
     @property
     def tail_s(self) -> float:

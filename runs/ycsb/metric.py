@@ -7,6 +7,8 @@ import html
 import math
 import re
 from array import array
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal
 
 from runs.ycsb.numbers import NO_MINIMUM, finite, ungrouped, whole
@@ -18,6 +20,7 @@ _PERCENTILE: Final = re.compile(
 )
 # A row of buckets or of a series: a key that is a number, then one value, or two in the Thumbtack lineage.
 _ROW: Final = re.compile(r"(>?\d{1,18}),[ \t]+([^,\s]+(?:,[ \t]+[^,\s]+)?)", re.ASCII)
+_COMMENT: Final = re.compile(r"(?<!\s)\s{1,80}#.*")
 _ROW_KEY: Final = re.compile(r">?\d{1,18}", re.ASCII)
 _COUNTS: Final = ("Operations", "Total Operations")
 _RAW_HEADLINE: Final = "Below is a summary of latency in microseconds:"
@@ -26,6 +29,8 @@ _US: Final = {"us": 1.0, "ms": 1000.0}
 _BUCKET_US: Final = 1000.0  # of the measurement types histogram and timeseries: YCSB counts by whole milliseconds
 _WITH_COMMAS: Final = re.compile(r"-?[\d.]{0,400},[\d.,]{1,400}", re.ASCII)
 _MAX_KEYS: Final = 1_000  # of one metric: a client that prints more prints something else as well
+_NEARLY: Final = 0.01  # of the operations: rates of seconds are rounded
+_MIN_SECONDS: Final = 3
 _SIGNIFICANT_BITS: Final = 11  # HdrHistogram with three significant digits keeps 2048 values apart
 
 
@@ -36,6 +41,8 @@ def split_line(line: str) -> tuple[str, str, str] | None:
     if not text.startswith("[") or end < 2:
         return None
     metric, rest = text[1:end], text[end + 2 :].strip()
+    if "#" in rest:  # a tutorial's comment
+        rest = _COMMENT.sub("", rest)
     if any(sign in metric for sign in "[]{}="):
         return None
     if "<" in rest or "&" in rest:  # pasted from a web page
@@ -44,6 +51,8 @@ def split_line(line: str) -> tuple[str, str, str] | None:
         return metric, row[1], row[2]
     # Values hold no comma but those of a copy, keys may: the last comma with a blank behind it parts the two.
     key, comma, value = rest.rpartition(", ") if ", " in rest else rest.partition(",")
+    # Some Go programs write `Return=OK, Count, 11970`.
+    key = key.removesuffix(", Count") if key.startswith("Return=") else key
     return (metric, key.strip(), value.strip()) if comma and key.strip() else None
 
 
@@ -95,7 +104,7 @@ class MetricDraft:
             return False
         if len(self.returns) + len(self.extra) + len(self.percentiles) >= _MAX_KEYS:
             return False
-        if key.startswith("Return="):
+        if key.startswith("Return=") and len(key) > 7:
             return self._take_return(key[7:], value)
         name, unit = _named(key)
         if name is None:
@@ -122,6 +131,39 @@ class MetricDraft:
             self.has_millisecond_percentiles |= unit == "ms"
         return False
 
+    def states_otherwise(self, key: str, value: str) -> bool:
+        """Whether another value was stated under this key: one client states each number once."""
+        name, unit = _named(key)
+        if name not in self._seen:
+            return False
+        number = finite(ungrouped(value, is_whole=name not in ("Average", "variance")) or "")
+        if number is None:
+            return False
+        stated = {"count": self.count, "variance": self.variance, **self.latency, **self.percentiles}.get(name)
+        return stated is not None and stated != number * _US.get(unit, 1.0)
+
+    def includes(self, earlier: "MetricDraft") -> bool:
+        """Whether everything that was counted in the earlier one may be counted here too."""
+        least, most = self.latency.get("Min") or 0.0, self.latency.get("Max") or 0.0
+        return (
+            (self.count or 0) >= (earlier.count or 0)
+            and all(self.returns.get(code, 0) >= count for code, count in earlier.returns.items())
+            and least <= (earlier.latency.get("Min") or least)
+            and most >= (earlier.latency.get("Max") or most)
+        )
+
+    def take_rows_for_rates(self, runtime_ms: float | None) -> bool:
+        """Whether the rows state how many operations each second did, as some forks print them; then they are dropped.
+
+        They are even, reach to the end of the run, and add up to its operations.
+        """
+        if not (runtime_ms and self.count) or not self.rows.are_even(runtime_ms):
+            return False
+        if abs(sum(self.rows.values) - self.count) > _NEARLY * self.count:
+            return False
+        self.rows = _Rows()
+        return True
+
     def take_back(self, key: str) -> None:
         """Forget a value of which digits may be missing."""
         if is_row(key):
@@ -139,7 +181,7 @@ class MetricDraft:
             self.variance = None if name == "variance" else self.variance
 
     def done(self) -> ReadOperation:
-        kind = self.rows.kind(self.has_histogram, bool(self.percentiles))
+        kind = self.rows.kind(self.has_histogram, bool(self.percentiles), self.count)
         least = self.latency.get("Min")
         coarse = bool(self.percentiles) and (self.has_histogram or self.has_millisecond_percentiles)
         return ReadOperation(
@@ -187,6 +229,7 @@ class MetricDraft:
         return is_repeated
 
 
+@lru_cache(maxsize=1_000)
 def _named(key: str) -> tuple[str | None, str]:
     """The one name of a key that versions and measurement types spell in several ways, and its unit."""
     if key in _COUNTS:
@@ -238,6 +281,14 @@ class _Rows:
         if rate is not None:
             self.rates.append(rate)
 
+    def are_even(self, runtime_ms: float) -> bool:
+        """Whether they are so many seconds, one after the other from the first to the last of the run."""
+        if len(self.keys) < _MIN_SECONDS or self.overflow is not None or self.rates:
+            return False
+        step = self.keys[1] - self.keys[0]
+        steps = {later - earlier for earlier, later in pairwise(self.keys)}
+        return step >= 100 and steps == {step} and abs(self.keys[-1] + step - runtime_ms) <= 2 * step
+
     def take_back(self) -> None:
         """Forget the last row."""
         if self.overflow is not None:
@@ -248,10 +299,17 @@ class _Rows:
             self.keys.pop()
             self.values.pop()
 
-    def kind(self, has_histogram: bool, has_percentiles: bool) -> Literal["histogram", "recorded", "series"]:
-        """A time series never has percentiles, and HdrHistogram's recorded values come after them."""
+    def kind(
+        self, has_histogram: bool, has_percentiles: bool, count: int | None
+    ) -> Literal["histogram", "recorded", "series"]:
+        """A time series never has percentiles, and HdrHistogram's recorded values come after them.
+
+        Rows that add up to all operations are counts, and no latencies.
+        """
         if has_histogram:
             return "histogram"
+        if self.have_doubles and count and sum(self.values) == count:
+            return "recorded"
         return "recorded" if has_percentiles and not self.have_gaps and not self.rates else "series"
 
     def buckets(self, kind: str) -> tuple[Bucket, ...]:

@@ -12,8 +12,10 @@ LatencyKind = Literal["service", "response"]
 
 # What measurement.trackjvm puts among the operations: no latencies, and no microseconds.
 PROCESS: Final = frozenset({"THREAD_COUNT", "USED_MEM_MB", "SYS_LOAD_AVG", "GCS", "GCS_TIME"})
+# With dataintegrity=true each read is verified. That is no operation, but its return codes say whether data is right.
+VERIFY: Final = "VERIFY"
 # Latencies of what is not an operation of the workload.
-BOOKKEEPING: Final = frozenset({"CLEANUP", "VERIFY", "TOTAL", "SCAN-LATENCY-PER-RECORD"}) | PROCESS
+BOOKKEEPING: Final = frozenset({"CLEANUP", VERIFY, "TOTAL", "SCAN-LATENCY-PER-RECORD"}) | PROCESS
 # Made of other operations that are measured under their own names too, so it is never added to them.
 COMPOSITE: Final = "READ-MODIFY-WRITE"
 # The longest first, so that READ does not swallow READ-MODIFY-WRITE.
@@ -54,7 +56,7 @@ def parse_name(name: str) -> MeasurementName:
         name, kind = name[len(_INTENDED) :], "response"
     if name in BOOKKEEPING:
         return MeasurementName(name, kind, "")
-    for known in KNOWN_OPERATIONS:
+    for known in (*KNOWN_OPERATIONS, VERIFY):
         if name == known:
             return MeasurementName(known, kind, "")
         if name.startswith(known + "-"):

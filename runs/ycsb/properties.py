@@ -8,6 +8,7 @@ a path, a file or a URL: whoever writes workloads decides what is measured, neve
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,7 @@ from runs.property_schema import Property, nearest, unknown_name
 from runs.ycsb.errors import PropertyError
 
 MAX_INT: Final = 2_147_483_647
+MAX_RECORDS: Final = 2**63 - 1  # of an upload: newer clients count them in 64 bits
 PROPORTIONS: Final[Mapping[str, str]] = {
     "readproportion": "READ",
     "updateproportion": "UPDATE",
@@ -194,6 +196,49 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
         raise PropertyError(problems, near)
     order = {name: position for position, name in enumerate(WORKLOAD_PROPERTIES)}
     return dict(sorted(checked.items(), key=lambda item: order[item[0]]))
+
+
+def check_stated_workload(properties: Mapping[str, object]) -> dict[str, str]:
+    """The same of an upload, which may have more records than Benchsite loads. Raises PropertyError."""
+    records = str(properties.get("recordcount", "")).strip()
+    if not (records.isascii() and records.isdecimal() and MAX_INT < int(records) <= MAX_RECORDS):
+        return check_workload(properties)
+    return {**check_workload({**properties, "recordcount": str(MAX_INT)}), "recordcount": str(int(records))}
+
+
+def parse_properties(text: str) -> list[tuple[int, str, str]]:
+    """The properties in the text of a java.util.Properties file, each with the number of its first line.
+
+    `=`, `:` or blanks part name and value, a backslash at the end of a line continues it, and `\\u00e9` is a letter.
+    """
+    properties: list[tuple[int, str, str]] = []
+    lines = iter(enumerate(text.splitlines(), 1))
+    for number, line in lines:
+        logical = line.lstrip(_BLANKS)
+        if not logical or logical[0] in "#!":
+            continue
+        parts = [logical]
+        while (len(parts[-1]) - len(parts[-1].rstrip("\\"))) % 2:
+            parts[-1] = parts[-1][:-1]
+            parts.append(next(lines, (0, ""))[1].lstrip(_BLANKS))
+        match = _PROPERTY_LINE.fullmatch("".join(parts))
+        if match is not None:
+            properties.append((number, _unescaped(match["name"]), _unescaped(match["value"])))
+    return properties
+
+
+_BLANKS: Final = " \t\f"
+_PROPERTY_LINE: Final = re.compile(
+    r"(?P<name>(?:\\.|[^\\=: \t\f])*)(?:[ \t\f]*[=:][ \t\f]*|[ \t\f]+|$)(?P<value>.*)", re.DOTALL
+)
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_ESCAPED_LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(
+        lambda match: chr(int(match[1], 16)) if match[1] else _ESCAPED_LETTERS.get(match[2], match[2]), text
+    )
 
 
 def _check(name: str, value: object) -> str:

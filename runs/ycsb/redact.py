@@ -1,6 +1,13 @@
-"""Secrets taken out of properties, command lines and addresses before anything is stored or hashed."""
+"""Secrets taken out of properties, command lines and addresses before anything is stored or hashed.
+
+What is secret is told by shape: by words in a name, by how a name ends, by what a value looks like. A name that only
+looks like a secret's stands in `HARMLESS`; in doubt it is hidden.
+"""
 
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 HIDDEN: Final = "[redacted]"
@@ -9,34 +16,114 @@ _BEYOND: Final = 1_000  # characters; the longest password that is found across 
 # "num_tokens" of Cassandra and "bypass" are none.
 _SECRET_WORD: Final = (
     r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret|token(?!s)"
-    r"|(?:api|access|private)[-_]?key|credentials?)"
+    r"|(?:api|access|private)[-_]?key|credentials?|connection[-_]?string|shared[-_]?access[-_]?signature)"
 )
 REDIS_SECRETS: Final = ("requirepass", "masterauth")  # names of settings that hold no such word
+# Documented properties, and words, that end like a secret's name and are none: names of columns and keys of data.
+HARMLESS: Final = frozenset({
+    "azure.partitionkey", "crail.enumeratekeys", "downsamplingkey", "dynamodb.primarykey", "es.index.key",
+    "groupbykey", "groupbykeys", "key", "tagkeylength", "timestampkey", "valuekey", "hashkey", "rangekey", "sortkey",
+    "partitionkey", "rowkey", "foreignkey", "shardkey", "indexkey", "routingkey", "hotkey", "monkey", "turkey",
+    "s3.sse",
+})  # fmt: skip
+_ENDING: Final = r"(?:[A-Za-z0-9_.-]{0,80}?(?:[Kk]ey|KEY|[-_.]sas|Sas|[-_.]pat|Pat))"
 # What is repeated is repeated only so often: otherwise a long line made for it would take for ever.
+_IS: Final = r"""["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}"""
+_VALUE: Final = r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\(?:.|\n[ \t]{0,200})|[^\s,;&"'\\])+)"""
 # The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
-_ASSIGNED: Final = re.compile(
-    rf"""(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}["']?\s{{0,20}}(?:=|:(?!//))[ \t]{{0,20}})"""
-    r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\.|[^\s,;&"'\\])+)""",
-    re.IGNORECASE,
-)
+_ASSIGNED: Final = re.compile(rf"(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}{_IS}){_VALUE}", re.IGNORECASE)
+# A name that ends like that of a secret: azure.key, primaryKey, tls_key, AccountKey.
+_ENDING_NAME: Final = re.compile(rf"(?<![\w.-])(?P<full>{_ENDING})(?P<is>{_IS}){_VALUE}")
 # user:password@ of an address; the user's name stays, because it helps to find what is wrong.
 _ADDRESS: Final = re.compile(
     r"(?P<front>\b[a-z][a-z0-9+.-]{0,40}://[^\s/?#:@\"']{0,200}:)(?P<value>[^\s/?#\"']+)(?=@)", re.IGNORECASE
 )
+# user/password@ of Oracle's addresses, and user:password as the value of a property.
+_USER_AND: Final = re.compile(
+    r"(?P<front>\bjdbc:oracle:[a-z]{1,10}:[^\s/@]{1,100}/)(?P<value>[^\s@]+)(?=@)"
+    rf"|(?P<front2>(?:user|auth|login|userpass|userinfo){_IS}[^\s:=,;/\"']{{1,100}}:)(?P<value2>[^\s,;\"'/]+)",
+    re.IGNORECASE,
+)
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _OPTION: Final = re.compile(
-    rf"(?P<front>(?:^|\s)(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|requirepass|masterauth)[ \t]+)"
-    r"(?P<value>[^\s-]\S*)",
+    rf"(?P<front>(?:^|\s)(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|--?[\w-]{{1,80}}[-_]key|requirepass|masterauth)"
+    r"[ \t]+)(?P<value>[^\s-]\S*)",
     re.IGNORECASE | re.MULTILINE,
 )
+# Values that are secret under any name: JSON web tokens, signatures of addresses, keys of Amazon and of files.
+_SHAPE: Final = re.compile(
+    r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*|(?<=[?&;]sig=)[A-Za-z0-9%/+=_-]{16,}"
+    r"|\bAKIA[0-9A-Z]{16}\b"
+)
+_PEM: Final = re.compile(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
+)
+
+_CUES: Final = re.compile(
+    r"pass|pwd|secret|token|key|credential|string|signature|requirepass|masterauth|bearer|basic|sas|pat|sig=|eyj|akia"
+    r"|user|auth|login|jdbc:oracle",
+    re.IGNORECASE,
+)
+
+# The names that a team's admins let be shown although they look secret, in lower case.
+_shown: ContextVar[frozenset[str]] = ContextVar("shown", default=frozenset())
+
+
+@contextmanager
+def showing(names: Iterable[str]) -> Iterator[None]:
+    """Within it these names are those of no secret."""
+    token = _shown.set(frozenset(name.lower() for name in names))
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced; applying it again changes nothing."""
-    text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
+    text = redact_keys(text)
+    if "://" in text:
+        text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
+    # Without one of these words the patterns match nothing: looking for them is much faster.
+    if not _CUES.search(text):
+        return text
+    text = _USER_AND.sub(lambda match: (match["front"] or match["front2"]) + HIDDEN, text)
     text = _OPTION.sub(lambda match: match["front"] + HIDDEN, text)
     text = _BEARER.sub(lambda match: match["front"] + HIDDEN, text)
-    return _ASSIGNED.sub(lambda match: match["name"] + HIDDEN, text)
+    text = _SHAPE.sub(HIDDEN, text)
+    text = _ENDING_NAME.sub(_without_key, text)
+    return _ASSIGNED.sub(_without_value, text)
+
+
+def redact_keys(text: str) -> str:
+    """Without private keys. As many lines are left."""
+    if "-----BEGIN" not in text:
+        return text
+    return _PEM.sub(lambda match: HIDDEN + "\n" * match[0].count("\n"), text)
+
+
+def _without_key(match: re.Match[str]) -> str:
+    return match["full"] + match["is"] + _hidden(match["value"]) if is_secret(match["full"]) else match[0]
+
+
+def _hidden(value: str) -> str:
+    """In the quotes of the value: in JSON it stays one."""
+    quote = value[0] if value[:1] in "\"'" and value[:1] == value[-1:] else ""
+    return quote + HIDDEN + quote + "\n" * value.count("\n")
+
+
+def _without_value(match: re.Match[str]) -> str:
+    shown = _shown.get()
+    if shown and _full_name(match).lower() in shown:
+        return match[0]
+    return match["name"] + _hidden(match["value"])
+
+
+def _full_name(match: re.Match[str]) -> str:
+    """With what stands before the secret's word."""
+    front = re.search(r"[\w.-]*\Z", match.string[max(match.start() - 100, 0) : match.start()])
+    word = re.match(r"[\w.-]*", match["name"])
+    return (front[0] if front else "") + (word[0] if word else "")
 
 
 def redact_beginning(text: str, longest: int) -> str:
@@ -48,5 +135,9 @@ def redact_beginning(text: str, longest: int) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a property of this name holds a secret."""
-    return name.lower() in REDIS_SECRETS or re.search(_SECRET_WORD, name, re.IGNORECASE) is not None
+    """Whether a property of this name holds a secret, or may."""
+    if name.lower() in HARMLESS or name.lower() in _shown.get():
+        return False
+    if name.lower() in REDIS_SECRETS or re.search(_SECRET_WORD, name, re.IGNORECASE) is not None:
+        return True
+    return name.lower().endswith(("key", "sas", "pat")) and re.fullmatch(_ENDING, name) is not None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
+from runs.ycsb.names import VERIFY, LatencyKind, MeasurementName, parse_name
 from runs.ycsb.numbers import added
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
@@ -86,6 +86,29 @@ def operations_of(run: ReadRun) -> Operations:
 def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
     """Whether values under this name are operations that add up, and not the same ones seen from another moment."""
     return name.is_operation and name.kind == ("response" if is_response(run) else "service")
+
+
+def printed_counts(run: ReadRun) -> dict[str, int]:
+    """What was counted under which name, each measurement once."""
+    return {name: entry.count for name, entry in _once(run.operations) if entry.count is not None}
+
+
+def verification_codes(operations: Mapping[str, ReadOperation]) -> dict[str, int] | None:
+    """How often each return code was given where data was verified; None where no code tells.
+
+    A client may also measure what did not match under the name of its status.
+    """
+    codes: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    for name, operation in _once(operations):
+        parsed = parse_name(name)
+        if parsed.operation == VERIFY and parsed.kind == "service":
+            codes = added([codes, operation.returns])
+            failed |= {parsed.status: operation.count} if parsed.status and operation.count else {}
+    stated = sum(count for code, count in codes.items() if code not in SUCCESSES)
+    if sum(failed.values()) > stated:
+        codes = {code: count for code, count in codes.items() if code in SUCCESSES} | failed
+    return codes or None
 
 
 def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOperation]]:

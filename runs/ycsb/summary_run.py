@@ -24,7 +24,15 @@ from runs.ycsb.printed_series import series_of_clients
 from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, progress_of, weighted_mean, windows_of
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
-from runs.ycsb.summary_counts import Operations, StatedOperation, SummaryClient, counts_operations, operations_of
+from runs.ycsb.summary_counts import (
+    Operations,
+    StatedOperation,
+    SummaryClient,
+    counts_operations,
+    operations_of,
+    printed_counts,
+    verification_codes,
+)
 
 # From what the throughput was computed: the window that all clients have in common (by their status lines), the one
 # client's own statement, or the sum of several clients' statements with nothing known about their windows.
@@ -75,6 +83,7 @@ class SummarisedClient:
     started_s: float | None = None  # by its status lines
     ended_s: float | None = None
     cleanup_s: float | None = None
+    verified: Mapping[str, int] | None = None  # return code -> count of its verifications of data
     complete: bool = True
     format: Format | None = None
     status_interval_s: float | None = None  # how far apart its status lines are
@@ -232,7 +241,7 @@ class _Part:
 
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
-        counts = {name: entry.count for name, entry in run.operations.items() if entry.count is not None}
+        counts = printed_counts(run)
         dated = progress if progress is not None and progress.is_dated else None
         return SummarisedClient(
             number=self.number,
@@ -247,6 +256,7 @@ class _Part:
             started_s=dated.started_s if dated is not None else None,
             ended_s=dated.ended_s if dated is not None else None,
             cleanup_s=cleanup_s(run.operations),
+            verified=verification_codes(run.operations),
             complete=run.complete,
             format=run.format,
             status_interval_s=progress.interval_s if progress is not None else None,

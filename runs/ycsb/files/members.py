@@ -18,6 +18,7 @@ from runs.ycsb.files.unpacking import Unpacked, packing_of
 
 _MOSTLY: Final = 0.3  # of the characters of a UTF-16 text are ASCII, and have a NUL beside them
 _FEWER: Final = 3  # times as many have it in the high byte as in the low one, where a foreign letter may have a NUL
+_PLAIN: Final = 64  # bytes without any NUL: what follows in UTF-16 was appended
 _BOM: Final = codecs.BOM_UTF8
 # Colours and movements of the cursor; titles of windows.
 _ESCAPE: Final = re.compile(
@@ -41,7 +42,7 @@ def encoding_of(head: bytes) -> str:
         return "utf-16-be"
     even, odd = head[0::2], head[1::2]
     pairs = len(head) // 2
-    if pairs and b"\0" in head:
+    if pairs and b"\0" in head[:_PLAIN]:
         low, high = odd.count(0) / pairs, even.count(0) / pairs
         if low >= _MOSTLY and low > high * _FEWER:
             return "utf-16-le"
@@ -63,6 +64,8 @@ class Decoder:
         """Sequences that invalid bytes or escapes are part of may be cut: `clean` takes whole lines."""
         if self._wide is not None:
             piece = self._wide.decode(piece, is_last).encode()
+        elif b"\0" in piece:
+            piece = self._appended(piece)
         if self._return:
             piece, self._return = self._return + piece, b""
         if b"\r" in piece:
@@ -72,6 +75,14 @@ class Decoder:
             if b"\r" in piece:
                 piece = _RETURNS.sub(b"\n", piece)
         return piece
+
+    def _appended(self, piece: bytes) -> bytes:
+        """PowerShell's >> appends UTF-16 to whatever the file holds: from its first letter on it is that."""
+        at = max(piece.find(b"\0") - 1, 0)
+        if encoding_of(piece[at : at + _HEAD]) != "utf-16-le":
+            return piece
+        self._wide = codecs.getincrementaldecoder("utf-16-le")("replace")
+        return piece[:at] + self._wide.decode(piece[at:]).encode()
 
 
 def clean(lines: bytes) -> bytes:

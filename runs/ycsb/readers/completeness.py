@@ -33,6 +33,8 @@ def what_breaks_off(
     if is_untouched and not any(parse_name(name).operation == "CLEANUP" for name in operations):
         return "The results of CLEANUP are missing."
     last = list(operations)[-1]
+    if operations[last].count == 0:
+        return None  # of no values some exporters state less
     alike = [metrics[name] for name in operations if _collector(name) == _collector(last)]
     wanted = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
     if metrics[last].has_histogram:
@@ -93,6 +95,17 @@ class Sums:
             f"Throughput and run time tell of {grouped(self.expected)} operations, the metrics of {self.total:,}: "
             "some of them are missing, or the file was edited."
         )
+
+
+def spans_of(
+    operations: Mapping[str, ReadOperation], runtime_ms: float | None, throughput_ops_s: float | None
+) -> tuple[str, ...]:
+    """The measurements that contain others, as transactions do: where the throughput counts all but them."""
+    spans = tuple(name for name in operations if _is_unknown(name))
+    if not any(operations[name].count for name in spans):
+        return ()
+    sums = sums_of({name: operations[name] for name in operations if name not in spans}, runtime_ms, throughput_ops_s)
+    return spans if sums is not None and sums.total and sums.agree else ()
 
 
 def counted(operations: Mapping[str, ReadOperation], logs: Sequence[IntervalLog]) -> Mapping[str, ReadOperation]:

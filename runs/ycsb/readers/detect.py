@@ -34,7 +34,7 @@ _SIGNATURES: Final = (
     _signature("go-ycsb-json", b'"Operation":', rb'.{0,2000}\[\{.{0,2000}"(?:Takes\(s\)|Count)":'),
     _signature("go-ycsb-csv", b"operation,timestamp_us", rb"operation,timestamp_us,latency_us"),
     _signature("go-ycsb-table", b"OPERATION", _FRONT + rb"(?:\||\xe2\x94[\x82\x83])[ \t]{1,80}OPERATION[ \t]"),
-    _signature("go-ycsb", b"- Takes(s): ", rb".{0,400}[A-Za-z] {1,40}- Takes\(s\): \d"),
+    _signature("go-ycsb", b"- Takes(s): ", rb".{0,400}[A-Za-z] {1,40}- Takes\(s\): \d(?!.{0,100}TPM: )"),
     _signature("go-ycsb", b"- Count: ", rb".{0,400}[A-Za-z] {1,40}- Count: \d"),
     _signature("go-ycsb", b"Using request distribution '", _FRONT + rb"Using request distribution '"),
     _signature("go-ycsb", b"* properties *", _FRONT + rb"\*{9,} properties \*{9,}"),

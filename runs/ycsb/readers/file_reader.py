@@ -19,6 +19,7 @@ from runs.ycsb.readers.raw import RawReader
 from runs.ycsb.readers.refusal import closest_lines, kind_of_binary, refusal
 from runs.ycsb.readers.results import Format, Reader, ReadFile, ReadRun
 from runs.ycsb.readers.totals import TotalsReader
+from runs.ycsb.readers.wrapped_lines import is_wrapped, unwrapped
 
 _HELD: Final = 4 * MIB  # of a file in which nothing was recognised yet
 
@@ -55,11 +56,11 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
     try:
         for block in member.blocks():
             front.feed(block)
+        read = front.done()
     except LimitExceeded:
         raise
     except UnreadableFile as error:
         return ReadFile(member.name, error=str(error), size=member.size)
-    read = front.done()
     runs = tuple(run for run in read if run.has_results)
     if runs and member.damage is not None:
         doubtful = runs if member.damage.is_doubtful else runs[-1:]
@@ -85,11 +86,16 @@ class _Front:
         self._held: list[Block] = []
         self._held_size = 0
         self._reader: Reader | None = None
+        self._is_wrapped = False  # its lines stand in strings
         self._closest: Sequence[OtherLine] = ()
         self.format: Format | None = None
         self.lines = 0
 
     def feed(self, block: Block) -> None:
+        if self._reader is None and not self._is_wrapped:
+            self._is_wrapped = is_wrapped(block.data)
+        if self._is_wrapped:
+            block = unwrapped(block)
         self.lines = block.first_line + block.data.count(b"\n") - 1 if self._reader is None else self.lines
         if self._reader is not None:
             self._reader.feed(block)
@@ -97,6 +103,8 @@ class _Front:
         self._held.append(block)
         self._held_size += len(block.data)
         self.format = detect(block.data, is_beginning=block.first_line == 1)
+        if self.format in ("ycsb-cpp", "ycsb-c") and b"[OVERALL], " in block.data:
+            self.format = "ycsb-text"  # a fork that prints both
         if self.format is not None:
             self._reader = reader_of(self.format, self._name, summed=self._summed)
             for held in self._held:

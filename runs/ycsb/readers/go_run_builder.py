@@ -1,13 +1,14 @@
 """One run of go-ycsb while its lines are read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
+from runs.ycsb.numbers import whole
 from runs.ycsb.operation import OtherLine, ReadOperation
 from runs.ycsb.readers.goreports import ReportLine
 from runs.ycsb.readers.points import Points
@@ -25,6 +26,12 @@ _DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|µs|μs|us|ns)", r
 _NS: Final = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "µs": 1000, "μs": 1000, "us": 1000, "ns": 1}
 _BUCKET_US: Final = 1000.0
 _NEARLY: Final = 0.98
+_EXACT: Final = 0.002  # of a rate that is rounded to a decimal, and of the time of the last report
+_BATCH: Final = "BATCH_"
+_LAST_BUCKET_S: Final = 1.024
+# What go-ycsb itself measures, and the spans of transactions that forks put around that.
+KNOWN: Final = frozenset({"READ", "UPDATE", "INSERT", "SCAN", "DELETE", _COMPOSITE})
+SPAN: Final = re.compile(r"(?:TXN?|TRANSACTION|START|BEGIN|COMMIT|ABORT|ROLLBACK)(?:[-_]?\w+)?", re.IGNORECASE)
 
 
 def duration_ms(text: str) -> float | None:
@@ -44,6 +51,7 @@ class GoDraft:
         self.points = Points(per_second=1_000_000, times_are_starts=True)
         self.unparsed: list[OtherLine] = []  # the first lines
         self.is_finished = False  # the client said so
+        self._is_load = False  # it said that a load finished
         self.is_cut = False  # the file ends in the middle of a line
         self._first_line = first_line
         self._format: Format = "go-ycsb"
@@ -67,6 +75,13 @@ class GoDraft:
         """Whether the final report has it already."""
         return operation in self._final
 
+    def is_over(self, line: ReportLine) -> bool:
+        """Whether the line is of a later run: a wrapper says that a load finished below its last report."""
+        if not (self._is_load and self._latest) or self._final:
+            return False
+        latest = self._latest.get(line.operation)
+        return latest is None or line.count < latest.count
+
     def take_property(self, name: str, value: str) -> None:
         if len(self._properties) < _MAX_PROPERTIES:
             self._properties[name] = HIDDEN if is_secret(name) and value else redact(value)
@@ -74,10 +89,11 @@ class GoDraft:
     def stopped(self, number: int) -> None:
         self._notes.append(Note("The client was stopped by a signal before its work was done.", number))
 
-    def finish(self, duration: str | None) -> None:
+    def finish(self, duration: str | None, *, is_load: bool = False) -> None:
         """`duration` is None where digits of it may be missing."""
         self._end_report()
         self.is_finished = True
+        self._is_load |= is_load
         self._runtime_ms = duration_ms(duration) if duration is not None else None
 
     def report(self, run_format: Format, line: ReportLine) -> None:
@@ -101,16 +117,16 @@ class GoDraft:
     def done(self, last_line: int) -> ReadRun:
         if self._covers_all(self._report):
             self._end_report()  # else it broke off, and what it lacks would count as not done
-        lines = self._final or self._latest
+        lines = self._counted(self._final or self._latest)
         total = lines.get(_TOTAL)
         has_points = bool(self.points)
         return ReadRun(
             format="go-ycsb-csv" if has_points else self._format,
             phase=self._phase(lines),
-            runtime_ms=self._runtime_ms,
-            throughput_ops_s=total.read().rate_ops_s if total is not None else None,
+            runtime_ms=self._measured_ms(total),
+            throughput_ops_s=self._throughput(lines, total),
             complete=self._is_complete,
-            operations=_operations(lines),
+            operations=_of_records(_operations(lines), self._batch_size),
             status=self._reports.lines(),
             logs=tuple(replace(log, operation=_in_words_of_ycsb(log.operation)) for log in self.points.logs()),
             properties=self._properties,
@@ -119,6 +135,35 @@ class GoDraft:
             first_line=self._first_line,
             last_line=last_line,
         )
+
+    @property
+    def _batch_size(self) -> int:
+        return whole(self._properties.get("batch.size", "")) or 1
+
+    def _counted(self, lines: Mapping[str, ReportLine]) -> Mapping[str, ReportLine]:
+        """Without the spans of transactions, which contain operations that are counted under their own names."""
+        named = {name.removesuffix(_FAILED) for name in lines} - {_TOTAL}
+        if not named & KNOWN or named <= KNOWN or not any(SPAN.fullmatch(name) for name in named):
+            return lines
+        return {name: line for name, line in lines.items() if not SPAN.fullmatch(name.removesuffix(_FAILED))}
+
+    def _throughput(self, lines: Mapping[str, ReportLine], total: ReportLine | None) -> float | None:
+        if total is None:
+            return None
+        rate = total.read().rate_ops_s
+        if len(lines) < len(self._final or self._latest):
+            done = sum(line.count for name, line in lines.items() if name != _TOTAL and not name.endswith(_FAILED))
+            rate = done / total.takes_s if total.takes_s else None
+        return rate * self._batch_size if rate is not None and _are_batches(lines) else rate
+
+    def _measured_ms(self, total: ReportLine | None) -> float | None:
+        """Without the warm-up, in which nothing is measured: `takes` counts from before it, the rates from its end."""
+        rate = total.read().rate_ops_s if total is not None else None
+        if total is None or not rate or self._runtime_ms is None or not total.takes_s:
+            return self._runtime_ms
+        takes_ms = total.takes_s * 1000
+        is_measured = abs(total.count / total.takes_s - rate) <= _EXACT * rate
+        return takes_ms if is_measured and takes_ms < self._runtime_ms * (1 - _EXACT) - 1000 else self._runtime_ms
 
     def _covers_all(self, report: Mapping[str, ReportLine]) -> bool:
         """Whether a report has all operations: those of earlier ones, and what its total counts.
@@ -140,12 +185,16 @@ class GoDraft:
         if bool(self.points) and not self._properties:
             return True
         elsewhere = "measurement.output_file" in self._properties
+        if self._is_load and self._latest and not self._final:
+            return True
         if self._final:
             return self.is_finished and (_TOTAL not in self._latest or self._covers_all(self._final))
         return self.is_finished and (bool(self.points) or elsewhere)
 
     def _phase(self, lines: Mapping[str, ReportLine]) -> Phase | None:
         """As stated; else only what a load never does tells that it was none."""
+        if self._is_load:
+            return "load"
         does = self._properties.get("dotransactions")
         stated = {"true": "run", "false": "load"}.get(does or "") or self._properties.get("command")
         operations = {*lines, *self.points.operations} - {_TOTAL}
@@ -157,10 +206,17 @@ class GoDraft:
 
     def _warnings(self, lines: Mapping[str, ReportLine]) -> list[Note]:
         notes = list(self._notes)
-        if lines and not self._final:
+        if lines and not self._final and not self._is_load:
             notes.append(Note("There is no final report: the numbers are those of the last one before the end."))
         if lines and _are_buckets(lines):
             notes.append(Note("The percentiles are the upper ends of buckets of 1 ms, as go-ycsb counted until 2021."))
+            notes += [Note(text) for text in _overflows(lines)]
+        if len(lines) < len(self._final or self._latest):
+            notes.append(Note("The spans of transactions contain other operations: those alone are counted."))
+        if _are_batches(lines):
+            notes.append(
+                Note(f"Batches of {self._batch_size:,}: operations are records; latencies of batches are left out.")
+            )
         if self.points.dropped:
             notes.append(Note(f"{self.points.dropped:,} points of too many different operations were left out."))
         return notes
@@ -174,6 +230,32 @@ def _done(counts: Mapping[str, int]) -> int:
 def _are_buckets(lines: Mapping[str, ReportLine]) -> bool:
     values = [value for line in lines.values() for value in line.read().percentiles_us.values()]
     return bool(values) and not any(line.is_fine for line in lines.values()) and not any(v % _BUCKET_US for v in values)
+
+
+def _are_batches(lines: Mapping[str, ReportLine]) -> bool:
+    return any(name.startswith(_BATCH) for name in lines)
+
+
+def _of_records(operations: Mapping[str, ReadOperation], size: int) -> dict[str, ReadOperation]:
+    """Batches under the names of their operations, counted by records."""
+    if not any(name.startswith(_BATCH) for name in operations):
+        return dict(operations)
+    return {
+        name.removeprefix(_BATCH): ReadOperation(
+            count=entry.count * size if entry.count is not None else None,
+            rate_ops_s=entry.rate_ops_s * size if entry.rate_ops_s is not None else None,
+        )
+        for name, entry in operations.items()
+    }
+
+
+def _overflows(lines: Mapping[str, ReportLine]) -> Iterator[str]:
+    """The percentiles that lie beyond the last bucket, which are printed as 0."""
+    for name, line in lines.items():
+        ranks = [rank for rank, value in line.read().percentiles_us.items() if not value]
+        if ranks and line.count:
+            beyond = 100 - float(min(ranks, key=float))
+            yield f"More than {beyond:g} % of {name} lie in no bucket, above {_LAST_BUCKET_S} s."
 
 
 def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:

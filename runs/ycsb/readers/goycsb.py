@@ -20,7 +20,7 @@ _POINTS_BEGIN: Final = re.compile(rb"^operation,timestamp_us,latency_us\n", re.M
 _NEXT_RUN: Final = re.compile(rb"\n(?=Using request distribution|\*{9,} properties)")
 _PROPERTIES: Final = re.compile(r"\*{9,} properties \*{9,}")
 _PROPERTY: Final = re.compile(r"\"([^\"]{1,200})\"=\"(.*)\"")
-_FINISHED: Final = re.compile(r"(?:Run|Load) finished, takes (\S{1,40})")
+_FINISHED: Final = re.compile(r"(Run|Load) finished, takes (\S{1,40})")
 _COMMAND: Final = re.compile(r"\bgo-ycsb(?:\.exe)? (?:load|run) ")
 _COUNT: Final = b"Count: "
 _MAX_COMMAND: Final = 20_000  # characters
@@ -120,7 +120,7 @@ class GoYcsbReader:
         elif match := _FINISHED.search(text):
             if self._draft.is_finished:
                 self._begin(number)
-            self._draft.finish(None if may_be_cut else match[1])
+            self._draft.finish(None if may_be_cut else match[2], is_load=match[1] == "Load")
         elif text.startswith(_USING) or _PROPERTIES.search(text):
             self._begin(number)
         elif _COMMAND.search(text):
@@ -153,6 +153,6 @@ class GoYcsbReader:
             self._add("go-ycsb", line, number)
 
     def _add(self, run_format: Format, line: ReportLine, number: int) -> None:
-        if self._draft.is_reported(line.operation):
+        if self._draft.is_reported(line.operation) or self._draft.is_over(line):
             self._begin(number)
         self._draft.report(run_format, line)

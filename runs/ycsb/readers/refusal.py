@@ -36,7 +36,10 @@ _BINARY: Final[tuple[tuple[bytes, str, str], ...]] = (
 )
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\f\r\x08\x1b\0"))
 _MAX_CONTROLS: Final = 0.02  # of the bytes of a text
-_SCRIPTED: Final = re.compile(r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)")
+_SCRIPTED: Final = re.compile(
+    r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)|^\s{0,80}\|.{0,200}\[[A-Z][\w-]*\], [A-Z]"
+)
+_TPC: Final = re.compile(r"- Takes\(s\): .{0,200}\bTPM: ")
 _PROPERTY: Final = re.compile(r"\s*[#!]|\s*[A-Za-z][\w.]*\s*[=:]")
 # What a line has that may be part of a result, the more telling first.
 _HINTS: Final = (
@@ -76,6 +79,8 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
         return "The file is empty: the client was killed, or ended before it could write anything."
     if any(_SCRIPTED.search(entry.text) for entry in closest):
         reason = "This is a table made of outputs of YCSB, not an output: upload those."
+    elif any(_TPC.search(entry.text) for entry in closest):
+        reason = "This is the output of a TPC-C benchmark (go-tpc), not of YCSB: it is not read here."
     elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
         reason = "These are properties for a client, and not what it printed."
     elif name is None:

@@ -13,7 +13,7 @@ from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
 from runs.ycsb.operation import ReadOperation
-from runs.ycsb.readers.completeness import counted, sums_of, what_breaks_off
+from runs.ycsb.readers.completeness import counted, spans_of, sums_of, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, ReadRun
@@ -24,6 +24,7 @@ from runs.ycsb.symptoms import SymptomCounter
 
 RUNTIME: Final = "RunTime(ms)"
 THROUGHPUT: Final = "Throughput(ops/sec)"
+_STEP: Final = 0.05  # of the step between two statements of one run: how uneven it may be
 _TELLING: Final = 3  # so many equal status lines are no accident
 _MAX_METRICS: Final = 500
 _MAX_COMMAS: Final = 100  # that are warned of one by one
@@ -96,6 +97,16 @@ class RunDraft:
         last = self._statuses[-1]
         return int(last.elapsed_s[-1]), int(last.operations_done[-1]), float(last.at_s[-1])
 
+    def continues(self, earlier: "RunDraft", first: "RunDraft") -> bool:
+        """Whether this states the run of an earlier block once more, one step later."""
+        steps = (first.runtime_ms, earlier.runtime_ms, self.runtime_ms)
+        if self.preamble or self._statuses or None in steps or self.metrics.keys() != earlier.metrics.keys():
+            return False
+        step_ms, before_ms, now_ms = (value or 0.0 for value in steps)
+        return abs(now_ms - before_ms - step_ms) <= _STEP * step_ms and all(
+            draft.includes(earlier.metrics[name]) for name, draft in self.metrics.items()
+        )
+
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def take_measurement(self, metric: str, key: str, value: str, number: int) -> None:
@@ -116,6 +127,17 @@ class RunDraft:
             is_repeated = draft.take(key, value)
         if is_repeated:
             self._repeated = self._repeated or number
+
+    def states_otherwise(self, metric: str, key: str, value: str) -> bool:
+        """Whether the line states another value of what was stated: then it is of another run."""
+        if metric == "OVERALL":
+            differs = key == THROUGHPUT and self.overall.get(key, value) != value
+        elif (draft := self.metrics.get(metric)) is not None:
+            differs = draft.states_otherwise(key, value)
+        else:
+            stated = self.process.get(f"{metric} {key}")
+            differs = stated is not None and stated != finite(value) and self.has_measurements
+        return differs and not self.is_thumbtack
 
     def take_back(self, metric: str, key: str) -> None:
         """Forget the value of the last line, of which digits may be missing."""
@@ -178,6 +200,7 @@ class RunDraft:
 
     def done(self, run_format: Format, source: str) -> ReadRun:
         """The run as it stands; applying the exceptions of its version and saying what is doubtful."""
+        rates = [name for name, draft in self.metrics.items() if draft.take_rows_for_rates(self.runtime_ms)]
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
         status = StatusTable(self._statuses)
         layout = Layout(
@@ -192,7 +215,13 @@ class RunDraft:
         counts = counted(measured, logs)
         properties = self.preamble.properties
         operations, sentences = corrected(measured, self.metrics, version, properties)
+        if spans := spans_of(operations, self.runtime_ms, self.throughput_ops_s):
+            sentences.append(f"{', '.join(spans)} contain other operations, and the throughput counts those alone.")
+            operations = {name: entry for name, entry in operations.items() if name not in spans}
+            counts = {name: entry for name, entry in counts.items() if name not in spans}
         is_complete = self._is_complete(measured, counts)
+        if rates:
+            sentences.append(f"The rows of {', '.join(rates)} are operations of a second each, and no latencies.")
         self._notes = [Note(text) for text in sentences] + self._notes
         self._note_what_is_doubtful(layout, counts)
         return ReadRun(

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.errors import UnreadableFile
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.run_builder import RUNTIME, RunDraft
@@ -18,6 +19,8 @@ from runs.ycsb.readers.statuses import Statuses, StatusReader, shape_of
 MAX_RUNS: Final = 1_000
 _AT_ONCE: Final = 4_000  # status lines
 _REMEMBERED: Final = 4  # status lines among which one is looked for that was printed on both streams
+_MIN_TWICE: Final = 3  # status lines of one second: so many are of several clients
+_MIN_CUMULATIVE: Final = 3  # blocks: two may be two runs of which the second was longer
 _SAME: Final = 0.01  # how far the last status may be from the summary of the same run
 
 
@@ -72,7 +75,9 @@ class Segments:
                     self._run.has_overall_last = True
                 else:
                     self._next(number)
-        elif metric != "OVERALL" and self._run.has_overall_last:
+        elif (metric != "OVERALL" and self._run.has_overall_last) or (
+            len(self._ended) < MAX_RUNS and self._run.states_otherwise(metric, key, value)
+        ):
             self._next(number)
         self._run.take_measurement(metric, key, value, number)
 
@@ -151,6 +156,18 @@ class Segments:
         """Whether something was measured under this name in the run at hand."""
         return metric == "OVERALL" or metric in self._run.metrics
 
+    @property
+    def has_results(self) -> bool:
+        return bool(self._pending) or any(run.has_results for run in (*self._ended, self._run))
+
+    def take_preface(self, other: "Segments") -> None:
+        """What another writer says of itself that left no result: its lines are those of the first run here."""
+        first = self._ended[0] if self._ended else self._run
+        if other is not self and not first.preamble:
+            first.preamble.adopt(other._run.preamble)
+            first.symptoms.adopt(other._run.symptoms)
+            other._run = RunDraft(other._run.last_line)
+
     # --- where a run begins --------------------------------------------------------------------------------------
 
     def settle(self) -> None:
@@ -167,6 +184,12 @@ class Segments:
             statuses, numbers = statuses.selected(kept), tuple(numbers[at] for at in kept)
         # The count of operations only ever goes up; a line that is older than the one before it came late.
         is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
+        if at := _written_at_once(statuses, is_start):
+            raise UnreadableFile(
+                f"Several clients wrote into this file at once: line {numbers[at]} goes on from none of the lines"
+                f" before it ({int(statuses.operations_done[at]):,} operations after {int(statuses.elapsed_s[at])} s)."
+                " Upload each client's output as a file of its own, or with the client's name in front of each line."
+            )
         edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(statuses)]
         for start, end in pairwise(edges if len(statuses) else []):
             self._take_statuses(statuses.part(start, end), numbers[start], numbers[end - 1])
@@ -211,7 +234,27 @@ class Segments:
                 drafts.append(run)
         if not drafts:
             drafts = [run for run in self._ended if run.preamble or run.symptoms.most_telling()][-1:]
+        drafts = _without_cumulative(drafts)
         return _without_repeated([run.done(run_format, self.source) for run in drafts])
+
+
+def _written_at_once(statuses: Statuses, is_start: np.ndarray) -> int:
+    """The first status line that goes on from none before it, where several clients wrote them; 0 where one did.
+
+    A client that starts anew starts after the last line of the one before, and counts its seconds from 0.
+    """
+    later = np.flatnonzero(is_start) + 1
+    overlaps = statuses.at_s[later] - statuses.elapsed_s[later] < statuses.at_s[later - 1] - 1
+    if overlaps.any():
+        return int(later[overlaps][0])
+    goes_on = np.isnan(statuses.at_s[later]) & (
+        statuses.elapsed_s[later] >= np.maximum(statuses.elapsed_s[later - 1], 1)
+    )
+    twice = np.flatnonzero((np.diff(statuses.elapsed_s) == 0) & (np.diff(statuses.operations_done) > 0)) + 1
+    if goes_on.sum() > 1:
+        return int(later[goes_on][0])
+    # With intervals of a second or more only the last second can have two lines.
+    return int(twice[0]) if twice.size >= max(_MIN_TWICE, len(statuses) // 3) else 0
 
 
 def _repeated(statuses: Statuses, lines: Sequence[bytes], before: Sequence[bytes]) -> set[int]:
@@ -243,6 +286,25 @@ def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:
         return False
     expected = runtime_ms * throughput / 1000
     return abs(later.last_status[1] - expected) <= _SAME * abs(expected)
+
+
+def _without_cumulative(drafts: list[RunDraft]) -> list[RunDraft]:
+    """Some programs state a run at regular times, from its start on: the last of three such blocks or more counts."""
+    kept: list[RunDraft] = []
+    start = 0
+    while start < len(drafts):
+        end = start + 1
+        while end < len(drafts) and drafts[end].continues(drafts[end - 1], drafts[start]):
+            end += 1
+        if end - start >= _MIN_CUMULATIVE:
+            drafts[end - 1].first_line = drafts[start].first_line
+            drafts[end - 1].preamble.adopt(drafts[start].preamble)
+            drafts[end - 1].note(f"The file states this run {end - start} times while it went on: the last one counts.")
+            kept.append(drafts[end - 1])
+        else:
+            kept += drafts[start:end]
+        start = end
+    return kept
 
 
 def _without_repeated(runs: list[ReadRun]) -> list[ReadRun]:

@@ -16,16 +16,14 @@ from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.statuses import DIGITS, StatusReader, shape_of
+from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS
+from runs.ycsb.readers.writers import Writers, has_front
 from runs.ycsb.redact import redact_beginning
 from runs.ycsb.status import CONTINUED, HEAD
 from runs.ycsb.symptoms import WORDS
 
-_TIME: Final = rb"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\s{1,8})?"
-# Who wrote a line, as docker compose, kubectl and their like tell it.
-_SOURCE: Final = re.compile(
-    rb"\s{0,80}" + _TIME + rb"(?:(?P<piped>[^\s|]{1,100})\s{0,80}\|(?=\s)|\[(?P<pod>pod/[^\]\s]{1,200})\](?=\s))"
-)
 _METRIC: Final = re.compile(r"[A-Za-z][\w.%-]{0,79}", re.ASCII)
+_BRACKETED: Final = re.compile(r"(?<=[ \t|:>])\[[A-Za-z][\w.%-]{0,79}\],", re.ASCII)
 _STOCK_KEY: Final = re.compile(
     r">?\d{1,18}|Operations|Total Operations|Retries|Return=\S{1,80}|(?:Average|Min|Max)(?:Latency\((?:us|ms)\))?"
     r"|LatencyVariance\(us\)|[\d.]{1,12}(?:st|nd|rd|th)?PercentileLatency\((?:us|ms)\)|p[\d.]{1,8}"
@@ -33,9 +31,12 @@ _STOCK_KEY: Final = re.compile(
     re.ASCII,
 )
 # What else is looked at in a line that is neither status nor summary.
+_SHORTENED: Final = re.compile(re.escape(COMMAND_LINE) + r" -\.\.\.")  # PowerShell quotes it a second time
 _TOLD: Final = (b"YCSB Client ", COMMAND_LINE.encode(), b".ycsb.Client", b"Maximum execution time specified")
 _GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ")
-_MARKS: Final = _TOLD + _GOES_ON + tuple(word.encode() for word in WORDS)
+_MARKS: Final = re.compile(
+    b"|".join(map(re.escape, (*_TOLD, *_GOES_ON, *HEADLINE_MARKS, *(word.encode() for word in WORDS))))
+)
 _CHATTER: Final = 1
 _STATUS: Final = 2
 _TELLING: Final = 3
@@ -69,7 +70,8 @@ class TextReader:
         self._rows = 0
         self._in_points = False  # the lines at hand are raw points
         self._shapes: dict[bytes, int] = {}
-        self._main = self._segments("")
+        self._writers = Writers()
+        self._main = self._segments("")  # of the lines that have nothing in front
         self._bracketed: list[OtherLine] = []
         self._first: list[OtherLine] = []
         self._looked_at = 0
@@ -124,16 +126,24 @@ class TextReader:
             shape = line.translate(None, DIGITS)
             looks_like = shapes.get(shape) or self._shape(shape)
             if looks_like == _CHATTER:
+                if self._writers.awaits_name:
+                    self._writers.take_name(line)
                 if self._looked_at < _MAX_LOOKED_AT and line and not line.isspace():
                     self._keep(line.decode(errors="replace"), number)
             elif looks_like == _STATUS and _has_digits(line):
                 status(line, shape, number)
             else:
                 self._look_closer(line, shape, number)
+                status = self._main.status
         if last is not None:
             self._last(last, block.first_line + len(lines))
 
     def done(self) -> tuple[ReadRun, ...]:
+        with_results = [segments for segments in self._sources.values() if segments.has_results]
+        if len(with_results) == 1:
+            # PowerShell puts the name of the program in front of the first line alone.
+            for segments in self._sources.values():
+                with_results[0].take_preface(segments)
         runs = [run for segments in self._sources.values() for run in segments.done(self.run_format)]
         return tuple(sorted(runs, key=lambda run: run.first_line))
 
@@ -184,9 +194,13 @@ class TextReader:
 
     def _shape(self, shape: bytes) -> int:
         """What a line looks like that is this one without its digits. Chatter repeats itself, so it is remembered."""
-        if shape.count(b" sec: ") == 1 and b" sec:  operations;" in shape and not _is_shipped(shape):
+        if (
+            shape.count(b" sec: ") == 1
+            and b" sec:  operations;" in shape
+            and not (self._writers.names or has_front(shape))
+        ):
             looks_like = _STATUS
-        elif b" sec: " in shape or b"]," in shape or any(mark in shape for mark in _MARKS):
+        elif b" sec: " in shape or b"]," in shape or _MARKS.search(shape):
             looks_like = _TELLING
         else:
             looks_like = _CHATTER
@@ -203,10 +217,13 @@ class TextReader:
     def _marked(self, line: bytes, number: int) -> None:
         """A line that may tell something, or nothing."""
         text = line.decode(errors="replace")
+        if self._writers.begins_section(line):
+            self._main = self._segments(self._writers.section)
+            return
         segments = self._of(line)
         if banner := BANNER.search(text):
             segments.banner(banner[1], number)
-        elif COMMAND_LINE in text:
+        elif COMMAND_LINE in text and not _SHORTENED.search(text):
             segments.command_line(text.partition(COMMAND_LINE)[2], number)
         elif is_echo(text):
             segments.echo(text, number)
@@ -237,7 +254,22 @@ class TextReader:
 
     def _of(self, line: bytes) -> Segments:
         """The runs of the one who wrote the line."""
-        return self._segments(_source_of(line)) if _is_shipped(line) else self._main
+        if not self._writers.names and line[:1] == b"[" and line[line.find(b"]") + 1 : line.find(b"]") + 2] == b",":
+            return self._main
+        if not self._has_front(line):
+            return self._main
+        return self._segments(self._writers.name(line))
+
+    def _has_front(self, line: bytes) -> bool:
+        """Whether something in front of the line may tell who wrote it. From the first that does on all lines may."""
+        if self._writers.names:
+            return True
+        if has_front(line):
+            self._writers.name(line)
+        if self._writers.names:
+            self._shapes = {}
+            return True
+        return False
 
     def _segments(self, source: str) -> Segments:
         if source not in self._sources and len(self._sources) > _MAX_SOURCES:
@@ -256,11 +288,6 @@ def _cuts(data: bytes) -> list[int]:
     return sorted(cuts)
 
 
-def _is_shipped(line: bytes) -> bool:
-    """Whether a log shipper may have named the writer of the line."""
-    return b"|" in line or b"[pod/" in line
-
-
 def _has_digits(line: bytes) -> bool:
     """Whether a line that is one of status but for its digits has them where `HEAD` wants them; several times as fast.
 
@@ -273,21 +300,16 @@ def _has_digits(line: bytes) -> bool:
     return 0 < blank - second - 6 <= _MAX_COUNT and line.startswith(b" operations;", blank)
 
 
-def _source_of(line: bytes) -> str:
-    match = _SOURCE.match(line)
-    return (match["piped"] or match["pod"]).decode(errors="replace") if match else ""
-
-
 def _measurement_in(text: str) -> tuple[str, str, str] | None:
     """Metric, key and value; behind what a log shipper wrote only those that YCSB itself prints."""
     measurement = split_line(text)
     if measurement is not None and _METRIC.fullmatch(measurement[0]):
         return measurement
-    start = text.rfind("[", 0, text.find("],"))
-    if start < 1 or text[start - 1] not in " \t|:>":
+    bracketed = _BRACKETED.search(text)
+    if bracketed is None:
         return None
-    measurement = split_line(text[start:])
-    if measurement is None or _METRIC.fullmatch(measurement[0]) is None or _STOCK_KEY.fullmatch(measurement[1]) is None:
+    measurement = split_line(text[bracketed.start() :])
+    if measurement is None or _STOCK_KEY.fullmatch(measurement[1]) is None:
         return None
     return (
         measurement

@@ -152,11 +152,15 @@ def corrected(
             )
         if parsed.operation == "VERIFY" and _is_code(operation, version):
             corrected_operations[name] = replace(
-                operation, mean_us=None, min_us=None, max_us=None, percentiles_us={}, buckets=()
+                operation,
+                mean_us=None,
+                min_us=None,
+                max_us=None,
+                percentiles_us={},
+                buckets=(),
+                returns=operation.returns or _returns_by_codes(operation),
             )
-            remarks.append(
-                "Before YCSB 0.8 VERIFY has no latencies: what it prints are result codes, which were left out."
-            )
+            remarks.append("Before YCSB 0.8 VERIFY has no latencies: what it prints are result codes.")
         if _is_shifted(name, draft) and "95" in operation.percentiles_us:
             corrected_operations[name] = replace(operation, percentiles_us=_shifted(operation.percentiles_us))
             remarks.append(
@@ -210,6 +214,17 @@ def _is_code(verify: ReadOperation, version: Range | None) -> bool:
     if verify.max_us is None or (version is not None and version.low >= (0, 8, 0)):
         return False
     return verify.max_us <= _NOT_A_LATENCY_US or (version is not None and version.high < (0, 8, 0))
+
+
+def _returns_by_codes(verify: ReadOperation) -> dict[str, int]:
+    """How many verifications ended how: the codes are 0 (equal), 1 (different), 2 (nothing read). Empty if unknown."""
+    if verify.count is None or verify.mean_us is None or verify.max_us is None:
+        return {}
+    if verify.max_us > _NOT_A_LATENCY_US:
+        return {}
+    # Where both 1 and 2 occur, their sum lies between its half and itself: the least that must be wrong is stated.
+    wrong = round(verify.mean_us * verify.count / max(verify.max_us, 1.0))
+    return {"OK": verify.count - wrong} | ({"UNEXPECTED_STATE": wrong} if wrong else {})
 
 
 def _is_shifted(name: str, draft: MetricDraft) -> bool:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.ycsb.redact import HIDDEN, is_secret, redact
+from runs.ycsb.known_names import NAMES
+from runs.ycsb.redact import HIDDEN, is_secret, redact, showing
 from runs.ycsb.tests.samples import DATA
 
 
@@ -28,6 +29,29 @@ from runs.ycsb.tests.samples import DATA
         "masterauth hunter2",
         "api_token=hunter2",
         "aws_secret_access_key = hunter2",
+        # Names that end like a secret's.
+        "-p azurecosmos.primaryKey=hunter2==",
+        "-p azure.key=hunter2/abc+def==",
+        "-p redis.tls_key=hunter2",
+        '"azurecosmos.primaryKey"="hunter2=="',
+        "alibaba.cloud.tablestore.primary_key: hunter2",
+        "minio.access-key=hunter2 minio.secret-key=hunter2",
+        '{"accountKey": "hunter2"}',
+        "AccountName=x;AccountKey=hunter2==;EndpointSuffix=core.windows.net",
+        "Endpoint=sb://h/;SharedAccessKeyName=n;SharedAccessKey=hunter2=",
+        "STORAGE_KEY=hunter2",
+        "--account-key hunter2",
+        "event.sas=hunter2",
+        "event.connectionString=hunter2",
+        # User and password as one value.
+        "-p es.setting.xpack.security.user=elastic:hunter2",
+        "es.setting.xpack.security.user: elastic:hunter2",
+        "jdbc:oracle:thin:scott/hunter2@//db:1521/x",
+        # Values that are secret under any name.
+        "x=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.hunter2hunter2",
+        "https://a.example/c?sv=2&sig=hunter2hunter2hunter2%3D&se=1",
+        "a\n-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\nb",
+        "tls=-----BEGIN PRIVATE KEY-----\\nhunter2\\n-----END PRIVATE KEY-----",
     ],
 )
 def test_it_hides_secrets(text):
@@ -66,6 +90,33 @@ def test_it_changes_nothing_the_second_time(text):
 
 def test_it_knows_the_names_of_secrets():
     assert is_secret("db.passwd") and is_secret("Redis.Password") and is_secret("api-key")
+    assert is_secret("azure.key") and is_secret("tls_key") and is_secret("primaryKey") and is_secret("AccountKey")
+    for name in ("dynamodb.primaryKey", "cassandra.keyspace", "azure.partitionkey", "es.index.key", "valuekey", "key",
+                 "keyprefix", "azure.account", "monkey"):  # fmt: skip
+        assert not is_secret(name)
+        assert redact(f"{name}=16") == f"{name}=16"
     for name in ("db.user", "recordcount", "num_tokens", "bypass", "passive"):
         assert not is_secret(name)
         assert redact(f"{name}: 16") == f"{name}: 16"
+
+
+def test_shows_names_that_admins_let_be_shown():
+    text = "-p riak.my_key=blue -p riak.other_key=green"
+    assert redact(text) == f"-p riak.my_key={HIDDEN} -p riak.other_key={HIDDEN}"
+    with showing(["Riak.My_Key"]):
+        assert redact(text) == f"-p riak.my_key=blue -p riak.other_key={HIDDEN}"
+        assert not is_secret("riak.my_key")
+    assert is_secret("riak.my_key")
+
+
+def test_every_documented_secret_is_hidden():
+    """Of the properties that bindings document: those that hold a password, a key or a token."""
+    hidden = {name for name in NAMES if is_secret(name)}
+    assert hidden == {
+        "accumulo.password", "alibaba.cloud.tablestore.access_key", "alibaba.cloud.tablestore.primary_key",
+        "as.password", "azure.key", "azurecosmos.primaryKey", "cassandra.password", "couchbase.password", "db.passwd",
+        "dynamodb.awsCredentialsFile", "elastic.password", "googledatastore.privateKeyFile", "jdbc.password",
+        "minio.access-key", "minio.secret-key", "mysql.password", "orientdb.password", "password", "pg.password",
+        "postgrenosql.passwd", "redis.password", "redis.tls_key", "s3.accessKeyId", "s3.secretKey", "scylla.password",
+        "spanner.credentials", "voltdb.password",
+    }  # fmt: skip

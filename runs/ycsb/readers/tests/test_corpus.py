@@ -46,6 +46,15 @@ def read_index() -> list[Expected]:
 
 
 INDEX = read_index()
+# Where the index takes two fragments for one run: the first has no return codes.
+FRAGMENTS = {
+    "028_pandeyg-raj_ycsb_raw_fragment_with_pagefaults.txt": [
+        "RunTime(ms)=-; Throughput=- — READ n=- avg=3821.5443008 p95=5282 p99=6040 rc{}",
+        "RunTime(ms)=-; Throughput=- — READ n=- avg=3949.8011018 p95=5370 p99=6041 rc{OK:5000000}",
+    ]
+}
+for published in INDEX:
+    published.runs = FRAGMENTS.get(published.name, published.runs)
 
 
 def read(name: str) -> ReadFile:

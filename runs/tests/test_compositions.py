@@ -1,0 +1,96 @@
+"""Composed files are read right, warned of, or refused: a statement that is false and accepted does not occur."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from runs.tests.compositions import Composition, Truth, compose
+from runs.tests.judged_files import JudgedRun, judge_files
+from runs.ycsb import grouping
+
+pytestmark = pytest.mark.slow
+MAX_REFUSED = 0.02  # of the healthy ones
+# They say that a run is short, and nothing about its numbers.
+_OF_LENGTH = {"V05"}
+
+
+def stated(run: JudgedRun) -> Truth:
+    operations = run.operations
+    return Truth(
+        operations.get("READ") or 0,
+        operations.get("UPDATE") or 0,
+        len(run.files.clients),
+        run.merged.throughput_ops_s or 0.0,
+    )
+
+
+def is_right(run: JudgedRun, truth: Truth) -> bool:
+    statement = stated(run)
+    counts = (statement.reads, statement.updates, statement.clients) == (truth.reads, truth.updates, truth.clients)
+    return counts and abs(statement.throughput_ops_s / truth.throughput_ops_s - 1) < 0.05
+
+
+def check(composition: Composition) -> tuple[str, bool]:
+    """What is false, if anything is; and whether a healthy composition was refused or rejected."""
+    upload = judge_files(composition.files, purpose="measured")
+    accepted = [run for run in upload.runs if not run.checks("reject") - _OF_LENGTH]
+    left = list(composition.runs)
+    false = ""
+    for run in accepted:
+        match = next((truth for truth in left if is_right(run, truth)), None)
+        if match is None:
+            false = f"{composition.name}: {stated(run)} is accepted, and {left} is true"
+        else:
+            left.remove(match)
+    if composition.is_undecidable and accepted and left:
+        false = f"{composition.name}: nobody can tell whose lines these are, and {len(accepted)} runs are accepted"
+    if composition.has_parts and not upload.refusal and len(accepted) == len(upload.runs):
+        is_told = any(words in upload.sentences for words in ("not stored", "There is no summary", "cut", "breaks off"))
+        false = false or ("" if is_told else f"{composition.name}: nothing tells of the part of a client")
+    is_silent = len(upload.runs) < len(composition.runs) and "not stored" not in upload.sentences
+    if is_silent and not upload.refusal:
+        false = false or f"{composition.name}: {len(upload.runs)} of {len(composition.runs)} runs are told of"
+    return false, composition.is_whole and bool(left)
+
+
+def check_all(seeds: Iterable[int]) -> tuple[list[str], list[str], int]:
+    """The false statements, the healthy compositions that were refused, and how many healthy ones there were."""
+    false: list[str] = []
+    refused: list[str] = []
+    healthy = 0
+    for seed in seeds:
+        composition = compose(seed)
+        statement, is_refused = check(composition)
+        healthy += composition.is_whole
+        false += [statement] if statement else []
+        refused += [composition.name] if is_refused else []
+    return false, refused, healthy
+
+
+def test_reads_compositions():
+    false, refused, healthy = check_all(range(60))
+    assert not false
+    assert len(refused) <= MAX_REFUSED * healthy, refused
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_reads_many_compositions():
+    false, refused, healthy = check_all(range(1_000, 3_000))
+    assert not false
+    assert len(refused) <= MAX_REFUSED * healthy, refused
+
+
+@pytest.mark.parametrize("fault", ["times", "counts", "writers"])
+def test_notices_broken_reader(monkeypatch: pytest.MonkeyPatch, fault: str):
+    """The truth does not come from the readers."""
+    if fault == "times":
+        monkeypatch.setattr(grouping, "_overlap", lambda span, other: False)
+    elif fault == "counts":
+        monkeypatch.setattr("runs.ycsb.metric.MetricDraft._count", lambda self, digits: int(float(digits)) + 1)
+    else:
+        monkeypatch.setattr("runs.ycsb.readers.writers.Writers.name", lambda self, line: "")
+
+    false, refused, _ = check_all(range(60))
+
+    assert false or refused

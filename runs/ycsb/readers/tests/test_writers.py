@@ -1,0 +1,179 @@
+"""Whose line it is, in files into which several clients wrote: log shippers, shells on many hosts, headlines."""
+
+import io
+import re
+from datetime import datetime, timedelta
+
+import pytest
+
+from runs.ycsb.clients import merge_run
+from runs.ycsb.grouping import group
+from runs.ycsb.readers import read_file
+from runs.ycsb.readers.results import ReadFile
+from runs.ycsb.readers.tests.samples import metric
+
+DAY = "2026-03-01"
+
+
+def client(number: int, *, runtime_s: int = 60, begins_s: int = 0, dated: bool = True) -> list[str]:
+    """The lines of a client whose counts tell it from the others."""
+    rate = 1000 + 100 * number
+    lines = ["Command line: -t -db site.ycsb.db.RedisClient -threads 4", "YCSB Client 0.17.0", "Starting test."]
+    for second in range(10, runtime_s + 1, 10):
+        at = begins_s + second
+        date = f"{DAY} 00:{at // 60:02}:{at % 60:02}:000 " if dated else " "
+        lines.append(
+            f"{date}{second} sec: {rate * second} operations; {rate:.1f} current ops/sec; "
+            f"[READ: Count={rate * 10}, Max=9000, Min=100, Avg=500.5, 90=900, 99=2000, 99.9=3000, 99.99=4000] "
+        )
+    lines += [f"[OVERALL], RunTime(ms), {runtime_s * 1000}", f"[OVERALL], Throughput(ops/sec), {rate:.1f}"]
+    return lines + metric("READ", rate * runtime_s).splitlines()
+
+
+def interleaved(*clients: list[str]) -> list[tuple[int, str]]:
+    longest = max(map(len, clients))
+    return [(number, lines[at]) for at in range(longest) for number, lines in enumerate(clients) if at < len(lines)]
+
+
+def read(text: str | bytes, name: str = "all.log") -> ReadFile:
+    (file,) = read_file(name, io.BytesIO(text.encode() if isinstance(text, str) else text))
+    return file
+
+
+FRONTS = {
+    "docker compose": "ycsb-{} | ",
+    "docker swarm": "bench_ycsb.{0}.x7k2p9@node{0}    | ",
+    "kubectl": "[pod/ycsb-{}/main] ",
+    "kubectl with times": "[pod/ycsb-{}/main] 2026-03-01T00:00:{:02}.123456789Z ",
+    "pdsh": "node0{}: ",
+    "clush": "node{}.example.org: ",
+    "stern": "ycsb-{} client ",
+    "stern with times": "ycsb-{} client 2026-03-01T00:00:{:02}.1Z ",
+    "journald": "Mar 01 00:00:{1:02} loader{0} ycsb[4{0}0]: ",
+    "journald of one host": "Mar 01 00:00:{1:02} host ycsb[4{0}0]: ",
+    "syslog ISO": "2026-03-01T00:00:{1:02}.123456+01:00 loader{0} ycsb[77]: ",
+    "fabric": "[loader{}] out: ",
+    "Ansible": "loader{} | ",
+    "capistrano": " [loader{} :: out] ",
+    "log4j": "2026-03-01 00:00:{1:02},123 INFO  [main] client-{0} - ",
+    "numbered": "{1:6}\tloader{0}: ",
+    "grep": "results/run-{}.txt:",
+    "spdlog": "[2026-03-01 00:00:{1:02}.062] [info] Task ycsb[{0}], stdout: ",
+    "GNU parallel": "loader{}\t",
+}
+
+
+@pytest.mark.parametrize("front", FRONTS.values(), ids=FRONTS.keys())
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_tells_clients_apart(front: str, ending: str):
+    lines = interleaved(client(1), client(2), client(3))
+    text = "".join(front.format(number + 1, at % 60) + line + ending for at, (number, line) in enumerate(lines))
+    (run,) = group([read(text)])
+
+    summaries = [client.summary for client in run.clients if client.summary is not None]
+    throughputs = [summary.throughput_ops_s for summary in summaries]
+    assert sorted(filter(None, throughputs)) == [1100, 1200, 1300]
+    assert all(len(summary.status) == 6 for summary in summaries)
+
+
+HEADLINES = {
+    "tail": "==> client-{}.txt <==\n",
+    "dshbak": "----------------\nloader{}\n----------------\n",
+    "more": "::::::::::::::\nclient-{}.txt\n::::::::::::::\n",
+    "pssh": "[{}] 00:01:10 [SUCCESS] loader{}\n",
+    "Ansible": "loader{} | CHANGED | rc=0 >>\n",
+}
+
+
+@pytest.mark.parametrize("headline", HEADLINES.values(), ids=HEADLINES.keys())
+@pytest.mark.parametrize("dated", [True, False])
+def test_takes_sections_for_clients(headline: str, dated: bool):
+    text = "".join(headline.format(number, number) + "\n".join(client(number, dated=dated)) + "\n" for number in (1, 2))
+
+    (run,) = group([read(text)])
+
+    assert len(run.clients) == 2
+
+
+def test_takes_clients_of_one_time_for_one_run():
+    """As `cat client*.txt` leaves them."""
+    text = "\n".join([*client(1), *client(2), *client(3, begins_s=5)]) + "\n"
+    assert [len(run.clients) for run in group([read(text)])] == [3]
+
+
+def test_takes_clients_one_after_the_other_for_runs():
+    text = "\n".join([*client(1), *client(2, begins_s=90)]) + "\n"
+    files = [read(text)]
+    assert [len(run.clients) for run in group(files)] == [1, 1]
+    apart = group(files, together=True)
+    assert [len(run.clients) for run in apart] == [1, 1]
+    assert "one after the other" in apart[0].notes[0]
+
+
+def test_believes_that_undated_clients_were_of_one_run():
+    files = [read("\n".join([*client(1, dated=False), *client(2, dated=False)]) + "\n")]
+    assert [len(run.clients) for run in group(files)] == [1, 1]
+    assert [len(run.clients) for run in group(files, together=True)] == [2]
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_refuses_mixed_status_lines(dated: bool):
+    """Without anything in front nobody can say whose they are."""
+    file = read("\n".join(line for _, line in interleaved(client(1, dated=dated), client(5, dated=dated))) + "\n")
+
+    assert not file.runs
+    assert file.error is not None
+    assert re.match(r"Several clients wrote into this file at once: line \d+ goes on from none", file.error)
+
+
+def test_labels_are_no_writers():
+    """`-l` stands in front of status lines alone."""
+    lines = [f"first try {line}" if " sec: " in line else line for line in client(1)]
+    (run,) = read("\n".join(lines) + "\n").runs
+    assert (len(run.status), run.throughput_ops_s, run.source) == (6, 1100, "")
+
+
+def test_one_writer_is_one_client_whatever_stands_in_front():
+    """Levels, threads and times differ from line to line."""
+    levels = ("INFO ", "WARN ", "ERROR")
+    lines = [f"00:00:{at:02}.5 [Thread-{at}] {levels[at % 3]} app - {line}" for at, line in enumerate(client(1))]
+    (run,) = group([read("\n".join(lines) + "\n")])
+    (alone,) = run.clients
+    assert alone.summary is not None
+    assert (len(alone.summary.status), alone.summary.throughput_ops_s) == (6, 1100)
+
+
+@pytest.mark.parametrize("hours", [2, -5, 5.75, 13])
+def test_moves_dates_of_other_time_zones(hours: float):
+    """Of clients that are stated to be of one run; the others may have run hours later."""
+    first, second = client(1), client(2)
+    shift = timedelta(hours=hours)
+    moved = [
+        re.sub(r"^2026-03-01 (\d\d:\d\d:\d\d)", lambda at: str(datetime.fromisoformat(at[0]) + shift), line)
+        for line in second
+    ]
+    files = [read("\n".join(first) + "\n", "a/out.txt"), read("\n".join(moved) + "\n", "b/out.txt")]
+
+    (run,) = group(files, together=True)
+    merged = merge_run(run)
+
+    assert len(group(files)) == 2
+    assert [client.clock_offset_s for client in run.clients] == [0, -hours * 3600]
+    assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
+    assert merged.overlap == pytest.approx(1, abs=0.01)
+    assert "another time zone" in run.notes[0]
+
+
+def test_refuses_mixed_status_lines_at_the_end_of_a_file():
+    """They are read when the file ends."""
+    lines = [line for _, line in interleaved(client(1), client(5)) if " sec: " in line]
+    file = read("\n".join(lines) + "\n")
+    assert not file.runs
+    assert "Several clients" in (file.error or "")
+
+
+def test_groups_a_run_time_without_anything_else():
+    """What is left of a damaged file: neither status lines nor operations."""
+    lines = [*client(1), "[OVERALL], RunTime(ms), 5000"]
+    runs = group([read("\n".join(lines) + "\n")])
+    assert [run.clients[0].summary.throughput_ops_s for run in runs if run.clients[0].summary] == [1100]

@@ -1,0 +1,80 @@
+"""Lines of a client that stand in JSON strings: docker's json-file, exports of log stores, results of Ansible.
+
+Nothing here knows a product: a string that holds what a client writes is a line of it, or several.
+"""
+
+import json
+import re
+from itertools import islice
+from typing import Final
+
+from runs.ycsb.block import Block
+
+_TEXT: Final = (
+    rb"\[OVERALL\], |Command line:|YCSB Client \d|Starting test\.|\d{1,18} sec: \d{1,18} operations;"
+    rb"|\[[A-Z][\w-]{0,79}\], (?:Operations|AverageLatency|Return=)|(?:Run|Load) finished, takes \d"
+)
+_CLIENT: Final = re.compile(_TEXT)
+_QUOTE: Final = re.compile(rb'\\.|(")')
+_MAX_TRIES: Final = 20
+_LOOKED_AT: Final = 1 << 16  # bytes of a block
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+# Whose line it is, where an entry says so beside it.
+_WRITER: Final = re.compile(
+    r'"(?:[\w./-]*(?:pod|container|host|instance|task|source|unit|logstream|stream_name|service)[\w./-]*)"\s*:\s*'
+    r'("(?:[^"\\]|\\.){1,200}")',
+    re.IGNORECASE,
+)
+_NO_WRITER: Final = frozenset({"stdout", "stderr"})
+_MAX_WRITERS: Final = 3
+
+
+def is_wrapped(data: bytes) -> bool:
+    """Whether lines of a client stand in strings: whether a quote is open before the first of them."""
+    data = data[:_LOOKED_AT]
+    if b'"' not in data or b'"metric"' in data:
+        return False
+    return any(_is_quoted(data, match.start()) for match in islice(_CLIENT.finditer(data), _MAX_TRIES))
+
+
+def _is_quoted(data: bytes, at: int) -> bool:
+    front = data[data.rfind(b"\n", 0, at) + 1 : at]
+    return sum(1 for match in _QUOTE.finditer(front) if match[1]) % 2 == 1
+
+
+def unwrapped(block: Block) -> Block:
+    """The block with each string that stands in a line as a line; of an entry with one text, only that.
+
+    Numbers of lines are those of the file where each string is one line.
+    """
+    lines = block.data.decode(errors="replace").split("\n")
+    return Block("\n".join(map(_unwrapped, lines)).encode(), block.first_line, block.unterminated)
+
+
+def _unwrapped(line: str) -> str:
+    strings = list(_STRING.finditer(line))
+    texts = [text for match in strings if (text := _decoded(match[0])) and _is_text(text, len(strings))]
+    if not texts:
+        return line
+    front = _front(line) if line.lstrip().startswith("{") else ""
+    parts = "\n".join(texts).rstrip("\n").split("\n")
+    return "\n".join(front + part for part in parts)
+
+
+def _is_text(text: str, strings: int) -> bool:
+    """Of several strings in a line only those that a client wrote; a string alone may be any line of it."""
+    return strings == 1 or re.search(_TEXT.decode(), text) is not None
+
+
+def _decoded(string: str) -> str:
+    try:
+        return str(json.loads(string, strict=False))
+    except ValueError:
+        return ""
+
+
+def _front(line: str) -> str:
+    """The writer in front of the line, as docker compose names it."""
+    names = [_decoded(match[1]) for match in _WRITER.finditer(line)]
+    known = list(dict.fromkeys(name.replace(" ", "_") for name in names if name not in _NO_WRITER))[:_MAX_WRITERS]
+    return f"{'/'.join(known)} | " if known else ""
