@@ -7,7 +7,8 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python
 	done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --disable-pip-version-check --progress-bar off
+PIP := $(BIN)/pip --disable-pip-version-check
+PIP_OPTIONS := --progress-bar off
 STEP = $(PYTHON) benchsite/core/progress.py
 MANAGE := $(BIN)/python manage.py
 # Test modules are compiled in pytest's own way: not to keep that, as containers say, costs ten seconds of each process.
@@ -129,9 +130,9 @@ prerequisites:
 $(VENV)/.installed: requirements.lock | prerequisites
 	@test -x $(BIN)/pip || $(STEP) "Virtual environment" var/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(STEP) "Packages of requirements.lock" var/log/packages.log \
-		$(PIP) --require-hashes --no-deps -r requirements.lock
+		$(PIP) install $(PIP_OPTIONS) --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed-dev: .ci/requirements-dev.txt $(VENV)/.installed
-	@$(STEP) "Packages of tests and lint" var/log/packages-dev.log $(PIP) -r .ci/requirements-dev.txt
+	@$(STEP) "Packages of tests and lint" var/log/packages-dev.log $(PIP) install $(PIP_OPTIONS) -r .ci/requirements-dev.txt
 	@touch $@

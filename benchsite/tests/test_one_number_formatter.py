@@ -11,6 +11,8 @@ PACKAGES = ("benchsite", "runs", "reports", "workers", "benchmarks")
 # Numbers that nobody reads as text of the site, and why.
 ALLOWED = {
     "benchsite/core/formatting.py": "the formatter",
+    "benchsite/core/prerequisites.py": "runs before packages are installed",
+    "benchsite/core/progress.py": "runs before packages are installed",
     "benchmarks/speed/": "tables of benchmarks in a terminal",
     "benchmarks/faults/": "tables of tries in a terminal",
     "benchmarks/management/": "tables of commands in a terminal",

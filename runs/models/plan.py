@@ -7,6 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
@@ -22,7 +23,8 @@ class FactsField(models.JSONField):
     """Facts of a machine. What was stored unchecked by an earlier release and is no fact is not read."""
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        return readable_facts(super().from_db_value(value, expression, connection))
+        facts = super().from_db_value(value, expression, connection)
+        return facts if isinstance(expression, KeyTransform) else readable_facts(facts)
 
     def deconstruct(self) -> Any:
         name, _, arguments, options = super().deconstruct()

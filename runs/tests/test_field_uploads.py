@@ -74,8 +74,11 @@ def test_threads_of_all_clients_contradict_several_runs(program):
 
 def test_what_is_not_stored_is_told(program, client_in):
     """A client that was killed, and its second attempt in the same file."""
-    killed = "".join(f"{line}\n" for line in client(1)[:5])
-    run = save(client_in, bring(client_in, sent("all.txt", killed.encode() + cat(2)))).runs.get()
+    lines = [*client(1)[:5], *client(2, begins_s=120)]
+    content = "".join(f"{line}\n" for line in lines).encode()
+
+    run = save(client_in, bring(client_in, sent("all.txt", content))).runs.get()
+
     assert "It is not stored." in run.measurement_sets.get().note
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from benchsite.core.formatting import exact
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.names import MeasurementName, parse_name, printed_name
@@ -498,9 +499,10 @@ def _zone_offset_s(run: _Run, first: _Run) -> float:
 
 
 def _told_offset(client: ClientFiles) -> str:
-    hours = client.clock_offset_s / 3600
+    hours = exact(abs(client.clock_offset_s) / 3600)
+    side = "behind" if client.clock_offset_s > 0 else "ahead of"
     return (
-        f"{client.names[0]}: its dates are {abs(hours):g} h {'behind' if hours > 0 else 'ahead of'} those of the first "
+        f"{client.names[0]}: its dates are {hours} h {side} those of the first "
         "client, which is another time zone: they were moved by that."
     )
 

@@ -41,7 +41,7 @@ _ADDRESS: Final = re.compile(
 # user/password@ of Oracle's addresses, and user:password as the value of a property.
 _USER_AND: Final = re.compile(
     r"(?P<front>\bjdbc:oracle:[a-z]{1,10}:[^\s/@]{1,100}/)(?P<value>[^\s@]+)(?=@)"
-    rf"|(?P<front2>(?:user|auth|login|userpass|userinfo){_IS}[^\s:=,;/\"']{{1,100}}:)(?P<value2>[^\s,;\"'/]+)",
+    rf"|(?P<front2>(?:user|auth|login|userpass|userinfo){_IS}[^\s:=,;/@\"']{{1,100}}:)(?P<value2>[^\s,;\"'/]+)",
     re.IGNORECASE,
 )
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)

@@ -200,8 +200,9 @@ def test_variables_that_nobody_allowed_are_left_out(tmp_path, monkeypatch):
     assert set(output.read_text().split()) - own <= set(ALLOWED_VARIABLES)
 
 
-# Commands of an operator's own, with settings of Maven and Go; and the supervisor, which is the site.
+# Commands of an operator's own, with settings of pip, Maven and Go; and the supervisor, which is the site.
 WHOLE_ENVIRONMENT = {
+    "benchsite/core/progress.py",
     "workers/systems/build.py",
     "benchsite/management/commands/up.py",
 }

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from benchsite.core.formatting import exact
 from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
 from runs.ycsb.numbers import whole
@@ -255,7 +256,7 @@ def _overflows(lines: Mapping[str, ReportLine]) -> Iterator[str]:
         ranks = [rank for rank, value in line.read().percentiles_us.items() if not value]
         if ranks and line.count:
             beyond = 100 - float(min(ranks, key=float))
-            yield f"More than {beyond:g} % of {name} lie in no bucket, above {_LAST_BUCKET_S} s."
+            yield f"More than {exact(beyond)} % of {name} lie in no bucket, above {_LAST_BUCKET_S} s."
 
 
 def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
