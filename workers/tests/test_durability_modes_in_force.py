@@ -105,7 +105,8 @@ def test_it_runs_every_redis_of_this_machine(servers, monkeypatch, number):
     program = find_redis()[number]
     monkeypatch.setattr("workers.executables.find_redis", lambda: (program,))
     server = servers("redis", "always").start()
-    assert server.version == program.version
+    product = "Valkey " if program.product == "Valkey" else ""
+    assert server.version == f"{product}{program.version}"
     assert read(server).in_force
 
 
