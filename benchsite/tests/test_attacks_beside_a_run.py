@@ -3,11 +3,9 @@
 The run takes no longer, uploads and `/healthz` are answered, and the matrix on the hostile server fails alone.
 """
 
-import contextlib
-import http.client
+import json
 import statistics
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +13,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+import requests
 
 from benchsite.accounts import tokens
 from benchsite.tests.live_site import LiveSite, site
@@ -37,7 +36,7 @@ pytestmark = [
 ]
 MEASURE_S = 60
 TEAMS, FORMS_OF_TEAM = 5, 12
-MAX_ANSWER_S = 1.0
+MAX_PAGE_S, MAX_UPLOAD_S = 1.0, 5.0  # half of them, on a busy machine
 MAX_CONDUCTOR_GROWTH_BYTES = 100 * 2**20
 SLOW_ENROLMENT = ENROLMENT + b"Content-Length: 2000000\r\n\r\n{"
 
@@ -53,46 +52,34 @@ def port(site: LiveSite, tmp_path: Path) -> Iterator[int]:
         yield port
 
 
-def healthz_s(port: int) -> float:
-    start = time.monotonic()
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
-        connection.request("GET", "/healthz")
-        assert connection.getresponse().status == 200
-    return time.monotonic() - start
+def get_health(port: int) -> float:
+    """Its seconds."""
+    answer = requests.get(f"http://127.0.0.1:{port}/healthz", timeout=30)
+    assert answer.status_code == 200
+    return answer.elapsed.total_seconds()
 
 
-def upload_s(port: int, token: str, number: int) -> float:
-    """Seconds of an upload of 100 KB."""
-    output = ycsb_output(40_000, number).encode().ljust(100_000, b"\n")
-    body = (
-        b'--x\r\nContent-Disposition: form-data; name="manifest"\r\nContent-Type: application/json\r\n\r\n'
-        b'{"database": "redis", "mode": "always", "threads": 16}\r\n'
-        b'--x\r\nContent-Disposition: form-data; name="files"; filename="client-1.txt"\r\n\r\n'
-        + output
-        + b"\r\n--x--\r\n"
-    )
-    headers = {
-        "Authorization": f"Bearer {token}",
-        "Idempotency-Key": f"upload-{number}",
-        "Content-Type": "multipart/form-data; boundary=x",
+def upload(port: int, token: str, number: int) -> float:
+    """A file of 100 KB; its seconds."""
+    files = {
+        "manifest": (
+            None,
+            json.dumps({"system": "redis", "workload": "YCSB A", "mode": "always", "threads": 16}),
+            "application/json",
+        ),
+        "files": ("client-1.txt", ycsb_output(40_000, number).encode().ljust(100_000, b"\n")),
     }
-    start = time.monotonic()
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
-        connection.request("POST", "/api/v1/runs", body, headers)
-        response = connection.getresponse()
-        assert response.status == 201, response.read()
-    return time.monotonic() - start
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": f"upload-{number}"}
+    answer = requests.post(f"http://127.0.0.1:{port}/api/v1/runs", files=files, headers=headers, timeout=30)
+    assert answer.status_code == 201, answer.text
+    return answer.elapsed.total_seconds()
 
 
 def repeat_until(ended: threading.Event, act: Callable[[], float], pause_s: float) -> list[float]:
-    """The seconds of each act."""
+    """The seconds of each."""
     seconds = []
     while not ended.wait(pause_s):
-        try:
-            seconds.append(act())
-        except TimeoutError:
-            print("TIMEOUT", act, time.monotonic())
-            seconds.append(30)
+        seconds.append(act())
     return seconds
 
 
@@ -115,13 +102,15 @@ def test_attacks_disturb_no_run_and_no_upload(site, port):
         repeated_attack(site.port, SLOW_ENROLMENT),
         ThreadPoolExecutor(TEAMS * FORMS_OF_TEAM + 2) as pool,
     ):
-        pages = pool.submit(repeat_until, ended, lambda: healthz_s(port), 0.1)
-        uploads = pool.submit(repeat_until, ended, lambda: upload_s(port, token, next(numbers)), 2.0)
+        pages = pool.submit(repeat_until, ended, lambda: get_health(port), 0.1)
+        uploads = pool.submit(repeat_until, ended, lambda: upload(port, token, next(numbers)), 2.0)
         hostile = submitted(external_database(team, huge.port, "redis"), "off", user, [2])
         for number in range(TEAMS * FORMS_OF_TEAM):
             server = (dripping, huge)[number % 2]
-            fields = {"system": "redis", "address": f"127.0.0.1:{server.port}", "properties": "", "name": f"R {number}"}
-            pool.submit(request, web, "POST", "/own-server/", sessions[number % TEAMS], fields)
+            fields = {"system": "redis", "address": f"127.0.0.1:{server.port}", "properties": ""}
+            pool.submit(
+                request, web, "POST", "/own-server/", sessions[number % TEAMS], {**fields, "name": f"R {number}"}
+            )
         site.until_ended(measured, 150)
         failed = site.until_ended(hostile, 120)
         ended.set()
@@ -132,9 +121,6 @@ def test_attacks_disturb_no_run_and_no_upload(site, port):
     assert {run.status for run in failed} <= {Status.FAILED, Status.CANCELLED}
     assert site.pid("conductor") == conductor.pid and conductor.is_running()
     assert conductor.memory_info().rss - before < MAX_CONDUCTOR_GROWTH_BYTES
-    assert len(pages.result()) > 100 and len(uploads.result()) > 10
-    print(
-        f"healthz: median {statistics.median(pages.result()):.3f} s, most {max(pages.result()):.3f} s of {len(pages.result())}; "
-        f"uploads: median {statistics.median(uploads.result()):.2f} s, most {max(uploads.result()):.2f} s of {len(uploads.result())}"
-    )
-    assert statistics.median(pages.result()) < MAX_ANSWER_S and statistics.median(uploads.result()) < 5 * MAX_ANSWER_S
+    pages_s, uploads_s = pages.result(), uploads.result()
+    assert len(pages_s) > 100 and statistics.median(pages_s) < MAX_PAGE_S
+    assert len(uploads_s) > 10 and statistics.median(uploads_s) < MAX_UPLOAD_S
