@@ -72,8 +72,8 @@ class Standing:
     def process_ids(self) -> list[int]:
         """The main process of each node, where they run on this host."""
         if isinstance(self.provisioner, ExternalProvisioner):
-            found = [find_listener(host, port) for host, port in self.server.nodes]
-            return [pid for pid in found if pid is not None]
+            listeners = [find_listener(host, port) for host, port in self.server.nodes]
+            return [pid for pid in listeners if pid is not None]
         process = self.server.process
         return cast("list[int]", process.get("pids") or ([process["pid"]] if "pid" in process else []))
 
