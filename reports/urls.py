@@ -20,7 +20,6 @@ from reports.views import (
     scaling,
     sizing,
     sweeps,
-    watch_links,
 )
 from runs.pages.lists import twin_urls
 
@@ -71,18 +70,8 @@ history_urls: Patterns = [
     path("<configkey:config_key>/note/", history.note, name="history-note"),
 ]
 
-watch_urls: Patterns = [
-    path("", watch_links.links, name="watch-links"),
-    path("new/", watch_links.add, name="watch-add"),
-    path("links/<uuid:pk>/end/", watch_links.end, name="watch-end"),
-    path("<str:token>/", watch_links.page, name="watch"),
-    path("<str:token>/now/", watch_links.now, name="watch-now"),
-    path("<str:token>/figures/<slug:picture>/", watch_links.figure, name="watch-figure"),
-]
-
 report_urls: Patterns = [
     path("", reports.reports, name="reports"),
-    path("import/", reports.import_page, name="report-import"),
     path("new/", reports.add, name="report-add"),
     path("notes/", reports.notes, name="report-notes"),
     path("<uuid:pk>/", reports.report, name="report"),
@@ -96,7 +85,6 @@ report_urls: Patterns = [
 
 urlpatterns: Patterns = [
     path("reports/", include(report_urls)),
-    path("watch/", include(watch_urls)),
     path("compare/", compare.compare, name="compare"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/numbers/", compare.numbers, name="compare-numbers"),
