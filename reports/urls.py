@@ -17,7 +17,6 @@ from reports.views import (
     published,
     reports,
     run_diff,
-    scaling,
     sizing,
     sweeps,
 )
@@ -43,7 +42,6 @@ figure_urls: Patterns = [
     *with_twins("runs/<uuid:pk>/series", figures.run_series, "figure-run-series"),
     *with_twins("runs/<uuid:pk>/servers", figures.run_servers, "figure-run-servers"),
     *with_twins("runs/<uuid:pk>/counters", figures.run_counters, "figure-run-counters"),
-    *with_twins("runs/<uuid:pk>/heat", figures.run_heat, "figure-heat"),
     *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
     *with_twins("published/<slug:slug>/<slug:name>", published.figure, "figure-published"),
 ]
@@ -92,7 +90,6 @@ urlpatterns: Patterns = [
     path("compare/sides/", compare.sides, name="compare-sides"),
     path("sizing/", sizing.sizing, name="sizing"),
     path("why/", run_diff.why, name="why"),
-    path("scaling/", scaling.scaling, name="scaling"),
     path("history/", include(history_urls)),
     path("sweeps/", include(sweep_urls)),
     path("published/", include(published_urls)),

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from benchsite.core.formatting import latency, listed, throughput
 from reports.curves import STATISTICS, Curve, durability_key, operations_of, promise_of
-from reports.figures.durability import promises_of
+from reports.durability_costs import list_trades
 from reports.ladder_text import ceiling_text, status_sentences
 from reports.pages.baseline_ratios import Judging, against
 from reports.pages.equal_load import equal_load, percentiles_of
@@ -68,8 +68,8 @@ def _sides(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:
 
 def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:
     """Each database's strongest guarantee against its weakest, as a ratio with its interval."""
-    for trade in promises_of(curves).trades:
-        weakest, strongest = trade.steps[0].curve, trade.steps[-1].curve
+    for trade in list_trades(curves):
+        weakest, strongest = trade.best[0], trade.best[-1]
         if strongest is weakest:
             continue
         table = against((weakest, strongest), judging, None, baseline=weakest.sweep_id)
