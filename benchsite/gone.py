@@ -1,0 +1,39 @@
+"""Addresses of removed pages and endpoints. They are answered with 410 and what to use instead."""
+
+import re
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import Resolver404
+from django.views.defaults import page_not_found
+
+from benchsite.rest.fallback import PREFIX
+from benchsite.rest.problems import Problem, answer
+
+# Pattern of the whole path -> what to use instead.
+GONE: Final[tuple[tuple[str, str], ...]] = (
+    (
+        r"/matrices/[^/]+/kit/|/api/v1/matrices/[^/]+/kit|/r/[^/]+/kit\.zip(\.sig)?",
+        "Each report offers a script that repeats it, and each matrix its plan file.",
+    ),
+    (
+        r"/matrices/[^/]+/outputs/([^/]+/)?|/api/v1/matrices/[^/]+/outputs(/[^/]+)?",
+        "Upload the output of your own clients at /import/ or POST /api/v1/uploads.",
+    ),
+)
+
+
+def gone_message(path: str) -> str:
+    """What to use in place of a removed address; empty for any other address."""
+    return next((message for pattern, message in GONE if re.fullmatch(pattern, path)), "")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The site's `handler404`."""
+    message = gone_message(request.path) if isinstance(exception, Resolver404) else ""
+    if not message:
+        return page_not_found(request, exception)
+    if request.path.startswith(PREFIX):
+        return answer(request, Problem("gone", message))
+    return render(request, "410.html", {"message": message}, status=410)

@@ -1,0 +1,36 @@
+"""Addresses of removed pages and endpoints are answered with 410 and what to use instead."""
+
+import pytest
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("address", "instead"),
+    [
+        ("/matrices/1/kit/", "script"),
+        ("/matrices/1/outputs/", "/import/"),
+        ("/matrices/1/outputs/2/", "/import/"),
+    ],
+)
+def test_removed_page_names_its_replacement(client, address, instead):
+    response = client.get(address)
+
+    assert response.status_code == 410
+    assert instead in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("address", "instead"), [("/api/v1/matrices/1/kit", "script"), ("/api/v1/matrices/1/outputs", "/import/")]
+)
+def test_removed_endpoint_answers_a_problem(client, address, instead):
+    response = client.post(address)
+
+    assert (response.status_code, response["Content-Type"]) == (410, "application/problem+json")
+    assert response.json()["type"] == "/problems/gone"
+    assert instead in response.json()["detail"]
+
+
+def test_unknown_addresses_are_still_not_found(client):
+    assert client.get("/matrices/1/nothing/").status_code == 404
+    assert client.get("/api/v1/nothing").status_code == 404
