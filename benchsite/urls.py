@@ -8,6 +8,8 @@ from benchsite.api import api
 from benchsite.health import healthz, readyz
 from benchsite.metrics import metrics
 
+handler404 = "benchsite.gone.not_found"
+
 urlpatterns = [
     # First: a permalink is read far more often than any other page, and each pattern before its own takes time.
     path("r/", include("reports.frozen_urls")),

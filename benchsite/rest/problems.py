@@ -21,6 +21,7 @@ KINDS: Final[Mapping[str, tuple[int, str]]] = {
     "conflict": (409, "This is not possible in the present state"),
     "in-flight": (409, "The same request is being worked on"),
     "link-revoked": (410, "This link was revoked"),
+    "gone": (410, "This address was removed"),
     "payload-too-large": (413, "The request is too large"),
     "unsupported-format": (415, "No reader knows this format"),
     "malformed-result": (422, "The result cannot be read"),
