@@ -25,16 +25,23 @@ class Trade:
 class DurabilityCost:
     """A ceiling as a ratio to that of a weaker promise. `sign` None: both are lower bounds, so it may be anything."""
 
-    ratio: float
-    sign: str | None
+    curve: Curve
     weakest: Curve
+    sign: str | None
+
+    @property
+    def ratio(self) -> float:
+        return self.curve.ceiling_ops_s / self.weakest.ceiling_ops_s
 
     @property
     def text(self) -> str:
         """ "≥ 0.52x of everysec"; empty where the ratio may be anything."""
         if self.sign is None:
             return ""
-        return f"{self.sign}{significant(self.ratio)}{TIMES} of {self.weakest.mode[:MAX_MODE]}"
+        ceilings = (self.curve.ceiling, self.weakest.ceiling)
+        is_single = any(ceiling and len(ceiling.repeats_ops_s) < 2 for ceiling in ceilings)
+        single = " (n = 1)" if is_single and not self.sign else ""
+        return f"{self.sign}{significant(self.ratio, 2)}{TIMES} of {self.weakest.mode[:MAX_MODE]}{single}"
 
 
 def list_trades(curves: Sequence[Curve]) -> list[Trade]:
@@ -66,7 +73,7 @@ def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
         for curve in trade.curves:
             if durability_key(curve.durability) != durability_key(weakest.durability):
                 sign = bound_sign(_is_bound(curve), _is_bound(weakest))
-                costs[curve.sweep_id] = DurabilityCost(curve.ceiling_ops_s / weakest.ceiling_ops_s, sign, weakest)
+                costs[curve.sweep_id] = DurabilityCost(curve, weakest, sign)
     return costs
 
 

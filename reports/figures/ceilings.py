@@ -285,10 +285,13 @@ def cost_sentence(curves: Sequence[Curve]) -> str:
 
 def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
     ceiling, note = curve.ceiling, ranking.note(curve)
-    of_class = ranking.best_of_class.get(curve.sweep_id) and note not in (BEST, AMONG_BEST)
+    is_best = note in (BEST, AMONG_BEST)
+    of_class = ranking.best_of_class.get(curve.sweep_id) and not is_best
     lies = ceiling.range_ops_s if ceiling else None
     status = status_note(ceiling) if ceiling else ""
     cost_text = cost.text if cost else ""
+    if cost and cost_text and cost.weakest is ranking.highest and not is_best:
+        note = ""  # The factor to the highest side says the same.
     return Bar(
         name=curve.database_name,
         detail=f"{detail_of(curve, look)}{', load' if is_load else ''}",

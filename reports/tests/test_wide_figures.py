@@ -152,7 +152,7 @@ def test_bars_state_the_cost_of_durability():
     assert {key: cost.ratio for key, cost in costs.items()} == {slow.sweep_id: pytest.approx(0.4)}
     figure = CeilingsFigure([slow, fast, unknown])
     texts = [note["text"] for note in figure.draw(FRAMES[0])["layout"]["annotations"]]
-    assert sum(f"0.400{TIMES} of off" in text for text in texts) == 1
+    assert sum(f"0.40{TIMES} of off (n = 1)" in text for text in texts) == 1
     assert f"{TIMES} of a mode" in figure.caption and f"{TIMES} of a mode" not in CeilingsFigure([slow]).caption
     rows = [dict(zip(figure.table.columns, row, strict=True)) for row in figure.table.rows]
     shares = {row["mode"]: row["of the weakest durability (%)"] for row in rows}
