@@ -8,12 +8,13 @@ from benchsite.api import api
 from benchsite.health import healthz, readyz
 from benchsite.metrics import metrics
 
+handler404 = "benchsite.gone.not_found"
+
 urlpatterns = [
     # First: a permalink is read far more often than any other page, and each pattern before its own takes time.
     path("r/", include("reports.frozen_urls")),
     path("", views.home, name="home"),
     path("latest/", views.news, name="news"),
-    path("team/hand-over/", views.hand_over, name="hand-over"),
     path("team/limits/", views.limits, name="team-limits"),
     path("glossary/", views.glossary, name="glossary"),
     path("help/", views.help_document, name="help"),

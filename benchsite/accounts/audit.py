@@ -32,6 +32,7 @@ KINDS: Final = {
     "thing_deleted": "deleted",
     "verdict_overridden": "let a rejected run count",
     "override_withdrawn": "let the verdict decide again",
+    # Entries of earlier versions.
     "handed_over": "handed everything over",
     "taken_over": "took everything over",
     "watch_link_made": "made a watch link",

@@ -25,8 +25,8 @@ CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 PAGES = (
     "home", "news", "own-server", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
-    "queue", "systems", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing", "scaling",
-    "published", "notifications", "schedules", "reports", "baselines", "watch-links", "members", "tokens", "audit",
+    "queue", "systems", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing",
+    "published", "notifications", "schedules", "reports", "baselines", "members", "tokens", "audit",
     "team-limits", "account", "plan-import",
 )  # fmt: skip
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")

@@ -14,7 +14,7 @@ import tomli_w
 
 from benchsite.accounts.models import Team
 from benchsite.core import formatting
-from reports.figure_registry import OF_SERIES, figure_of
+from reports.figure_registry import figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.latency import points_table
 from reports.figures.table import Table
@@ -195,7 +195,7 @@ def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> lis
     if draft.items:
         return [name for name in dict.fromkeys(draft.items) if name in there]
     latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
-    usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained", "durability")
+    usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained")
     return [name for name in usual if name in there]
 
 
@@ -207,8 +207,6 @@ def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
         figure = figure_of(picture.name, material.curves, picture.selection, dict(picture.options))
         return frozen_figure(item.name, item.title, item.says, figure)
 
-    if picture.name in OF_SERIES:
-        return drawn()
     parts = repr((picture, item))
     return get_or_compute(key_of(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
 
