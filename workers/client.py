@@ -32,6 +32,7 @@ from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
 from workers.cpu_sets import confine
+from workers.fitness import host_problem, start_problem
 from workers.guards import ProgressGuard, disk_problem
 from workers.host_identity import generator_name
 from workers.host_sampler import FILE_NAME, HostSampler
@@ -116,7 +117,7 @@ class Client:
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
-            reason = Reason.CLIENT_FAILED if self.running else Reason.CLIENT_NOT_STARTED
+            reason = Reason.GENERATOR_UNFIT if self.running else Reason.CLIENT_NOT_STARTED
             return ClientResult(reason, _explain(error))
         except (ManifestError, StartError) as error:
             return ClientResult(Reason.CLIENT_NOT_STARTED, str(error))
@@ -152,7 +153,7 @@ class Client:
         )
 
     def _prepare(self) -> list[str]:
-        """The folder, the 0600 property file and the command line. Raises ManifestError."""
+        """The folder, the 0600 property file and the command line. Raises ManifestError and StartError."""
         manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
         if manifest.digest != self.order["digest"]:
             held, wanted = manifest.digest[:12], self.order["digest"][:12]
@@ -160,6 +161,8 @@ class Client:
                 f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
                 f"with {wanted}: {how_to_align(self.order['binding'])}"
             )
+        if problem := host_problem():
+            raise StartError(problem)
         base, properties = self.folder.path, self.folder.properties
         properties.touch(mode=0o600)
         places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
@@ -268,7 +271,7 @@ class Client:
             succeeded = sum(count.get("count", 0) for count in counts)
             self.guard.add(time.monotonic(), succeeded, sum(count.get("failed", 0) for count in counts))
         if problem := disk_problem(self.folder.path, f"work folder on {platform.node()}"):
-            self.failure = (Reason.DISK_FULL, problem)
+            self.failure = (Reason.GENERATOR_UNFIT, problem)
         self.reporter.lines.append(
             {
                 "elapsed_s": status.elapsed_s,
@@ -344,6 +347,8 @@ class Client:
             reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
+            if problem := start_problem([self.order["binding"]]):
+                reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"
         facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 

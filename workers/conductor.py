@@ -419,7 +419,7 @@ class Conductor:
             return
         # Clients fail when their server does: that is then the reason of the run.
         self.standing.check_alive()
-        if client.state != ClientRun.State.FAILED or client.reason == Reason.CLIENT_NOT_STARTED:
+        if client.state != ClientRun.State.FAILED or client.reason in generators.UNFIT:
             generators.quarantine(client)
         raise _client_trouble(client)
 
