@@ -27,7 +27,7 @@ PAGES = (
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
     "queue", "systems", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing", "scaling",
     "published", "notifications", "schedules", "reports", "baselines", "watch-links", "members", "tokens", "audit",
-    "team-limits", "account", "plan-import",
+    "team-limits", "account", "plan-import", "harmless-properties",
 )  # fmt: skip
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
 

@@ -60,18 +60,18 @@ _PEM: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
 )
 
-# The names that a team's admins let be shown although they look secret, in lower case.
-_shown: ContextVar[frozenset[str]] = ContextVar("shown", default=frozenset())
+# Names that a team's admins list as harmless although they look secret, in lower case.
+_allowed_names: ContextVar[frozenset[str]] = ContextVar("allowed_names", default=frozenset())
 
 
 @contextmanager
-def showing(names: Iterable[str]) -> Iterator[None]:
-    """Within it these names are those of no secret."""
-    token = _shown.set(frozenset(name.lower() for name in names))
+def allow_names(names: Iterable[str]) -> Iterator[None]:
+    """Within it the values under these names are not hidden."""
+    token = _allowed_names.set(frozenset(name.lower() for name in names))
     try:
         yield
     finally:
-        _shown.reset(token)
+        _allowed_names.reset(token)
 
 
 def redact(text: str) -> str:
@@ -109,8 +109,8 @@ def _hidden(value: str) -> str:
 
 
 def _without_value(match: re.Match[str]) -> str:
-    shown = _shown.get()
-    if shown and _full_name(match).lower() in shown:
+    allowed_names = _allowed_names.get()
+    if allowed_names and _full_name(match).lower() in allowed_names:
         return match[0]
     return match["name"] + _hidden(match["value"])
 
@@ -133,7 +133,7 @@ def redact_beginning(text: str, longest: int) -> str:
 def is_secret(name: str) -> bool:
     """Whether a property of this name holds a secret, or may."""
     lowered = name.lower()
-    if lowered in HARMLESS or lowered in _shown.get():
+    if lowered in HARMLESS or lowered in _allowed_names.get():
         return False
     if lowered in REDIS_SECRETS or _SECRET_NAME.search(name):
         return True

@@ -15,7 +15,7 @@ from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
-from runs.ycsb.readers.statuses import DIGITS, StatusReader, shape_of
+from runs.ycsb.readers.statuses import DIGITS, StatusReader, strip_digits
 from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS
 from runs.ycsb.readers.writers import Writers, has_front
 from runs.ycsb.redact import redact_beginning
@@ -232,7 +232,7 @@ class TextReader:
         """The last line of a file that ends without a line end: it may have been cut in its middle."""
         measurement = _measurement_in(line.decode(errors="replace"))
         if HEAD.search(line):
-            self._of(line).status(line, shape_of(line), number)
+            self._of(line).status(line, strip_digits(line), number)
         elif measurement is not None:
             self._of(line).cut(*measurement, number)
         else:

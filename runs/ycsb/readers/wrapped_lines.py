@@ -85,5 +85,5 @@ def _decoded(string: str) -> str:
 def _front(line: str) -> str:
     """The writer in front of the line, as docker compose names it."""
     names = [_decoded(match[1]) for match in _WRITER.finditer(line)]
-    known = list(dict.fromkeys(name.replace(" ", "_") for name in names if name not in _NO_WRITER))[:_MAX_WRITERS]
-    return f"{'/'.join(known)} | " if known else ""
+    writers = list(dict.fromkeys(name.replace(" ", "_") for name in names if name not in _NO_WRITER))[:_MAX_WRITERS]
+    return f"{'/'.join(writers)} | " if writers else ""
