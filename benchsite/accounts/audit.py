@@ -67,6 +67,7 @@ KINDS: Final = {
     "generator_enrolment_code_made": "made an enrolment code of a load generator",
     "generator_enrolled": "a load generator enrolled",
     "generator_credential_revoked": "revoked the credential of a load generator",
+    "harmless_properties_changed": "changed which properties hold no secret:",
     "generator_may_move": "let another host register a load generator",
 }
 MAX_SUBJECT: Final = 200

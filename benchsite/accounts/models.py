@@ -60,6 +60,8 @@ class Team(Row):
     name = models.CharField(max_length=80)
     slug = models.SlugField(max_length=80, unique=True)
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
+    # Of properties that look like those of secrets, and are none.
+    harmless_properties = ArrayField(models.CharField(max_length=120), default=list, db_default=[], blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -30,6 +30,7 @@ from runs.uploading.metadata_merge import stated_by
 from runs.uploading.upload_errors import ResultRefused, check_files, refused_run
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 from runs.ycsb.grouping import RunFiles
+from runs.ycsb.redact import allow_names
 
 log = logging.getLogger(__name__)
 State = Upload.State
@@ -135,9 +136,10 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
     try:
-        reads = read_at_once(
-            [file.named_content() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
-        )
+        with allow_names(request.team.harmless_properties):
+            reads = read_at_once(
+                [file.named_content() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
+            )
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
