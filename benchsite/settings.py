@@ -175,6 +175,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "benchsite",
@@ -211,6 +212,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "benchsite.accounts.middleware.CurrentTeam",
+    "benchsite.accounts.middleware.RequiredSecondFactor",
 ]
 ROOT_URLCONF = "benchsite.urls"
 WSGI_APPLICATION = "benchsite.wsgi.application"
@@ -234,8 +236,15 @@ AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 ACCOUNT_ADAPTER = "benchsite.accounts.sso.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_UNIQUE_EMAIL = False  # An address proves nothing here: nobody is found by it.
+ACCOUNT_RATE_LIMITS = False  # The forms count (`benchsite.accounts.login_throttling`).
+# Whoever signs in without the provider of identities sets a second factor up before any other page (docs/teams.md).
+REQUIRE_SECOND_FACTOR = env_bool("BENCHSITE_REQUIRE_SECOND_FACTOR", False)
+MFA_ADAPTER = "benchsite.accounts.second_factor.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_TOLERANCE = 1  # steps of 30 s; each code counts once all the same (`benchsite.accounts.second_factor`)
 SOCIALACCOUNT_ADAPTER = "benchsite.accounts.sso.SocialAccountAdapter"
-SOCIALACCOUNT_ONLY = True
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
         "OAUTH_PKCE_ENABLED": True,
