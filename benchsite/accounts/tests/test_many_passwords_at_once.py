@@ -54,7 +54,7 @@ def test_one_beyond_the_limit_is_told_to_come_again(quick, here, monkeypatch):
     monkeypatch.setattr(password_hashing, "_places", threading.Semaphore(0))
     answer = tried("correct horse", here)
     assert answer.status_code == 503 and int(answer["Retry-After"]) > 0
-    assert b"was not looked at" in answer.content
+    assert b"Nothing was changed" in answer.content
     assert not Counter.objects.filter(used__gt=0).exists()
 
 
