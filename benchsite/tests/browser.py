@@ -42,9 +42,11 @@ def chromium() -> Iterator[object]:
     # Playwright's loop runs in this thread, and Django would take the tests for asynchronous views.
     with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        for kind in (playwright.Locator, playwright.Page):
-            patch.setattr(kind, "click", partialmethod(kind.click, delay=PRESS_MS, steps=PATH_STEPS))
-        patch.setattr(playwright.Mouse, "dblclick", partialmethod(playwright.Mouse.dblclick, delay=PRESS_MS))
+        path = {"steps": PATH_STEPS}
+        for kind, name, options in (
+            (playwright.Locator, "click", path), (playwright.Page, "click", {}), (playwright.Mouse, "dblclick", {}),
+        ):  # fmt: skip
+            patch.setattr(kind, name, partialmethod(getattr(kind, name), delay=PRESS_MS, **options))
         started = engine.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         )

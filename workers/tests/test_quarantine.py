@@ -123,11 +123,11 @@ def test_java_that_does_not_start_is_named(settings, tmp_path, monkeypatch):
     settings.WORK_DIR = tmp_path / "work"
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
-    java.write_text(f'#!/bin/sh\nulimit -v 200000\nexec {shutil.which("java")} "$@"\n')
+    java.write_text(f'#!/bin/sh\nulimit -v 600000\nexec {shutil.which("java")} "$@"\n')
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
-    assert re.search("java does not start: .*(memory|heap)", fitness.start_problem(["redis"]))
+    assert re.search("java does not start: .*Could not reserve enough space", fitness.start_problem(["redis"]))
     assert fitness.start_problem(["go-ycsb/redis"]) == ""
 
 
