@@ -11,6 +11,8 @@ pytestmark = pytest.mark.django_db
         ("/matrices/1/kit/", "script"),
         ("/matrices/1/outputs/", "/import/"),
         ("/matrices/1/outputs/2/", "/import/"),
+        ("/r/abcdefgh/kit.zip", "script"),
+        ("/r/abcdefgh@2/kit.zip.sig", "script"),
     ],
 )
 def test_removed_page_names_its_replacement(client, address, instead):

@@ -27,7 +27,7 @@ from runs.kits.plan import (
     PlanStudy,
     PlanWorkload,
 )
-from runs.kits.plan_file import as_text, read_plan
+from runs.kits.plan_file import as_text
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
 from runs.property_schema import PropertyError
@@ -42,13 +42,11 @@ ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
 
 def export_plan(matrix: Matrix) -> str:
     """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export."""
-    return matrix.plan or as_text(plan_file_of(matrix))
+    return as_text(plan_file_of(matrix))
 
 
 def plan_file_of(matrix: Matrix) -> PlanFile:
     """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
-    if matrix.plan:
-        return read_plan(matrix.plan)
     entries = list(
         matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
     )

@@ -1,8 +1,8 @@
-"""Run this again: a matrix as a plan file or a kit, a plan file as a matrix here, on a cluster or by hand."""
+"""Run this again: a matrix as a plan file, and a plan file as a matrix."""
 
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -13,11 +13,9 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import team_of, team_required, user_of
-from runs.forms.fields import DescribedForm, name_field
+from runs.forms.fields import DescribedForm
 from runs.forms.matrices import generators_for
 from runs.identifiers import uuid_of
-from runs.kits import kit_name, zipped
-from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import MAX_LENGTH, read_plan
@@ -28,8 +26,6 @@ from runs.planning import PlanError, expand
 from runs.planning.preview import max_trials
 from runs.uploading.upload_handlers import ImportedFiles
 from runs.ycsb.errors import PropertyError
-
-SAME_HOST: Final = (("", "not stated"), ("no", "on machines of their own"), ("yes", "on a machine of the database"))
 
 
 class PlanForm(DescribedForm):
@@ -72,45 +68,22 @@ class PlanForm(DescribedForm):
         return Chosen(clusters, generators, secrets)
 
 
-class PlaceForm(DescribedForm):
-    """Where a plan is run by hand, as its reader states it."""
-
-    place = name_field(80, required=False, label="Machines", help_text="What the pages call them.")
-    hardware = forms.CharField(
-        required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2}), label="Hardware, in words"
-    )
-    cores = forms.IntegerField(required=False, min_value=1, max_value=4096, label="Cores of each server")
-    memory_gib = forms.FloatField(required=False, min_value=0.1, max_value=1e6, label="Memory of each server, GiB")
-    same_host = forms.ChoiceField(required=False, choices=SAME_HOST, label="The clients run")
-
-    def value(self) -> Place:
-        values = self.cleaned_data
-        return Place(
-            name=values["place"] or Place().name,
-            hardware=values["hardware"],
-            cores=values["cores"],
-            memory_gib=values["memory_gib"],
-            client_on_database_host={"yes": True, "no": False}.get(values["same_host"]),
-        )
-
-
 def _choice(label: str, rows: Mapping[str, Any], likely: str) -> forms.ChoiceField:
     choices = [("", "choose …"), *((key, str(row)) for key, row in rows.items())]
     return forms.ChoiceField(label=label, choices=choices, initial=likely)
 
 
 @team_required("GET")
-def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) -> HttpResponseBase:
-    """The plan file, or the kit that is made of it, to be saved."""
+def plan_export(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The plan file, to be saved."""
     matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
     try:
         text = export_plan(matrix)
-        content = zipped(text) if as_kit else text.encode()
     except PlanRefused as refused:
         messages.error(request, str(refused))
         return redirect("matrix", pk=pk)
-    name = f"{kit_name(text)}.zip" if as_kit else f"{get_valid_filename(matrix.name)[:80]}.plan.toml"
-    response = HttpResponse(content, content_type="application/zip" if as_kit else "application/toml")
+    name = f"{get_valid_filename(matrix.name)[:80]}.plan.toml"
+    response = HttpResponse(text, content_type="application/toml")
     response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
     return response
 
@@ -131,20 +104,19 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
         return render(request, "runs/matrices/import.html", bare, status=422 if problem else 200)
     chosen = "chosen" in request.POST
     form = PlanForm(request.POST if chosen else None, team=team_of(request), plan=plan)
-    place = PlaceForm(request.POST if "by_hand" in request.POST else None)
     refused = ""
     try:
-        if made := _made(request, form, place):
+        if made := _made(request, form):
             return redirect("matrix", pk=made.pk)
     except (PlanError, PlanRefused) as error:
         refused = str(error)
     differences = misfits(plan, form.chosen())
     context: dict[str, object] = {
-        "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": differences,
+        "text": text, "plan": plan, "form": form, "refused": refused, "misfits": differences,
         "stops": any(one.tone == "stop" for one in differences), "makes": _makes(plan),
         "modes": [(plan.databases[entry.database].name, entry.mode) for entry in plan.entries],
     }  # fmt: skip
-    return render(request, "runs/matrices/import.html", context, status=422 if refused or place.errors else 200)
+    return render(request, "runs/matrices/import.html", context, status=422 if refused else 200)
 
 
 def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
@@ -166,15 +138,9 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
         return text, None, str(refused)
 
 
-def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | None:
+def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
     """What the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
     user = user_of(request)
-    if "by_hand" in request.POST:
-        if not place.is_valid():
-            return None
-        made = plan_by_hand(form.team, form.plan, place.value(), user)
-        messages.success(request, f"“{made.name}” waits for outputs: save its kit, run it, and upload its output.")
-        return made
     if "store" in request.POST or "queue" in request.POST:
         made = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
         where = "is in the queue" if made.submitted_at else "is kept, and not in the queue yet"
