@@ -72,7 +72,6 @@ matrix_urls: Patterns = [
     path("", matrices.matrices, name="matrices"),
     path("new/", matrices.matrix_add, name="matrix-add"),
     path("preview/", matrices.matrix_preview, name="matrix-preview"),
-    path("templates/", matrices.matrix_templates, name="matrix-templates"),
     path("import/", plans.plan_import, name="plan-import"),
     path("<uuid:pk>/plan/", plans.plan_export, name="matrix-plan"),
     path("<uuid:pk>/", matrix.matrix, name="matrix"),

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from benchsite.tests.asking import problem, program_of
 from runs.forms.matrices import MatrixForm
-from runs.models import Matrix, Sweep, Workload
+from runs.models import Matrix, Run, Sweep, Workload
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -82,17 +82,18 @@ def test_incomplete_workload_is_chosen_by_a_person(client_in, team):
     assert MatrixForm(team=team, extends=sweep)["workloads"].value() == []
 
 
-def uploaded_sweep(team, **matrix) -> Sweep:
+def uploaded_sweep(team, targets=(), **matrix) -> Sweep:
     sweep = make_sweep(team=team, matrix=make_matrix(team=team, **matrix))
+    for target in targets:
+        make_run(sweep, source="uploaded", threads=24, target_ops_s=target, throughput=float(target))
+    Run.objects.filter(sweep=sweep).update(matrix=None)
     sweep.matrix = None
     sweep.save()
     return sweep
 
 
 def test_uploaded_targets_keep_threads_and_window(team):
-    sweep = uploaded_sweep(team, ladder="target", threads=24)
-    for target in (1000, 2000):
-        make_run(sweep, source="uploaded", threads=24, target_ops_s=target, throughput=float(target))
+    sweep = uploaded_sweep(team, targets=(1000, 2000), ladder="target", threads=24)
     values = MatrixForm(team=team, extends=sweep).initial
     assert (values["ladder"], values["rungs"], values["threads"]) == ("target", [4000, 8000], 24)
     assert (values["warmup_s"], values["measure_s"]) == (2, 10)

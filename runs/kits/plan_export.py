@@ -24,7 +24,6 @@ from runs.kits.plan import (
     PlanRefused,
     PlanResets,
     PlanSearch,
-    PlanStudy,
     PlanWorkload,
 )
 from runs.kits.plan_file import as_text
@@ -60,8 +59,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
     usual, used = profile(matrix.purpose), thresholds_of(matrix.team, matrix.purpose)
-    template, search = matrix.template or {}, matrix.search
-    study = {name: template[name] for name in PlanStudy.model_fields if template.get(name)}
+    search = matrix.search
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
     columns["resets"] = PlanResets.model_construct(**(matrix.resets or {}))
     return PlanFile.model_construct(
@@ -110,7 +108,6 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
             **{**search, "slo": LatencyLimit.model_construct(**search["slo"]) if search["slo"] else None}
         ),
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
-        study=PlanStudy.model_construct(**study) if study else None,
     )
 
 

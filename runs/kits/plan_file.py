@@ -51,6 +51,7 @@ def read_plan(text: str) -> PlanFile:
     if (version := content.get("version")) != VERSION:
         message = f"version {str(version)[:60]} is not known here; this release reads version {VERSION}"
         raise _refusal(text, ["version"], message)
+    content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
     try:
         return PlanFile.model_validate(content)
     except ValidationError as refusal:

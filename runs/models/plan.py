@@ -301,8 +301,6 @@ class Matrix(Row):
     bracket = models.BooleanField(
         default=False, db_default=False
     )  # the first cell once more at the end: is there drift?
-    # The published study whose plan this is: {"study": slug, "deviations": [sentence, ...]}.
-    template = models.JSONField(null=True, blank=True)
     # The plan that this matrix tries before it is submitted: every cell for seconds over a small data set of its own.
     trial_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="trials")
     priority = models.SmallIntegerField(default=0)

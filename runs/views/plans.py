@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -24,6 +24,7 @@ from runs.kits.plan_import import import_plan
 from runs.models import Cluster, LoadGenerator, Matrix
 from runs.planning import PlanError, expand
 from runs.planning.preview import max_trials
+from runs.studies import plan_text
 from runs.uploading.upload_handlers import ImportedFiles
 from runs.ycsb.errors import PropertyError
 
@@ -120,22 +121,31 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
 
 
 def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
-    """The plan as it was brought, pasted, or taken from a matrix; and why it cannot be read."""
+    """The plan as it was brought, pasted, or taken from a matrix or a published study; and why it cannot be read."""
     files = request.FILES.getlist("file") if request.method == "POST" else []
     text = request.POST.get("plan", "").replace("\r\n", "\n")
     if files and (files[0].size or 0) <= MAX_LENGTH:
         text = files[0].read().decode("utf-8", "replace")
     elif files:
         return text, None, "A plan file is not so large: choose the file that ends in .plan.toml."
-    source = request.GET.get("from")
+    source, study = request.GET.get("from"), request.GET.get("study")
     try:
         if source and not text:
             text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=uuid_of(source)))
+        elif study and not text:
+            text = _study_plan(study)
         elif not text.strip():
             return text, None, "Choose a plan file, or paste its text." if request.method == "POST" else ""
         return text, read_plan(text), ""
     except PlanRefused as refused:
         return text, None, str(refused)
+
+
+def _study_plan(slug: str) -> str:
+    try:
+        return plan_text(slug)
+    except KeyError:
+        raise Http404("There is no such published study.") from None
 
 
 def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
