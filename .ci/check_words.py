@@ -32,7 +32,6 @@ PHRASES: Final = {
     "bring outputs": "upload outputs",
     "brought by": "uploaded by",
     "earlier page": "previous",
-    "let anybody watch": "watch link",
     "let go of": "remove, clear",
     "link to this": "copy link",
     "make it a baseline": "set as baseline",

@@ -19,11 +19,31 @@ GONE: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"/matrices/[^/]+/outputs/([^/]+/)?|/api/v1/matrices/[^/]+/outputs(/[^/]+)?",
-        "Upload the output of your own clients at /import/ or POST /api/v1/uploads.",
+        "Upload the output of your own clients at /import/ or with POST /api/v1/runs.",
     ),
     (
         r"/published/[^/]+/([^/]+\.csv)?|/figures/published/.+|/matrices/templates/",
         "/published/ has all published numbers, as a page and as CSV, and the plan of each study.",
+    ),
+    (
+        r"/api/v1/runs:batch|/api/v1/runs/by-key/.+",
+        "Send each result as POST /api/v1/runs with the header Idempotency-Key.",
+    ),
+    (
+        r"/watch/.*",
+        "Ask the team for a report, built on Compare: its link and its embed need no account.",
+    ),
+    (
+        r"/reports/import/",
+        "Open the report on the site that published it; verify_report.py verifies its files.",
+    ),
+    (r"/team/hand-over/", "Invite the new owners on the page Members and make them admins."),
+    (r"/scaling/", "Compare sweeps of several cluster sizes: Scalability is among “More charts”."),
+    (r"/figures/price(/|\.\w+)", "Sizing states the price of a load: /sizing/."),
+    (r"/figures/durability(/|\.\w+)", "The bars of Compare state what durability costs."),
+    (
+        r"/figures/stability(/|\.\w+)|/figures/runs/[^/]+/heat(/|\.\w+)",
+        "The page of a run has its throughput and latency per second.",
     ),
 )
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.core import generator_access, paths, production
+from benchsite.core.addresses import one_machine_networks
 from benchsite.core.artifact_storage import artifact_storage
 from benchsite.core.env import (
     env_bool,
@@ -174,6 +175,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "benchsite",
@@ -210,6 +212,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "benchsite.accounts.middleware.CurrentTeam",
+    "benchsite.accounts.middleware.RequiredSecondFactor",
 ]
 ROOT_URLCONF = "benchsite.urls"
 WSGI_APPLICATION = "benchsite.wsgi.application"
@@ -233,8 +236,15 @@ AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 ACCOUNT_ADAPTER = "benchsite.accounts.sso.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_UNIQUE_EMAIL = False  # An address proves nothing here: nobody is found by it.
+ACCOUNT_RATE_LIMITS = False  # The forms count (`benchsite.accounts.login_throttling`).
+# Whoever signs in without the provider of identities sets a second factor up before any other page (docs/teams.md).
+REQUIRE_SECOND_FACTOR = env_bool("BENCHSITE_REQUIRE_SECOND_FACTOR", False)
+MFA_ADAPTER = "benchsite.accounts.second_factor.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_TOLERANCE = 1  # steps of 30 s; each code counts once all the same (`benchsite.accounts.second_factor`)
 SOCIALACCOUNT_ADAPTER = "benchsite.accounts.sso.SocialAccountAdapter"
-SOCIALACCOUNT_ONLY = True
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
         "OAUTH_PKCE_ENABLED": True,
@@ -314,8 +324,11 @@ SERVERS_DIR = env_path("BENCHSITE_SERVERS", VAR_DIR / "servers")  # Java servers
 YCSB_HOMES = [Path(home) for home in env_str("BENCHSITE_YCSB_HOMES", "").split(os.pathsep) if home]
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
-# Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24
-EXTERNAL_NETWORKS = env_networks("BENCHSITE_EXTERNAL_NETWORKS")
+# Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24. A one-machine site
+# that nobody else reaches is used by its operator.
+EXTERNAL_NETWORKS = env_networks("BENCHSITE_EXTERNAL_NETWORKS") or (
+    one_machine_networks() if EMBEDDED and not PUBLIC_URL else []
+)
 # Clusters of kind docker (docs/deployment.md): the engine's socket on the conductor's machine, the network its servers
 # are on, whether missing images are fetched when a server is provisioned, and limits of each server (0: none).
 DOCKER_HOST = env_str("DOCKER_HOST", "unix:///var/run/docker.sock")

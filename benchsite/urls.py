@@ -15,7 +15,6 @@ urlpatterns = [
     path("r/", include("reports.frozen_urls")),
     path("", views.home, name="home"),
     path("latest/", views.news, name="news"),
-    path("team/hand-over/", views.hand_over, name="hand-over"),
     path("team/limits/", views.limits, name="team-limits"),
     path("glossary/", views.glossary, name="glossary"),
     path("help/", views.help_document, name="help"),

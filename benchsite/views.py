@@ -1,26 +1,24 @@
-"""Pages that look into every package: the home page, and handing a team's things over."""
+"""Pages that read every package: home, limits, glossary and help."""
 
 from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib import messages
 from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from benchsite import team_transfer
 from benchsite.accounts.limits import shown as formatted
-from benchsite.accounts.models import Membership, Role, Team
+from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import team_of, team_required, user_of
 from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents
 from benchsite.core import glossary as terms
 from benchsite.rest.limits import used_uploads
-from reports.models import History, Report
+from reports.models import History
 from reports.queries.histories import history_lines
 from reports.selection import Selection
 from reports.views.compare import parts_of
@@ -157,33 +155,6 @@ def news(request: HttpRequest) -> HttpResponse:
     }
     part = "benchsite/news_part.html" if request.htmx else "benchsite/news.html"  # type: ignore[attr-defined]
     return render(request, part, context)
-
-
-@team_required("GET", "POST", role=Role.ADMIN)
-def hand_over(request: HttpRequest) -> HttpResponse:
-    """Everything of this team to another one of which the person is an admin too."""
-    team, me, refusal = team_of(request), user_of(request), ""
-    admin = Membership.objects.filter(user=me, role=Role.ADMIN).exclude(team=team).select_related("team")
-    others = [one.team for one in admin.order_by("team__name")]
-    if request.method == "POST":
-        chosen = next((other for other in others if str(other.pk) == request.POST.get("to")), None)
-        if chosen is None or "sure" not in request.POST:
-            refusal = "Choose a team, and say that you are sure."
-        else:
-            try:
-                team_transfer.hand_over(team, chosen, me)
-            except team_transfer.HandOverRefused as refused:
-                refusal = str(refused)
-            else:
-                messages.success(request, f"Everything of {team} is {chosen}'s now.")
-                return redirect("members")
-    counts = {
-        "matrices": team.matrices.count(),
-        "runs": team.runs.count(),
-        "reports": Report.objects.count(),
-    }
-    context = {"team": team, "others": others, "refusal": refusal, "counts": counts}
-    return render(request, "benchsite/hand_over.html", context, status=422 if refusal else 200)
 
 
 @team_required("GET", role=Role.ADMIN)

@@ -6,16 +6,12 @@ from typing import Final
 
 from reports.curves import Curve
 from reports.figures.ceilings import CeilingsFigure
-from reports.figures.durability import DurabilityFigure
 from reports.figures.figure import CurvesFigure
 from reports.figures.latency import LatencyFigure
 from reports.figures.loss import LossFigure
 from reports.figures.overlay import overlays
 from reports.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
-from reports.figures.price import PriceFigure
 from reports.figures.scalability import ScalabilityFigure
-from reports.figures.stability import StabilityFigure
-from reports.queries.over_time import ridges
 from reports.selection import Selection
 
 # Of a figure beside the state of its page: "with", "zoom", "at".
@@ -66,13 +62,8 @@ PICTURES: Final[Mapping[str, Maker]] = {
     "ceilings": ceilings,
     "latency": latency,
     "percentiles": percentiles,
-    "stability": lambda curves, selection, options: StabilityFigure(
-        curves, ridges(curves), highlight=selection.highlight
-    ),
     "scalability": lambda curves, selection, options: ScalabilityFigure(curves, highlight=selection.highlight),
-    "durability": lambda curves, selection, options: DurabilityFigure(curves, highlight=selection.highlight),
     "loss": lambda curves, selection, options: LossFigure(curves, highlight=selection.highlight),
-    "price": lambda curves, selection, options: PriceFigure(curves, highlight=selection.highlight),
 }
 
 
@@ -81,7 +72,3 @@ def figure_of(name: str, curves: Sequence[Curve], selection: Selection, options:
     figure = PICTURES[name](selection.shown(curves), selection, options)
     figure.among = curves
     return figure
-
-
-# Those that are drawn from what is stored second by second too, and not from curves alone.
-OF_SERIES: Final = frozenset({"stability"})

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Row, Team
 from benchsite.accounts.tenancy import TeamManager
-from runs.models import Matrix, Run, Sweep
+from runs.models import Run, Sweep
 from runs.models.run import Phase
 
 
@@ -195,9 +195,8 @@ class ReportRevision(Row):
     headline = models.TextField(blank=True)
     published_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     published_at = models.DateTimeField()
-    imported_by = models.CharField(
-        max_length=80, blank=True, default="", db_default=""
-    )  # the team's name then; empty: published here
+    # Reports of other sites could be imported until 0.1: the team's name then; empty: published here.
+    imported_by = models.CharField(max_length=80, blank=True, default="", db_default="")
     imported_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -222,28 +221,6 @@ class ReportPicture(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.revision}"
-
-
-class WatchLink(Row):
-    """A link by which anybody watches one matrix or one comparison for a day. Only the token's SHA-256 is kept."""
-
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="watch_links")
-    token_sha256 = models.CharField(max_length=64, unique=True)
-    title = models.CharField(max_length=200)
-    matrix = models.ForeignKey(Matrix, null=True, blank=True, on_delete=models.CASCADE, related_name="watch_links")
-    query = models.TextField(blank=True)  # of the compare page, in canonical order: exactly this can be seen
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    objects = TeamManager()
-
-    class Meta:
-        ordering = ["-created_at"]
-        indexes = [models.Index(fields=["team", "-created_at"])]
-
-    def __str__(self) -> str:
-        return f"watching {self.title}"
 
 
 class Baseline(Row):

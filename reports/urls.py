@@ -17,10 +17,8 @@ from reports.views import (
     published,
     reports,
     run_diff,
-    scaling,
     sizing,
     sweeps,
-    watch_links,
 )
 from runs.pages.lists import twin_urls
 
@@ -44,7 +42,6 @@ figure_urls: Patterns = [
     *with_twins("runs/<uuid:pk>/series", figures.run_series, "figure-run-series"),
     *with_twins("runs/<uuid:pk>/servers", figures.run_servers, "figure-run-servers"),
     *with_twins("runs/<uuid:pk>/counters", figures.run_counters, "figure-run-counters"),
-    *with_twins("runs/<uuid:pk>/heat", figures.run_heat, "figure-heat"),
     *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
 ]
 
@@ -63,18 +60,8 @@ history_urls: Patterns = [
     path("<configkey:config_key>/note/", history.note, name="history-note"),
 ]
 
-watch_urls: Patterns = [
-    path("", watch_links.links, name="watch-links"),
-    path("new/", watch_links.add, name="watch-add"),
-    path("links/<uuid:pk>/end/", watch_links.end, name="watch-end"),
-    path("<str:token>/", watch_links.page, name="watch"),
-    path("<str:token>/now/", watch_links.now, name="watch-now"),
-    path("<str:token>/figures/<slug:picture>/", watch_links.figure, name="watch-figure"),
-]
-
 report_urls: Patterns = [
     path("", reports.reports, name="reports"),
-    path("import/", reports.import_page, name="report-import"),
     path("new/", reports.add, name="report-add"),
     path("notes/", reports.notes, name="report-notes"),
     path("<uuid:pk>/", reports.report, name="report"),
@@ -88,7 +75,6 @@ report_urls: Patterns = [
 
 urlpatterns: Patterns = [
     path("reports/", include(report_urls)),
-    path("watch/", include(watch_urls)),
     path("compare/", compare.compare, name="compare"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/numbers/", compare.numbers, name="compare-numbers"),
@@ -96,7 +82,6 @@ urlpatterns: Patterns = [
     path("compare/sides/", compare.sides, name="compare-sides"),
     path("sizing/", sizing.sizing, name="sizing"),
     path("why/", run_diff.why, name="why"),
-    path("scaling/", scaling.scaling, name="scaling"),
     path("history/", include(history_urls)),
     path("sweeps/", include(sweep_urls)),
     path("published/", published.published, name="published"),

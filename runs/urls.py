@@ -7,6 +7,7 @@ from runs.views import (
     clusters,
     databases,
     deletion,
+    harmless_properties,
     imports,
     machines,
     matrices,
@@ -128,5 +129,6 @@ urlpatterns: Patterns = [
     path("import/", include(import_urls)),
     *twin_urls(run_list.runs_twin, "runs"),
     *twin_urls(matrices.matrices_twin, "matrices"),
+    path("team/harmless-properties/", harmless_properties.harmless_properties, name="harmless-properties"),
     path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),
 ]

@@ -15,6 +15,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
+from benchsite.accounts import second_factor
 from benchsite.accounts.models import Delivery
 from benchsite.core.encryption import CLIENT_PROPERTIES, is_current
 from benchsite.notifications import deliveries, notices, webhooks
@@ -78,6 +79,7 @@ class Deliverer:
             deliveries.expire()
             webhooks.seal_again()
             encrypt_again()
+            second_factor.encrypt_again()
         if now - self.searched_at >= FIND_AFTER_S:
             self.searched_at = now
             notices.find()

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.account.decorators import secure_admin_login
+from allauth.mfa.base.internal.flows import delete_and_cleanup
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
-from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 
-from benchsite.accounts.login_throttling import GuardedSignIn
 from benchsite.accounts.models import AuditEntry, Membership, SignInLink, Team, User
 
 if TYPE_CHECKING:
@@ -25,11 +26,10 @@ admin.site.site_title = "Benchsite"
 admin.site.index_title = "What this site holds"
 
 
-class OperatorSignIn(GuardedSignIn, AdminAuthenticationForm):
-    """The admin's own form guards passwords as the site's does."""
-
-
-admin.site.login_form = OperatorSignIn
+# Operators sign in as everybody does: with the limits and the second factor of the site's page.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+# allauth's own page shows secrets.
+admin.site.unregister(Authenticator)
 
 
 class MembershipInline(TabularInline):
@@ -79,6 +79,27 @@ class SignInLinkAdmin(UnchangedAdmin):
     list_select_related = ["user"]
     fields = ["user", "created_at", "expires_at", "used_at"]
     readonly_fields = ["user", "created_at", "expires_at", "used_at"]
+
+
+@admin.register(Authenticator)
+class SecondFactorAdmin(UnchangedAdmin):
+    """Who has one. Deleting it lets somebody in again who has lost theirs; its recovery codes go with it."""
+
+    list_display = ["user", "created_at", "last_used_at"]
+    list_select_related = ["user"]
+    search_fields = ["user__username"]
+    fields = ["user", "created_at", "last_used_at"]
+    readonly_fields = ["user", "created_at", "last_used_at"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(type=Authenticator.Type.TOTP)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        delete_and_cleanup(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for authenticator in queryset:
+            delete_and_cleanup(request, authenticator)
 
 
 @admin.register(AuditEntry)

@@ -6,4 +6,4 @@ class TeamsConfig(AppConfig):
     label = "teams"
 
     def ready(self) -> None:
-        from benchsite.accounts import login_throttling, sessions  # noqa: F401  (their receivers)
+        from benchsite.accounts import login_throttling, second_factor, sessions  # noqa: F401  (their receivers)

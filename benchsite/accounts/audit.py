@@ -16,6 +16,10 @@ KINDS: Final = {
     "sign_in_refused": "was refused at signing in as",
     "sign_out": "signed out",
     "password_changed": "changed their password",
+    "second_factor_on": "switched the second factor on",
+    "second_factor_off": "switched the second factor off",
+    "recovery_codes_renewed": "renewed the recovery codes",
+    "recovery_code_used": "used a recovery code",
     "address_confirmed": "confirmed their e-mail address",
     "session_ended": "ended a session",
     "invited": "invited",
@@ -32,6 +36,7 @@ KINDS: Final = {
     "thing_deleted": "deleted",
     "verdict_overridden": "let a rejected run count",
     "override_withdrawn": "let the verdict decide again",
+    # Entries of earlier versions.
     "handed_over": "handed everything over",
     "taken_over": "took everything over",
     "watch_link_made": "made a watch link",
@@ -66,6 +71,7 @@ KINDS: Final = {
     "generator_enrolment_code_made": "made an enrolment code of a load generator",
     "generator_enrolled": "a load generator enrolled",
     "generator_credential_revoked": "revoked the credential of a load generator",
+    "harmless_properties_changed": "changed which properties hold no secret:",
     "generator_may_move": "let another host register a load generator",
 }
 MAX_SUBJECT: Final = 200

@@ -1,15 +1,15 @@
-"""Sets `request.team`: the team whose things a signed-in person is looking at. Answers whose password must wait, and
-refuses large bodies of people who have not signed in.
+"""Sets `request.team`: the team whose things a signed-in person is looking at. Answers whose password must wait,
+refuses large bodies of people who have not signed in, and asks for a second factor where the site requires it.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.functional import SimpleLazyObject
 
-from benchsite.accounts import tenancy
+from benchsite.accounts import second_factor, tenancy
 from benchsite.accounts.password_hashing import Busy
 from benchsite.accounts.permissions import current_team
 
@@ -41,6 +41,23 @@ class AnonymousBodies:
             return 417
         length = request.META.get("CONTENT_LENGTH") or "0"
         return 413 if not length.isdecimal() or int(length) > MAX_ANONYMOUS_BODY_BYTES else None
+
+
+class RequiredSecondFactor:
+    """Whoever must set a second factor up opens no other page before."""
+
+    OPEN: Final = ("mfa_activate_totp", "mfa_reauthenticate", "account_reauthenticate", "sign-out")
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        is_open = match is not None and match.url_name in self.OPEN
+        return None if is_open or not second_factor.must_set_up(request) else redirect("mfa_activate_totp")
 
 
 class CurrentTeam:

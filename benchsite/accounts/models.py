@@ -60,6 +60,8 @@ class Team(Row):
     name = models.CharField(max_length=80)
     slug = models.SlugField(max_length=80, unique=True)
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
+    # Of properties that look like those of secrets, and are none.
+    harmless_properties = ArrayField(models.CharField(max_length=120), default=list, db_default=[], blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -200,6 +202,17 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor_name}: {self.kind} {self.subject}"
+
+
+class Counter(models.Model):
+    """How often something was tried or used in its window. Written by `benchsite.accounts.counters`."""
+
+    key = models.CharField(max_length=200, primary_key=True)
+    used = models.PositiveIntegerField()
+    ends_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.used}"
 
 
 class NoticeKind(models.TextChoices):

@@ -2,7 +2,8 @@
 
 from django.urls import include, path
 
-from benchsite.accounts.views import sign_in, team, tokens
+from benchsite.accounts.sso_urls import to_account
+from benchsite.accounts.views import second_factor, sign_in, team, tokens
 
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
@@ -10,6 +11,15 @@ urlpatterns = [
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("invited/<str:token>", team.invited, name="invited"),
     path("sso/", include("benchsite.accounts.sso_urls")),
+    # The names are django-allauth's.
+    path("sign-in/code/", second_factor.sign_in_code, name="mfa_authenticate"),
+    path("account/code/", second_factor.code_again, name="mfa_reauthenticate"),
+    path("account/password/", second_factor.password_again, name="account_reauthenticate"),
+    path("account/second-factor/", to_account, name="mfa_index"),
+    path("account/second-factor/on/", second_factor.switch_on, name="mfa_activate_totp"),
+    path("account/second-factor/off/", second_factor.switch_off, name="mfa_deactivate_totp"),
+    path("account/recovery-codes/", second_factor.recovery_codes, name="mfa_view_recovery_codes"),
+    path("account/recovery-codes/new/", second_factor.renew_recovery_codes, name="mfa_generate_recovery_codes"),
     path("account/", sign_in.account, name="account"),
     path("account/sessions/<uuid:pk>/end/", sign_in.session_end, name="session-end"),
     path("team/", sign_in.choose_team, name="choose-team"),

@@ -16,6 +16,7 @@ from django.conf import settings
 # What a key is for, so that no two uses of SECRET_KEY share one.
 WEBHOOKS: Final = b"benchsite: secrets of webhooks, 1"
 CLIENT_PROPERTIES: Final = b"benchsite: secret client properties, 1"
+SECOND_FACTORS: Final = b"benchsite: secrets of second factors, 1"
 
 
 class CannotOpen(Exception):

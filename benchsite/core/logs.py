@@ -9,7 +9,7 @@ from pathlib import Path
 
 # Of links that let in, confirm or show something, and of badges.
 TOKEN_IN_PATH = re.compile(
-    r"(/(?:sign-in/once|invited|r|team/notifications/confirm)/|/watch/(?!new/|links/)|/api/v1/badges/(?:reports/)?)"
+    r"(/(?:sign-in/once|invited|r|team/notifications/confirm)/|/api/v1/badges/(?:reports/)?)"
     r"[\w:-]+",
     re.ASCII,
 )

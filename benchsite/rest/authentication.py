@@ -25,7 +25,7 @@ class Needs(HttpBearer):
 
     def __init__(self, *scopes: Scope, uploads: bool = False) -> None:
         self.scopes = [str(scope) for scope in scopes]
-        self.costs: dict[limits.Name, int] = {"requests": 1, "uploads": 1} if uploads else {"requests": 1}
+        self.counted: list[limits.Name] = ["requests", "uploads"] if uploads else ["requests"]
         self.openapi_description = "A token of a team: `bs_...`. Members make them on their team's page of tokens."
         super().__init__()
 
@@ -44,7 +44,7 @@ class Needs(HttpBearer):
         if bearer is None:
             raise _unknown()
         tenancy.enter(bearer.token.team_id)
-        limits.spend(request, bearer.token, self.costs)
+        limits.spend(request, bearer.token, self.counted)
         if not bearer.scopes.intersection(self.scopes):
             has = ", ".join(sorted(bearer.scopes)) or "none"
             raise Problem(

@@ -14,7 +14,6 @@ from benchsite.rest.problems import CONTENT_TYPE
 from benchsite.rest.schemas import FaultEntry, ProblemDocument
 
 PROBLEM: Final = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
-LINES: Final = "application/x-ndjson"
 WITH_A_TOKEN: Final = (401, 403, 429)
 SCHEME: Final = "Token"
 
@@ -29,9 +28,7 @@ class DescribedApi(NinjaAPI):
         scopes = self._scopes()
         for address, path in described["paths"].items():
             for operation in path.values():
-                # A key is the uploader's own and may name something new; every other name is that of a row.
-                names_a_row = "{" in address and not address.endswith("/{key}")
-                _complete(operation, scopes.get(operation["operationId"]), names_a_row=names_a_row)
+                _complete(operation, scopes.get(operation["operationId"]), names_a_row="{" in address)
         problem = ProblemDocument.model_json_schema(ref_template=REF_TEMPLATE)
         problem.pop("$defs", None)
         described["components"]["schemas"].setdefault("ProblemDocument", problem)
@@ -83,9 +80,6 @@ def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: b
     for status, sentence in responses.items():
         if status >= 400:
             sentence["content"] = PROBLEM
-        elif LINES in sentence.get("content", {}):
-            # The schema is that of each line, and the answer as a whole is no JSON document.
-            sentence["content"] = {LINES: sentence["content"].get("application/json", {})}
     operation["responses"] = {str(status): responses[status] for status in sorted(responses)}
 
 

@@ -1,14 +1,14 @@
 """How often a token may ask: requests and uploads a minute, and uploads an hour of all tokens of its team, counted in
 Redis and said in every answer.
 
-Counting is one round trip, and what is refused is not counted. While Redis is away nobody is refused, and it is not
-waited for: a site that cannot count goes on. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
+Counting is one round trip, and what is refused is not counted. While Redis is away or full it is not waited for, and
+PostgreSQL counts. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
 `RateLimit`, `Retry-After`.
 """
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, cast
@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from benchsite.accounts import counters
 from benchsite.accounts.models import ApiToken, Team
 from benchsite.rest.problems import Problem
 
@@ -31,28 +32,17 @@ HOUR_S: Final = 3600
 PATIENCE_S: Final = 0.2
 # After Redis did not answer it is left alone for so long.
 AWAY_S: Final = 5.0
-# Of each policy: begun only in a window with room; what goes beyond it is taken from the windows that follow, one of
-# KEYS for each. ARGV has four numbers of each policy: cost, quota, length of the window, number of its keys.
+# Of each of KEYS: its quota and the length of its window. What is beyond the quota is not counted.
 CHARGE: Final = """
-local answers, first = {}, 1
-for at = 1, #ARGV, 4 do
-  local number, quota, last = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), first + ARGV[at + 3] - 1
-  local used = tonumber(redis.call('GET', KEYS[first]) or '0')
-  if used >= quota then
-    table.insert(answers, {used, 0})
-  else
-    table.insert(answers, {used + math.min(number, quota - used), 1})
-    for place = first, last do
-      local part = math.min(number, math.max(0, quota - tonumber(redis.call('GET', KEYS[place]) or '0')))
-      if part > 0 then
-        redis.call('INCRBY', KEYS[place], part)
-        redis.call('EXPIRE', KEYS[place], (place - first + 2) * ARGV[at + 2])
-        number = number - part
-      end
-      if number == 0 then break end
-    end
+local answers = {}
+for at, key in ipairs(KEYS) do
+  local used, quota = tonumber(redis.call('GET', key) or '0'), tonumber(ARGV[2 * at - 1])
+  local counted = 0
+  if used < quota then
+    used, counted = redis.call('INCR', key), 1
+    redis.call('EXPIRE', key, 2 * ARGV[2 * at])
   end
-  first = last + 1
+  table.insert(answers, {used, counted})
 end
 return answers
 """
@@ -97,18 +87,15 @@ def policies_of(name: Name, token: ApiToken) -> list[Policy]:
     return [policy for policy in policies if policy.quota]
 
 
-def spend(request: HttpRequest, token: ApiToken, costs: Mapping[Name, int], refusal: str = "") -> None:
-    """Count what this request costs; more uploads than the window has left are taken from the coming ones.
-
-    Raises Problem("quota-exceeded") where a window has none left; `refusal` says what that means for the request.
-    """
-    charged = _charge([(policy, cost) for name, cost in costs.items() for policy in policies_of(name, token)])
+def spend(request: HttpRequest, token: ApiToken, names: Sequence[Name]) -> None:
+    """Count this request. Raises Problem("quota-exceeded") where a window has none left."""
+    charged = _charge([policy for name in names for policy in policies_of(name, token)])
     request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
     if over := [spent for spent, is_counted in charged if not is_counted]:
         wait = max(spent.ends_in_s for spent in over)
         raise Problem(
             "quota-exceeded",
-            f"{' and '.join(spent.policy.sentence for spent in over)}, and these are used. {refusal}Wait {wait} s.",
+            f"{' and '.join(spent.policy.sentence for spent in over)}, and these are used. Wait {wait} s.",
             headers={"Retry-After": str(wait)},
             limit=over[0].policy.name,
         )
@@ -127,27 +114,39 @@ def _spent(request: HttpRequest) -> list[Spent]:
     return cast(list[Spent], getattr(request, "spent", []))
 
 
-def _charge(costs: Sequence[tuple[Policy, int]]) -> list[tuple[Spent, bool]]:
-    """What is used of each policy then, and whether this was counted; nothing while nobody can count."""
-    global _away_until
-    if not costs or time.monotonic() < _away_until:
+def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
+    """What is used of each policy then, and whether this was counted."""
+    if not policies:
         return []
-    now, keys, numbers = time.time(), list[str](), list[int]()
-    for policy, cost in costs:
-        # What a batch before took from coming windows ends where a window has room, so those that follow are untouched.
-        window, windows = int(now // policy.window_s), -(-cost // policy.quota) + 1
-        keys += [_key(policy.name, policy.owner, number) for number in range(window, window + windows)]
-        numbers += [cost, policy.quota, policy.window_s, windows]
-    try:
-        answers = _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers)
-    except RedisError as error:
-        _away_until = time.monotonic() + AWAY_S
-        log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
-        return []
+    now = time.time()
+    answers = _charge_in_redis(policies, now) or [_charge_in_database(policy, now) for policy in policies]
     return [
         (Spent(policy, int(used), policy.window_s - int(now % policy.window_s)), bool(is_counted))
-        for (policy, _), (used, is_counted) in zip(costs, answers, strict=True)
+        for policy, (used, is_counted) in zip(policies, answers, strict=True)
     ]
+
+
+def _charge_in_redis(policies: Sequence[Policy], now: float) -> list[tuple[int, int]]:
+    """Used and counted for each; nothing while Redis does not count."""
+    global _away_until
+    if time.monotonic() < _away_until:
+        return []
+    keys, numbers = list[str](), list[int]()
+    for policy in policies:
+        keys.append(_key(policy.name, policy.owner, int(now // policy.window_s)))
+        numbers += [policy.quota, policy.window_s]
+    try:
+        return cast(list[tuple[int, int]], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers))
+    except RedisError as error:
+        _away_until = time.monotonic() + AWAY_S
+        log.warning("Redis does not count (%s): PostgreSQL counts requests for %g s", error, AWAY_S)
+        return []
+
+
+def _charge_in_database(policy: Policy, now: float) -> tuple[int, int]:
+    window = int(now // policy.window_s)
+    used = counters.add(_key(policy.name, policy.owner, window), policy.quota, policy.window_s)
+    return (policy.quota, 0) if used is None else (used, 1)
 
 
 def used_uploads(team: Team) -> int | None:

@@ -17,7 +17,6 @@ KINDS: Final[Mapping[str, tuple[int, str]]] = {
     "limit-reached": (403, "A limit of the team is reached"),
     "not-found": (404, "There is nothing here"),
     "method-not-allowed": (405, "This address does not take this method"),
-    "run-conflict": (409, "The run is there already, with other content"),
     "run-pinned": (409, "A baseline pins this run"),
     "conflict": (409, "This is not possible in the present state"),
     "in-flight": (409, "The same request is being worked on"),

@@ -42,7 +42,7 @@ GROUPS = {
 }
 
 # Pages of the same work at addresses of their own, by the page they are reached from.
-BESIDE = {"matrices": ("watch-links",), "compare": ("baselines", "scaling", "why")}
+BESIDE = {"compare": ("baselines", "why")}
 
 
 class Link(TypedDict):

@@ -1,6 +1,5 @@
 """The API asked as its description allows: requests made by schemathesis, to the real site with a real database."""
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,13 +26,6 @@ HELD_TO = [
 ]
 MAX_TURNS = 20
 ATTEMPTS_TO_BREAK = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-
-
-@schemathesis.serializer("application/x-ndjson")
-def ndjson(ctx: Any, value: Any) -> bytes:
-    """One document a line; what is no list is one line."""
-    lines = value if isinstance(value, list) else [value]
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def headers_of(token: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db.models import Sum
+from django.test import Client
 
 from benchsite.core.generator_access import read_access
 from benchsite.tests.databases import database_url
@@ -44,6 +45,7 @@ from runs.models.run import Phase, Stage, Status, Verdict
 from runs.reasons import Reason
 from runs.recording.server_samples import counters_of, hosts_of, samples_of
 from runs.tests.factories import make_database, make_user
+from runs.tests.programs import Program
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
 from workers.site_client import SiteClient
@@ -201,6 +203,22 @@ def test_password_reaches_the_clients_alone(observed):
     assert not [text for text in [sent, *bodies, *processes] if any(secret in text for secret in secrets)]
     assert files_with(secrets, settings.WORK_DIR) == set()
     assert tables_with(secrets) == []
+
+
+def test_password_is_on_no_page_and_in_no_answer(observed):
+    """Pages and reports are made of tables and artifacts, which were searched for it while the runs went on."""
+    team = observed.matrix.team
+    browser, program = Client(), Program(team, make_user(team=team))
+    browser.force_login(make_user(team=team))
+
+    answers = [browser.get(f"/runs/{run.pk}/") for run in observed.runs]
+    answers += [program.get(f"/api/v1/runs/{run.pk}") for run in observed.runs]
+    answers += [browser.get(f"/artifacts/{artifact.pk}/") for run in observed.runs for artifact in run.artifacts.all()]
+
+    assert {answer.status_code for answer in answers} == {200}
+    texts = [b"".join(answer).decode(errors="replace") for answer in answers]
+    assert not [text for text in texts if any(secret in text for secret in observed.secrets)]
+    assert any("redis.password" in text for text in texts)
 
 
 def test_it_measures_merges_and_judges_a_small_matrix(site, observed):

@@ -208,7 +208,7 @@ def test_runs_against_a_stand_in_enter_no_figure(site: LiveSite, client):
     client.force_login(user)
     page = client.get(reverse("run", args=[measured.pk])).content.decode()
     assert "Not the product: wire stand-in" in page and reverse("figure-run-series", args=[measured.pk]) not in page
-    for figure in ("figure-run-series", "figure-run-percentiles", "figure-heat"):
+    for figure in ("figure-run-series", "figure-run-percentiles"):
         assert client.get(reverse(figure, args=[measured.pk])).status_code == 404
     answer = client.get(reverse("figure-sweep", args=[measured.sweep.pk])).json()
     assert (answer["figure"], answer["caption"]) == (None, sentence)

@@ -38,11 +38,9 @@ from reports.models import (
     Report,
     ReportPicture,
     StoredCurve,
-    WatchLink,
 )
-from reports.selection import NAMES, Selection
+from reports.selection import NAMES
 from reports.tests.frozen import published
-from reports.views import watch_links
 from runs.artifacts import store
 from runs.data_confirmations import target_rows
 from runs.kits.plan_export import export_plan
@@ -86,19 +84,19 @@ ROWS = {
     "clusters/<pk>": "runs.Cluster", "databases/<pk>": "runs.Database", "workloads/<pk>": "runs.Workload",
     "matrices/<pk>": "runs.Matrix", "schedules/<pk>": "runs.Schedule",
     "runs/<pk>": "runs.Run", "import/<pk>": "runs.Upload", "artifacts/<pk>": "runs.Artifact",
-    "reports/<pk>": "reports.Report", "links/<pk>": "reports.WatchLink", "sweeps/<pk>": "runs.Sweep",
+    "reports/<pk>": "reports.Report", "sweeps/<pk>": "runs.Sweep",
     "baselines/<pk>": "reports.Baseline", "own-server/<pk>": "runs.Database", "of/<pk>": "runs.Matrix",
 }  # fmt: skip
 # These are texts of a team. Links are open to whoever has them: these have ended, or belong to a private report.
 TEXTS = {
     "history/<config_key>", "histories/<config_key>", "badges/<token>", "public/<slug>",
-    "r/<token>", "watch/<token>", "invited/<token>", "confirm/<token>",
+    "r/<token>", "invited/<token>", "confirm/<token>",
 }  # fmt: skip
 # These are the same for all teams; some stand behind several parts.
 SAME_FOR_ALL = {
     "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share", "published/<slug>": "x",
     "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "ceilings", "r/<number>": "1",
-    "figures/<name>": "ceilings", "figures/<picture>": "latency", "r/<name>": "ceilings", "<kind>": "figures",
+    "figures/<name>": "ceilings", "r/<name>": "ceilings", "<kind>": "figures",
     "<form>": "csv", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
     "checks/<check>": "00000000-0000-0000-0000-000000000000",
 }  # fmt: skip
@@ -144,9 +142,6 @@ def everything_of_a_team() -> SimpleNamespace:
     for invitation in membership.open_invitations(team):
         membership.withdraw(invitation, admin)
     working = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER), "confirm/<token>": token_of(admin)}
-    links["watch/<token>"] = watch_links.make(team, admin, title=MARK, selection=Selection())
-    watch_links.end_link(WatchLink.objects.get(), admin)
-    working["watch/<token>"] = watch_links.make(team, admin, title=MARK, selection=Selection())
     report = published(team, access=Report.Access.PRIVATE, title=MARK, plan=export_plan(world.matrix))
     links["r/<token>"] = report.links.get().token
     links["confirm/<token>"] = f"{admin.pk}:1:x"
@@ -179,7 +174,7 @@ def everything_of_a_team() -> SimpleNamespace:
     Deployment.objects.create(cluster=world.cluster, database=world.database, matrix=world.matrix, mode="always")
     SearchDecision.objects.create(sweep=world.sweep, number=1, rule="probe", state="going", sentence=MARK)
     UploadedFile.objects.create(upload=world.upload, position=0, name=MARK, size=1)
-    UploadKey.objects.create(team=team, kind="natural", key=MARK, fingerprint="0" * 64, upload=world.upload, status=201)
+    UploadKey.objects.create(team=team, key=MARK, fingerprint="0" * 64, upload=world.upload, status=201)
     Finding.objects.create(measurement_set=measured.measurement_sets.get(), check_id="V05", severity="warn")
     Series.objects.create(run=measured, operation=MARK, points=1, data=b"x")
     matrix = Matrix.objects.filter(team=team).latest("pk")
@@ -256,7 +251,7 @@ def values_of(parameter: str, other) -> list[object]:
     if parameter in ROWS:
         label = ROWS[parameter]
         return [other.keys[label], *([other.second[label]] if label == "runs.Matrix" else [])]
-    shown = {"r/<token>": ["reports.Report"], "watch/<token>": ["reports.WatchLink"]}
+    shown = {"r/<token>": ["reports.Report"]}
     return [other.links[parameter], *(other.keys[label] for label in shown.get(parameter, ()))]
 
 

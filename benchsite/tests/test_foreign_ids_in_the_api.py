@@ -23,7 +23,7 @@ ROWS = {
     "report_id": "reports.Report", "webhook_id": "teams.Webhook", "schedule_id": "runs.Schedule",
     "cluster_id": "runs.Cluster",
 }  # fmt: skip
-TEXTS = {"name": MARK, "key": MARK, "sha256": SHA256}
+TEXTS = {"name": MARK, "sha256": SHA256}
 # A badge is open to whoever has its link (test_badges.py), so this is none; an operation of YCSB is no secret.
 SAME_FOR_ALL = {"token": "x" * 22, "operation": "READ"}
 # Beside a foreign value for each other parameter of the same path.
@@ -37,7 +37,7 @@ NAME_NOTHING = {
     "cut", "latency_kind", "operation", "points", "throughput_percent", "mean_percent", "p99_percent", "wait",
 }  # fmt: skip
 BODIES_THAT_NAME_NOTHING = {
-    "upload_runs", "put_runs_by_key", "upload_batch", "annotate_run", "change_schedule", "add_repeats",
+    "upload_runs", "annotate_run", "change_schedule", "add_repeats",
     "change_report_access", "make_webhook", "change_webhook", "confirm_data",
 }  # fmt: skip
 VALID = {"add_repeats": {"look": 3}, "change_report_access": {"access": "private"}, "confirm_data": {"target": MARK}}

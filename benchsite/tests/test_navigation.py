@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow
     ("name", "place"),
     [
         ("schedules", "Schedules"),
-        ("watch-links", "Matrices"),
         ("baselines", "Compare"),
         ("history", "History"),
         ("published", "Published results"),

@@ -17,6 +17,15 @@ pytestmark = pytest.mark.django_db
         ("/matrices/templates/", "/published/"),
         ("/r/abcdefgh/kit.zip", "script"),
         ("/r/abcdefgh@2/kit.zip.sig", "script"),
+        ("/watch/", "report"),
+        ("/watch/abcdefgh/figures/latency/", "report"),
+        ("/reports/import/", "verify_report.py"),
+        ("/team/hand-over/", "Members"),
+        ("/scaling/?matrix=all", "Scalability"),
+        ("/figures/price/", "/sizing/"),
+        ("/figures/durability.csv", "bars"),
+        ("/figures/stability.json", "per second"),
+        ("/figures/runs/1/heat/", "per second"),
     ],
 )
 def test_removed_page_names_its_replacement(client, address, instead):
@@ -27,7 +36,13 @@ def test_removed_page_names_its_replacement(client, address, instead):
 
 
 @pytest.mark.parametrize(
-    ("address", "instead"), [("/api/v1/matrices/1/kit", "script"), ("/api/v1/matrices/1/outputs", "/import/")]
+    ("address", "instead"),
+    [
+        ("/api/v1/matrices/1/kit", "script"),
+        ("/api/v1/matrices/1/outputs", "/import/"),
+        ("/api/v1/runs:batch", "Idempotency-Key"),
+        ("/api/v1/runs/by-key/github:acme/shop:r1", "Idempotency-Key"),
+    ],
 )
 def test_removed_endpoint_answers_a_problem(client, address, instead):
     response = client.post(address)

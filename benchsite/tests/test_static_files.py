@@ -15,11 +15,10 @@ TEMPLATES = sorted(
 )
 # Digests of what the makers published.
 HTMX = "htmx-2.0.11/htmx.min.js"
-BASIC, CARTESIAN = (f"plotly-{bundle}-4.1.1/plotly-{bundle}.min.js" for bundle in ("basic", "cartesian"))
+BASIC = "plotly-basic-4.1.1/plotly-basic.min.js"
 VENDORED = {
     HTMX: "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
     BASIC: "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba",
-    CARTESIAN: "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a",
 }
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from reports.analysis.ceiling import MIN_REPEATS, Ceiling, Rung, ceiling, within_ceiling
 from reports.analysis.plateau import quantile
@@ -26,7 +27,6 @@ class Knee:
     reached: bool
     reason: str = ""  # why it is not reached
     target_ops_s: float | None = None
-    confidence: str = ""  # high, medium or low; empty: not graded (`alternative_knees.opinions` does), or not reached
 
     @property
     def load(self) -> float:
@@ -34,13 +34,10 @@ class Knee:
         return self.target_ops_s or float(self.threads)
 
 
-def power(rung: Rung, alpha: float = 1.0) -> float:
-    """Kleinrock's power P = X^alpha / R; without a measured latency R = N / X, so P = X² / N (analysis 2.1).
-
-    alpha = 2 leans to throughput: its peak lies where 1 % more throughput costs 2 % more latency.
-    """
+def power(rung: Rung) -> float:
+    """Kleinrock's power P = X / R; without a measured latency R = N / X, so P = X² / N (analysis 2.1)."""
     latency_s = latency(rung)
-    return float(rung.throughput_ops_s**alpha / latency_s) if latency_s > 0 else 0.0
+    return float(rung.throughput_ops_s / latency_s) if latency_s > 0 else 0.0
 
 
 def latency(rung: Rung) -> float:
@@ -64,7 +61,7 @@ def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
     return sorted(usable, key=lambda rung: (rung.target_ops_s or 0.0, rung.threads))
 
 
-def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None = None) -> Knee | None:
+def power_knee(rungs: Sequence[Rung], stated: Ceiling | None = None) -> Knee | None:
     """The last rung before the ladder's last with P >= 0.95 P_max (analysis 2.1); None for no rung.
 
     Reached where P_max lies on an interior rung of at least four, and the power of the first and of the last rung is
@@ -81,7 +78,7 @@ def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None
     if not electable or stated is None:
         return None
     top, last, most = electable[-1], len(ladder) - 1, stated.throughput_ops_s
-    powers = [power(rung, alpha) for rung in ladder]
+    powers = [power(rung) for rung in ladder]
     peak = max(electable, key=lambda index: (powers[index], index))
     if len(ladder) < MIN_RUNGS:
         return _knee(ladder, top, most, reason=f"{len(ladder)} of at least {MIN_RUNGS} rungs")
@@ -89,31 +86,31 @@ def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None
         return _knee(ladder, 0, most, reason="throughput over latency is highest on the first rung; add lower rungs")
     if peak == last or powers[last] >= powers[peak]:
         return _knee(ladder, top, most, reason="throughput over latency is highest on the last rung; add higher rungs")
-    if not _is_above(ladder, peak, last, alpha):
+    if not _is_above(ladder, peak, last):
         why = "throughput over latency does not fall beyond noise by the last rung; add higher rungs, or repeats"
         return _knee(ladder, top, most, reason=why)
-    if not _is_above(ladder, peak, 0, alpha):
+    if not _is_above(ladder, peak, 0):
         why = "throughput over latency does not rise beyond noise from the first rung; add lower rungs, or repeats"
         return _knee(ladder, 0, most, reason=why)
     knee = max(index for index in electable if index < last and powers[index] >= NEAR_PEAK * powers[peak])
     return _knee(ladder, knee, most)
 
 
-def _is_above(ladder: Sequence[Rung], peak: int, end: int, alpha: float) -> bool:
+def _is_above(ladder: Sequence[Rung], peak: int, end: int) -> bool:
     """Whether the highest power is above that of an end of the ladder beyond noise: one-sided, 5 % over all rungs.
 
-    In a closed loop R = N / X, so ln(P) varies (alpha + 1) times as ln(X) does. The variance within rungs is pooled
+    In a closed loop R = N / X, so ln(P) varies twice as ln(X) does. The variance within rungs is pooled
     over the ladder; where these two rungs vary more, it is theirs. Single runs, and targets, whose throughput does not
     vary as their latency does, are judged by the largest variation that single runs are taken to have.
     """
-    gap = math.log(power(ladder[peak], alpha) / power(ladder[end], alpha))
+    gap = math.log(power(ladder[peak]) / power(ladder[end]))
     others, pair = len(ladder) - 2, (ladder[peak], ladder[end])
     if ladder[peak].target_ops_s or min(len(rung.repeats_ops_s) for rung in pair) < MIN_REPEATS:
-        return gap > quantile(math.inf, others) * math.sqrt(2) * (alpha + 1) * MAX_SINGLE_SD
+        return gap > quantile(math.inf, others) * math.sqrt(2) * 2 * MAX_SINGLE_SD
     squares, df = _squares_within(ladder)
     own, own_df = _squares_within(pair)
     variance = max(squares / df, own / max(own_df, 1)) * sum(1 / len(rung.repeats_ops_s) for rung in pair)
-    return gap > quantile(df, others) * (alpha + 1) * math.sqrt(variance)
+    return gap > quantile(df, others) * 2 * math.sqrt(variance)
 
 
 def _squares_within(rungs: Sequence[Rung]) -> tuple[float, int]:
@@ -148,3 +145,11 @@ def _knee(ladder: Sequence[Rung], index: int, ceiling_ops_s: float, *, reason: s
         reason=reason,
         target_ops_s=rung.target_ops_s,
     )
+
+
+def refine_ladder(rungs: Sequence[Rung], knee: Knee) -> tuple[int, ...]:
+    """The threads, or targets in ops/s, between a reached knee and its neighbours, at the geometric mean."""
+    loads = [rung.load for rung in ladder_of(rungs)]
+    at = loads.index(knee.load)
+    middles = [round(math.sqrt(low * high)) for low, high in pairwise(loads[at - 1 : at + 2])]
+    return tuple(middle for middle in middles if middle not in loads)

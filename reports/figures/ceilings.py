@@ -15,13 +15,14 @@ from reports.analysis.looks import Look as PlanLook
 from reports.analysis.plateau import ALPHA
 from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, in_order, look_of
+from reports.durability_costs import DurabilityCost, durability_costs
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure, by_value
 from reports.figures.figure import CurvesFigure, sentences
 from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.overlay import NAMED, Published, is_drawn, published_said
 from reports.figures.overlay import hover_of as published_hover
-from reports.figures.table import Columns, Table, tabulated
+from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import Look, Theme, looks
 from reports.ladder_text import (
     MEASURED_ONCE,
@@ -74,14 +75,18 @@ class CeilingsFigure(CurvesFigure):
             self.shown_sentence,
             *status_sentences(self.curves),
             best_sentence(self.among),
+            cost_sentence(self.among),
             captions.caption(self.curves),
             published_said(self.published),
         )
 
     @property
     def table(self) -> Table:
-        best = Ranking.of(self.among).best
-        return tabulated(COLUMNS, (_row(curve, best.get(curve.sweep_id)) for curve in in_order(self.curves)))
+        best, costs = Ranking.of(self.among).best, durability_costs(self.among)
+        return tabulated(
+            COLUMNS,
+            (_row(curve, best.get(curve.sweep_id), costs.get(curve.sweep_id)) for curve in in_order(self.curves)),
+        )
 
     @property
     def height_px(self) -> int:
@@ -102,40 +107,47 @@ COLUMNS: Final[Columns] = {
     "ladder": lambda curve, ceiling, *_: (
         ladder_says(ceiling) if ceiling else "no point counts" if curve.points else "no data"
     ),
-    "knee (ops/s)": lambda curve, ceiling, spread, knee, is_best: knee and knee.throughput_ops_s,
-    "knee at threads": lambda curve, ceiling, spread, knee, is_best: knee and knee.threads,
+    "knee (ops/s)": lambda curve, ceiling, spread, knee, *_: knee and knee.throughput_ops_s,
+    "knee at threads": lambda curve, ceiling, spread, knee, *_: knee and knee.threads,
     "rungs": lambda curve, ceiling, *_: ceiling.rungs if ceiling else 0,
     "target (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.target_ops_s,
     "first failed target (ops/s)": lambda curve, ceiling, *_: (
         ceiling.bracket[1] if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes else None
     ),
-    "knee at target (ops/s)": lambda curve, ceiling, spread, knee, is_best: knee and knee.target_ops_s,
+    "knee at target (ops/s)": lambda curve, ceiling, spread, knee, *_: knee and knee.target_ops_s,
     "notes": lambda curve, ceiling, *_: ceiling and notes_said(ceiling),
     "95 % interval from (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.low_ops_s,
     "95 % interval to (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.high_ops_s,
     "highest measured (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.highest_ops_s,
-    "not distinguishable from the best": lambda curve, ceiling, spread, knee, is_best: (
+    "not distinguishable from the best": lambda curve, ceiling, spread, knee, is_best, cost: (
         None if is_best is None else "yes" if is_best else "no"
     ),
+    "of the weakest durability (%)": lambda *row: row[-1] and bounded_percent(row[-1].ratio, row[-1].sign),
 }
 
 
-def _row(curve: Curve, is_best: bool | None) -> tuple[Any, ...]:
-    """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and whether it is best."""
+def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> tuple[Any, ...]:
+    """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and what the others tell."""
     ceiling, knee = curve.ceiling, curve.knee
     point = curve.ceiling_rung
     reached = knee if ceiling and knee and knee.reached else None
-    return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best
+    return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best, cost
 
 
 def bars_of(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
     """The highest first. `among`, where it is more than `curves`, is what they are ranked and coloured among."""
     appearance = looks(among or curves, theme, highlight=highlight)
-    ranking = Ranking.of(among or curves)
+    ranking, costs = Ranking.of(among or curves), durability_costs(among or curves)
     both = len({curve.phase for curve in curves}) > 1
     return by_value(
         [
-            _bar(curve, appearance[curve.sweep_id], ranking, is_load=both and curve.phase == "load")
+            _bar(
+                curve,
+                appearance[curve.sweep_id],
+                ranking,
+                costs.get(curve.sweep_id),
+                is_load=both and curve.phase == "load",
+            )
             for curve in in_order(curves)
         ]
     )
@@ -265,21 +277,31 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     return f"{sentence}. Of single runs and ladders whose end is open {divided}" if None in best.values() else sentence
 
 
-def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
+def cost_sentence(curves: Sequence[Curve]) -> str:
+    """For the caption: what the ratio to another mode means; empty where no bar has one."""
+    has_cost = any(cost.text for cost in durability_costs(curves).values())
+    return f"{TIMES} of a mode: of the best ceiling of the database's weakest durability" if has_cost else ""
+
+
+def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
     ceiling, note = curve.ceiling, ranking.note(curve)
-    of_class = ranking.best_of_class.get(curve.sweep_id) and note not in (BEST, AMONG_BEST)
+    is_best = note in (BEST, AMONG_BEST)
+    of_class = ranking.best_of_class.get(curve.sweep_id) and not is_best
     lies = ceiling.range_ops_s if ceiling else None
     status = status_note(ceiling) if ceiling else ""
+    cost_text = cost.text if cost else ""
+    if cost and cost_text and cost.weakest is ranking.highest and not is_best:
+        note = ""  # The factor to the highest side says the same.
     return Bar(
         name=curve.database_name,
         detail=f"{detail_of(curve, look)}{', load' if is_load else ''}",
         look=look,
         value=ceiling.throughput_ops_s if ceiling else None,
         value_label=bounded(ceiling, formatting.short(ceiling.throughput_ops_s)) if ceiling else why_none(curve),
-        hover=_hover(curve, bool(of_class)),
+        hover=_hover(curve, cost_text, is_best_of_class=bool(of_class)),
         low=lies[0] if lies else None,
         high=lies[1] if lies else None,
-        note=", ".join(part for part in (AMONG_CLASS if of_class else note, status) if part),
+        note=", ".join(part for part in (AMONG_CLASS if of_class else note, cost_text, status) if part),
         side=str(curve.sweep_id),
     )
 
@@ -304,7 +326,7 @@ def why_none(curve: Curve) -> str:
     return "measuring" if curve.progress.going else "did not complete" if curve.progress.runs else "no data"
 
 
-def _hover(curve: Curve, is_best_of_class: bool) -> str:
+def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
     ceiling = curve.ceiling
     lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.mode_name)]
     if ceiling:
@@ -317,6 +339,8 @@ def _hover(curve: Curve, is_best_of_class: bool) -> str:
             interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
             lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")
         lines.append(ladder_says(ceiling))
+        if cost_text:
+            lines.append(f"{escaped(cost_text)}, the weakest durability of this database")
         if is_best_of_class:
             lines.append(f"{AMONG_BEST} of those whose writes wait for: {escaped(curve.durability_class)}")
     else:

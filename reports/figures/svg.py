@@ -1,7 +1,7 @@
 """A figure as SVG, drawn without a browser: for readers without JavaScript. Pure.
 
 It draws what plotly.js draws of bars, lines, points, straight lines and texts, in panels one below the other on one
-axis across; heat maps and what a pointer shows are left out.
+axis across; what a pointer shows is left out.
 """
 
 import math

@@ -58,19 +58,6 @@ DARK = Theme(
 
 PAPER = replace(LIGHT, colourless=True)
 
-# Evenly light to dark for every eye, and in grey; for what has an order and no names.
-CIVIDIS = (
-    (0.0, "#00224e"),
-    (0.125, "#123570"),
-    (0.25, "#3b496c"),
-    (0.375, "#575d6d"),
-    (0.5, "#707173"),
-    (0.625, "#8a8678"),
-    (0.75, "#a59c74"),
-    (0.875, "#c3b369"),
-    (1.0, "#fee838"),
-)
-
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star")
 MAX_DATABASES = 5  # that have a colour each

@@ -2,6 +2,5 @@
 
 `builder` makes the content (`content`) of a draft (`drafts`) and its comparison (`report_sources`), without the names
 of machines and people (`redaction`); `publication` has the verbs and stores what was published. `links` opens a
-revision, `pages` and `exports` show it, and `report_import` makes an exported report one of this site's, with the same
-digest.
+revision, `pages` and `exports` show it.
 """

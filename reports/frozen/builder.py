@@ -14,7 +14,7 @@ import tomli_w
 
 from benchsite.accounts.models import Team
 from benchsite.core import formatting
-from reports.figure_registry import OF_SERIES, figure_of
+from reports.figure_registry import figure_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.latency import points_table
 from reports.figures.table import Table
@@ -22,10 +22,10 @@ from reports.frozen import method, tables
 from reports.frozen.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
 from reports.frozen.drafts import Draft, DraftFootnote
 from reports.frozen.figures import cells, frozen_figure
-from reports.frozen.headline import proposed
 from reports.frozen.method import Side, environment_table
 from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
+from reports.pages.answer_messages import text_of
 from reports.pages.charts import shown_operations
 from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
@@ -105,7 +105,7 @@ def build(team: Team, draft: Draft, title: str) -> Built:
     problems = [*material.problems, *_licence_warnings(material)]
     if missing := [name for name in draft.items if name not in {item.name for item in every}]:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
-    headline = proposed(material.curves, material.against, material.labels)
+    headline = text_of(material.answer)
     shown = [item for item in every if item.name in names]
     frozen: list[FrozenTable] = [
         {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}
@@ -197,7 +197,7 @@ def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> lis
     if draft.items:
         return [name for name in dict.fromkeys(draft.items) if name in there]
     latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
-    usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained", "durability")
+    usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained")
     return [name for name in usual if name in there]
 
 
@@ -209,8 +209,6 @@ def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
         figure = figure_of(picture.name, material.curves, picture.selection, dict(picture.options))
         return frozen_figure(item.name, item.title, item.says, figure)
 
-    if picture.name in OF_SERIES:
-        return drawn()
     parts = repr((picture, item))
     return get_or_compute(key_of(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
 

@@ -1,26 +1,17 @@
 """What one revision of a report holds: all that its page, its exports and its script need, and not one row of a run.
 
-The digest is over canonical JSON, so an exported report that is imported elsewhere has the same one. Pure.
+The digest is over canonical JSON: the same content has the same one everywhere. Pure.
 """
 
 import hashlib
 import json
-from typing import Annotated, Any, Final, NotRequired, final
-
-from pydantic import ConfigDict, Field, StringConstraints, with_config
-from typing_extensions import TypedDict  # pydantic reads the standard library's from Python 3.12 on only
+from typing import Any, Final, NotRequired, TypedDict, final
 
 from reports.figures.table import Table
 
 FORMAT: Final = "benchsite-report"
 VERSION: Final = 1  # of this shape; readers take every version that there ever was
 NOT_STATED: Final = "not stated"
-
-
-# Slug, unique in the report: "ceilings", "latency-read".
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
-
-DrawingName = Annotated[str, StringConstraints(pattern=r"^(light|dark)(-narrow)?$")]
 
 
 class Cells(TypedDict):
@@ -30,7 +21,6 @@ class Cells(TypedDict):
     rows: list[list[str | int | float | None]]
 
 
-@with_config(ConfigDict(extra="allow"))
 class Drawing(TypedDict):
     """What plotly.js draws, once it is harmless (`rendering`)."""
 
@@ -42,15 +32,15 @@ class Drawing(TypedDict):
 class FrozenFigure(TypedDict):
     """One picture, as it was drawn at publishing, with its numbers."""
 
-    name: Name
+    name: str  # slug, unique in the report: "ceilings", "latency-read"
     title: str
     says: str  # how to read it
     caption: str
     notes: list[str]
     empty: str  # what is said instead of a picture
-    height_px: Annotated[int, Field(ge=0, le=10_000)]  # 0: the ordinary height
+    height_px: int  # 0: the ordinary height
     # Empty where `empty` says why.
-    drawn: dict[DrawingName, Drawing]
+    drawn: dict[str, Drawing]  # by theme: light, dark, light-narrow, dark-narrow
     table: Cells
 
 
@@ -64,7 +54,7 @@ class Footnote(TypedDict):
 
 @final
 class FrozenTable(TypedDict):
-    name: Name
+    name: str
     title: str
     says: str
     table: Cells
@@ -97,13 +87,12 @@ class Source(TypedDict):
     sha256: str  # over its current measurement set and its artifacts' digests
 
 
-@with_config(ConfigDict(extra="forbid", strict=True))
 class Content(TypedDict):
-    """One revision, as `shape` checks it. Plain text everywhere; `notes` is Markdown, sanitised when it is shown."""
+    """One revision. Plain text everywhere; `notes` is Markdown, sanitised when it is shown."""
 
     format: str
     version: int
-    title: Annotated[str, StringConstraints(pattern=r"\S")]
+    title: str  # never blank
     headline: str
     notes: str
     team: str

@@ -36,7 +36,7 @@ FORMS: Final = {
     "html": "text/html; charset=utf-8",
 }
 MAX_STEM: Final = 60
-SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which an import notices damage
+SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which a reader notices damage
 # In Markdown that others may show with HTML allowed, a tag stays a sign.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 

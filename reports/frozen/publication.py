@@ -43,14 +43,7 @@ def content_of(revision: ReportRevision) -> Content:
     return cast(Content, json.loads(text))
 
 
-def write_revision(
-    report: Report,
-    content: Content,
-    user: User | None,
-    *,
-    imported_by: str = "",
-    imported_at: dt.datetime | None = None,
-) -> ReportRevision:
+def write_revision(report: Report, content: Content, user: User | None) -> ReportRevision:
     """The report's next revision. Raises ContentRefused for what is no content or too large."""
     if content["format"] != FORMAT:
         raise ContentRefused(f"This says that it is “{content['format']}”, and not {FORMAT}.")
@@ -73,8 +66,6 @@ def write_revision(
             headline=content["headline"],
             published_by=user,
             published_at=dt.datetime.fromisoformat(content["published_at"]),
-            imported_by=imported_by,
-            imported_at=imported_at,
         )
 
 

@@ -1,6 +1,6 @@
 """What people wrote, made harmless before a reader's browser sees it: notes in Markdown, and text inside figures.
 
-A report may have been imported, so nothing in it is trusted, its drawings included.
+Former versions imported reports of other sites, so nothing in it is trusted, its drawings included.
 """
 
 import re

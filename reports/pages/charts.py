@@ -127,14 +127,9 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
         yield Picture(f"zoomed-{low}", title, "latency", chosen, "below the knees", (("zoom", "1"),))
         title = f"{first} by percentile"
         yield Picture(f"percentiles-{low}", title, "percentiles", chosen, "each side at its ceiling")
-    says = "throughput by second, each side at its ceiling"
-    yield Picture("stability", "Stability", "stability", selection, says)
     yield Picture("loss", "Throughput against loss", "loss", selection, "ceiling over what a power cut takes")
-    yield Picture("durability", "What durability costs", "durability", selection, "ceiling against what may be lost")
     if len({curve.setup.nodes for curve in curves if curve.setup.nodes}) > 1:
         yield Picture("scalability", "Scalability", "scalability", selection, "ceiling by number of nodes")
-    if any(curve.setup.price_per_hour for curve in curves):
-        yield Picture("price", "Price and performance", "price", selection, "operations per US$")
 
 
 def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:

@@ -85,10 +85,9 @@ def rows_digest(model: type[Model], team: Team) -> str:
 _OF_RUN: Final = ("runs_measurementset", "runs_series", "runs_artifact", "runs_runevent", "runs_clientrun")
 
 
-def sweeps_version(sweeps: Sequence[uuid.UUID], *, with_series: bool = False) -> str:
-    """Of these sweeps' curves; `with_series` of the stored series of their runs too. One query, or two."""
-    held = sorted((str(key), digest) for key, digest in sweep_digests(sweeps).items())
-    return _sha([held, _series(sweeps) if with_series else ()])
+def sweeps_version(sweeps: Sequence[uuid.UUID]) -> str:
+    """Of these sweeps' curves; one query."""
+    return _sha(sorted((str(key), digest) for key, digest in sweep_digests(sweeps).items()))
 
 
 def run_version(run: uuid.UUID) -> str:
@@ -102,16 +101,6 @@ def run_version(run: uuid.UUID) -> str:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(texts)}", [run] * len(tables))
         return _sha(cursor.fetchone())
-
-
-def _series(sweeps: Sequence[uuid.UUID]) -> object:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*), {OF_ROWS.format(table='runs_series')}::text FROM runs_series"
-            " JOIN runs_run ON runs_run.id = runs_series.run_id WHERE runs_run.sweep_id = ANY(%s)",
-            [list(sweeps)],
-        )
-        return cursor.fetchone()
 
 
 def key_of(team_id: uuid.UUID, *parts: object) -> str:

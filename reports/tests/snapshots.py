@@ -6,12 +6,13 @@ from functools import cache
 from typing import Any, cast
 
 from django.db import transaction
+from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from reports.frozen.content import Content
 from reports.frozen.links import make_link
 from reports.frozen.publication import write_revision
-from reports.models import Report
+from reports.models import Report, ReportRevision
 from reports.tests.frozen import measured_matrix, some_content
 from runs.tests.factories import make_team
 
@@ -55,5 +56,24 @@ def published(
     for number in range(revisions):
         headline = content["headline"] if number == 0 else f"{content['headline']} Revised {number} times."
         write_revision(report, {**content, "headline": headline}, user)
+    make_link(report)
+    return report
+
+
+def imported(team: Team, user: User, original: ReportRevision) -> Report:
+    """A report of another site with the same content, as versions before 0.1 imported it."""
+    report = Report.objects.create(team=team, title=original.title, created_by=user, access=Report.Access.PRIVATE)
+    ReportRevision.objects.create(
+        report=report,
+        number=1,
+        content=bytes(original.content),
+        digest=original.digest,
+        title=original.title,
+        headline=original.headline,
+        published_by=user,
+        published_at=original.published_at,
+        imported_by=team.name,
+        imported_at=timezone.now(),
+    )
     make_link(report)
     return report

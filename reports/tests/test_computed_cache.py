@@ -117,14 +117,6 @@ def test_stored_curves_follow_every_change(change, sweep, user):
     assert StoredCurve.objects.count() == 1
 
 
-def test_stored_curves_follow_a_team_transfer(sweep):
-    curves([sweep])
-    key = StoredCurve.objects.get().key
-    Sweep.objects.update(team=make_team())
-    curves([Sweep.objects.get()])
-    assert StoredCurve.objects.get().key != key
-
-
 def test_stored_curve_goes_with_its_sweep(sweep):
     curves([sweep])
     sweep.runs.all().delete()

@@ -35,8 +35,8 @@ def test_an_operator_says_which_sites_may(team, client, settings):
 
 
 def test_embed_shows_first_figure_and_404_for_unknown_name(team, client):
-    url = f"/r/{link_of(published(team, order=['price', 'latency'])).token}/embed"
-    assert "figures/price/" in client.get(url).content.decode()
+    url = f"/r/{link_of(published(team, order=['percentiles', 'latency'])).token}/embed"
+    assert "figures/percentiles/" in client.get(url).content.decode()
     for name in ("nothing", "points", "../x", "%00", "x" * 500):
         assert client.get(f"{url}?figure={name}").status_code == 404, name
 

@@ -11,7 +11,7 @@ from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 KEYS = {"figure", "caption", "table", "empty", "live", "height", "csv", "json", "md", "tex"}
-COMPARED = ["ceilings", "latency", "percentiles", "stability", "scalability", "durability", "loss", "price"]
+COMPARED = ["ceilings", "latency", "percentiles", "scalability", "loss"]
 
 
 @pytest.fixture
@@ -30,7 +30,6 @@ def addresses(sweep):
         reverse("figure-matrix", args=[sweep.matrix_id]),
         reverse("figure-run-percentiles", args=[run.pk]),
         reverse("figure-run-series", args=[run.pk]),
-        reverse("figure-heat", args=[run.pk]),
     ]
 
 
@@ -114,7 +113,7 @@ def test_another_team_is_told_nothing(stranger, sweep):
 
 
 def test_what_is_not_there_is_not_found(client_in, team):
-    for name in ("figure-sweep", "figure-matrix", "figure-run-series", "figure-run-percentiles", "figure-heat"):
+    for name in ("figure-sweep", "figure-matrix", "figure-run-series", "figure-run-percentiles"):
         assert client_in.get(reverse(name, args=[uuid.uuid4()])).status_code == 404
 
 

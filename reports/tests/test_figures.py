@@ -201,7 +201,7 @@ def test_bars_carry_their_value_and_by_how_much_they_are_lower():
     fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0, throughput_ops_s=repeats[1])])
     high, low = bars_of([slow, fast], LIGHT)
     assert (high.value_label, high.note) == ("≥ 1.82k", "best, short ladder")
-    assert (low.value_label, low.note) == ("505", "≥ 3.6\N{MULTIPLICATION SIGN} lower")
+    assert (low.value_label, low.note) == ("505", "≤ 0.28\N{MULTIPLICATION SIGN} of off")
 
 
 def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():

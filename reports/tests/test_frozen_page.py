@@ -77,8 +77,8 @@ def test_figures_and_tables_follow_the_chosen_order(team, client):
     page = page_at(client, published(team, order=order))
     places = [page.index(f'id="{name}-title"') for name in order]
     assert places == sorted(places)
-    assert 'id="stability-title"' in page  # what the order forgets is not lost
-    assert places[-1] < page.index('id="stability-title"')
+    assert 'id="percentiles-title"' in page  # what the order forgets is not lost
+    assert places[-1] < page.index('id="percentiles-title"')
 
 
 def test_a_footnote_stands_at_its_cell_and_below_its_table(team, client):

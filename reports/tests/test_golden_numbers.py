@@ -11,10 +11,9 @@ from reports.analysis.ceiling import Ladder, Rung, end_as_measured, thread_ceili
 from reports.analysis.edivisive import best_split, distance_sums
 from reports.analysis.knee import power, power_knee
 from reports.analysis.repeat_comparison import compare_values
-from reports.analysis.scalability import fit_usl, score
+from reports.analysis.scalability import score
 from reports.analysis.sizing import binding_ratio, product_as_published
 from reports.tests.test_scalability import DISPUTED, PRINTED, computed
-from reports.tests.test_second_opinions import CISCO
 from runs.measures.coordinated_omission import throttled_thread
 from runs.measures.little import explained_share
 from runs.measures.search import Goal, State, Trial, search_target
@@ -160,18 +159,6 @@ def test_golden_ratio_ci():
     assert comparison.ratio == pytest.approx(expected["ratio"], abs=5.1e-5)
     assert [comparison.low, comparison.high] == pytest.approx(expected["ci95"], abs=5.1e-5)
     assert comparison.df == pytest.approx(expected["df"], abs=5.1e-3)
-
-
-def test_golden_usl_cisco():
-    expected = golden("usl_cisco")
-    fit = fit_usl(range(1, 33), CISCO)
-    assert (fit.sigma, fit.kappa) == (
-        pytest.approx(expected["sigma"], abs=5e-7),
-        pytest.approx(expected["kappa"], abs=5e-9),
-    )
-    assert fit.lam == pytest.approx(expected["lam"], rel=1e-5)
-    assert fit.peak_threads == pytest.approx(expected["n_star"], rel=1e-5)
-    assert fit.peak_ops_s == pytest.approx(expected["x_peak"], abs=0.01)
 
 
 def test_golden_tco():

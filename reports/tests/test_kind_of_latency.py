@@ -8,7 +8,6 @@ from reports.analysis.ceiling import Rung
 from reports.analysis.knee import power_knee
 from reports.curves import kind_of
 from reports.pages.charts import latency_pictures
-from reports.pages.ladder import ladder_page
 from reports.selection import Selection
 from reports.tests.curves import curve, operation, point
 from reports.views.compare import controls_of
@@ -61,9 +60,6 @@ def test_the_knee_never_mixes_kinds():
     assert found.knee.latency_s == pytest.approx(0.0012)
     lacking = targets((*TARGETS[:4], (5000, 3100.0, 0)))
     assert lacking.knee.latency_s == pytest.approx(0.0008)
-    assert ladder_page(lacking).rows[0].throughput_ops_s == (
-        lacking.knee.throughput_ops_s if lacking.knee.reached else None
-    )
 
 
 def test_target_ladders_label_their_points_with_targets():

@@ -1,4 +1,4 @@
-"""What a sweep's page says of its ladder: brackets, notes, confidence, other rules, and what to measure next."""
+"""What a sweep's page says of its ladder: brackets, notes, the knee, and what to measure next."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from reports.analysis.ceiling import Rung, ceiling
 from reports.analysis.points import spread
 from reports.curves import Progress
 from reports.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence
-from reports.pages.ladder import ladder_page, next_step, repeats_of
+from reports.pages.ladder import choose_next_loads, next_step
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_ceiling_and_knee import L1
 from runs.tests.factories import make_run, make_sweep, measurement
@@ -31,7 +31,7 @@ def test_a_bracket_in_words():
         "74.9k ops/s is unconfirmed: 75.0k ops/s is the highest target that was sustained with all targets below it "
         "(1 run), and 100k ops/s was not (2 runs). Overloaded, it did 94.2k ops/s."
     )
-    assert plain(next_step(found, None)) == (
+    assert plain(choose_next_loads(found)) == (
         "Measure a target of 86,603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
     )
 
@@ -45,22 +45,22 @@ def test_repeated_target_is_the_ceiling():
 def test_nothing_sustained_in_words():
     found = targets((1000, 800), (2000, 900))
     assert plain(ceiling_sentence(found)).startswith("No target was sustained, not even 1.00k ops/s; the most")
-    assert "800 ops/s next: none was sustained" in plain(next_step(found, None))
+    assert "800 ops/s next: none was sustained" in plain(choose_next_loads(found))
 
 
 def test_everything_sustained_asks_for_more():
-    assert "2,500 ops/s next: every target so far" in plain(next_step(targets((1000, 1000), (2000, 2000)), None))
+    assert "2,500 ops/s next: every target so far" in plain(choose_next_loads(targets((1000, 1000), (2000, 2000))))
 
 
 def test_a_narrow_bracket_asks_for_a_longer_run():
-    assert "repeat its lower end" in next_step(targets((1000, 1000), (1040, 900)), None)
+    assert "repeat its lower end" in choose_next_loads(targets((1000, 1000), (1040, 900)))
 
 
 def test_missing_threads_in_words():
     rungs = [Rung(8, 2000, 0.001, 2000.0), Rung(8, 7900, 0.001, 16000.0, p99_s=0.002)]
     said = plain(ceiling_sentence(ceiling(rungs)))
     assert said.startswith("At least 2.00k ops/s") and "lack of threads" in said and "48 threads or more" in said
-    assert plain(next_step(ceiling(rungs), None)) == "Measure the target of 16.0k ops/s with more threads next."
+    assert plain(choose_next_loads(ceiling(rungs))) == "Measure the target of 16.0k ops/s with more threads next."
 
 
 def test_a_target_without_a_counted_run_in_words():
@@ -71,7 +71,7 @@ def test_a_target_without_a_counted_run_in_words():
         "Measure it again."
     )
     assert plain(ceiling_notes(estimate)[0]).startswith("This target has no counted run: 2.00k ops/s.")
-    assert plain(next_step(estimate, None)).startswith("Measure the target of 2.00k ops/s again next")
+    assert plain(choose_next_loads(estimate)).startswith("Measure the target of 2.00k ops/s again next")
     none = ceiling([replace(rungs[1], target_ops_s=500), rungs[0]])
     assert "of 500 ops/s no run counts" in plain(ceiling_sentence(none))
 
@@ -86,50 +86,27 @@ def worked(**changes):
     return curve(points=[point(threads, float(x)) for threads, x in L1.items()], **changes)
 
 
-def test_the_worked_ladder_lists_what_other_rules_say():
-    page = ladder_page(worked())
-    assert [row.load for row in page.rows] == ["32 threads", "64 threads", "64 threads", "157 threads", "30.5 threads"]
-    assert page.rows[3].throughput_ops_s == pytest.approx(46_000, rel=0.02) and "R² 1.000" in page.rows[3].note
-    assert "medium (the chord rule says 64 threads; too few repeats" in page.confidence
-    assert page.next_step == (
+def test_the_worked_ladder_names_what_to_measure_next():
+    assert next_step(worked()) == (
         "Measure 23 and 45 threads to place the knee and every rung three times to see where throughput ends next."
     )
 
 
-def test_an_extrapolated_peak_is_called_that():
+def test_a_short_ladder_asks_for_more_threads():
     short = curve(points=[point(threads, float(x)) for threads, x in L1.items() if threads <= 32])
-    assert ladder_page(short).rows[3].note.startswith("extrapolated: it lies beyond 2 times the 32 threads")
-    assert ladder_page(short).next_step == "Measure 64 and 128 threads to see the ceiling next."
-
-
-def test_few_rungs_have_few_opinions():
-    four = ladder_page(curve(points=[point(n, x) for n, x in ((2, 1000.0), (4, 1900.0), (8, 2000.0), (16, 2010.0))]))
-    assert four.rows[3].note == "needs 6 rungs"
-    assert ladder_page(curve(points=[point(2, 100.0)])).rows == ()
-    empty = ladder_page(curve(points=[]))
-    assert (empty.rows, empty.confidence, empty.next_step) == ((), "", "")
+    assert next_step(short) == "Measure 64 and 128 threads to see the ceiling next."
+    assert next_step(curve(points=[])) == ""
 
 
 def test_a_ladder_that_is_still_measured_asks_for_nothing():
-    assert ladder_page(worked(progress=Progress(runs=10, succeeded=9))).next_step == ""
-
-
-def test_repeats_bring_their_own_latencies():
-    rung = point(8, 2000.0, throughput_ops_s=spread([1900.0, 2100.0]))
-    assert repeats_of(rung).latencies_s == pytest.approx((8 / 1900, 8 / 2100))
-    means = replace(operation("READ", 1000.0), latencies_us={"mean": spread([1000.0, 3000.0])})
-    both = replace(rung, operations=(means, replace(means, operation="UPDATE", ok=3000)))
-    assert repeats_of(both).latencies_s == pytest.approx((0.001, 0.003))
-    single = point(8, 2000.0, target_ops_s=2000)
-    assert repeats_of(single).latencies_s == pytest.approx((single.mean_latency_s(),))
+    assert next_step(worked(progress=Progress(runs=10, succeeded=9))) == ""
 
 
 def test_rungs_on_which_nothing_was_done_are_no_error():
     for values in ([0.0], [0.0, 0.0, 0.0], [0.0, 1000.0, 0.0, 1000.0], [0.0, 0.0, 900.0]):
         points = [point(2**i, x, throughput_ops_s=spread([0.0, x, x]), operations=()) for i, x in enumerate(values, 1)]
         for ladder in ([replace(p, target_ops_s=100 * p.threads) for p in points], points):
-            page = ladder_page(curve(points=ladder))
-            assert isinstance(page.rows, tuple) and "nan" not in f"{page}"
+            assert "nan" not in next_step(curve(points=ladder))
 
 
 def test_the_knee_of_a_ladder_of_targets_in_words():
@@ -146,7 +123,6 @@ def test_page_states_effect_of_exclusions_and_next_steps(client_in, team):
     make_run(sweep, threads=32, repeat=2, throughput=5000.0, excluded_reason="the other host slept")
     html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
     assert "with what people left out, 3.41k ops/s without" in html
-    assert "Confidence in the knee:" in html and "What other rules say about the knee" in html
     assert "threads to place the knee and every rung three times" in html
 
 

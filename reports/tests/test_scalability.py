@@ -4,7 +4,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 
-from reports.analysis.scalability import score, score_interval
+from reports.analysis.scalability import score
 
 # Highest throughput in ops/s on 4, 6 and 8 nodes as Thumbtack 2014 prints it. RH: 95 % reads, BA: 50 %.
 THROUGHPUTS = {
@@ -80,11 +80,3 @@ def test_score_of_linear_constant_and_negative_scaling():
 @pytest.mark.parametrize("throughputs", [{}, {4: 100.0}, {4: 0.0, 8: 10.0}, {4: -1.0, 8: 10.0}])
 def test_without_a_base_or_a_larger_size_there_is_no_score(throughputs):
     assert score(throughputs) is None
-
-
-def test_interval_contains_score_and_needs_ten_repeats():
-    repeats = {4: [100.0, 101.0, 99.0, 100.5, 99.5] * 2, 8: [180.0, 184.0, 176.0, 182.0, 178.0] * 2}
-    low, high = score_interval(repeats)
-    assert low < 0.8 < high and score_interval(repeats) == (low, high)
-    assert score_interval({4: [100.0, 101.0, 99.0] * 3, 8: [180.0, 184.0, 176.0] * 4}) is None
-    assert score_interval({4: [100.0, 101.0, 99.0] * 4}) is None

@@ -10,12 +10,9 @@ import pytest
 from django.conf import settings as site
 
 from conftest import signed_in
-from reports.frozen.content import canonical
 from reports.frozen.links import link_of
-from reports.frozen.publication import content_of
-from reports.frozen.report_import import import_report
 from reports.models import Report
-from reports.tests.snapshots import published
+from reports.tests.snapshots import imported, published
 from runs.tests.factories import make_team, make_user
 
 pytestmark = pytest.mark.django_db
@@ -110,8 +107,7 @@ def test_imported_reports_are_not_signed(team):
     original = published(team).revisions.get()
     other = make_team(name="Elsewhere")
     olga = make_user(team=other, username="olga")
-    imported = import_report(other, olga, canonical(content_of(original)), original.digest)
-    url = f"/r/{link_of(imported).token}"
+    url = f"/r/{link_of(imported(other, olga, original)).token}"
     assert signed_in(olga).get(f"{url}.json").status_code == 200
     for file in FILES:
         assert signed_in(olga).get(f"{url}{file}.sig").status_code == 404, file

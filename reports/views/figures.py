@@ -17,10 +17,9 @@ from django.urls import reverse
 from django.utils.cache import get_conditional_response
 
 from benchsite.accounts.permissions import team_of, team_required
-from reports.figure_registry import OF_SERIES, figure_of
+from reports.figure_registry import figure_of
 from reports.figures.export_size import medium_named
 from reports.figures.figure import Figure
-from reports.figures.heat import HeatFigure
 from reports.figures.ladder import LadderFigure
 from reports.figures.layout import Frame
 from reports.figures.percentiles import PercentilesFigure
@@ -30,7 +29,7 @@ from reports.figures.table import Table
 from reports.figures.theme import theme_named
 from reports.queries import StoredSeries, chosen, curves, key_of, run_point, stored_series
 from reports.queries.computed_cache import run_version, sweeps_version
-from reports.queries.over_time import events_of, fault_bands, heats, over_time
+from reports.queries.over_time import events_of, fault_bands, over_time
 from reports.queries.series import MAX_ROWS, Part, server_metrics
 from reports.selection import read
 from runs.models import Matrix, Run, Sweep
@@ -103,7 +102,7 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
     """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
     choice = chosen(team_of(request), selection)
-    version = sweeps_version([sweep.pk for sweep in choice.sweeps], with_series=picture in OF_SERIES)
+    version = sweeps_version([sweep.pk for sweep in choice.sweeps])
 
     def made() -> HttpResponse:
         figure = figure_of(picture, choice.compared().curves, selection, request.GET.dict())
@@ -192,15 +191,6 @@ def _server_metrics(run: Run, *, counters: bool) -> Figure:
 def run_percentiles(request: HttpRequest, run: Run, form: str) -> Figure:
     """Latency by percentile of one run, whether or not it counts."""
     return PercentilesFigure.of(f"percentiles-{run.pk}", run_point(run))
-
-
-@run_figure("figure-heat")
-def run_heat(request: HttpRequest, run: Run, form: str) -> Figure:
-    """The latencies of one run over time; `?kind=response` for those from the scheduled start."""
-    kind = "response" if request.GET.get("kind") == "response" else "service"
-    stored = stored_series(run)
-    window = window_of(stored, run.target_ops_s)
-    return HeatFigure(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
 
 
 def _part(request: HttpRequest) -> Part | None:

@@ -8,12 +8,10 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.files.uploadhandler import MemoryFileUploadHandler, StopUpload
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.gzip import gzip_page
 
 from benchsite.accounts.models import Role
@@ -24,8 +22,7 @@ from reports.frozen.content import Content, digest
 from reports.frozen.drafts import draft_of
 from reports.frozen.figures import ReportFigure
 from reports.frozen.pages import page_of
-from reports.frozen.publication import MAX_BYTES, ContentRefused, NumbersChanged, PublishRefused, built
-from reports.frozen.report_import import ImportRefused, import_report, stated_in
+from reports.frozen.publication import ContentRefused, NumbersChanged, PublishRefused, built
 from reports.frozen.rights import NotAllowed
 from reports.frozen.sanitizer import notes_html
 from reports.models import Report
@@ -38,58 +35,6 @@ from reports.views.figures import answer_to
 LENGTH: Final = 64
 PER_PAGE: Final = 50
 PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
-
-
-class OneReport(MemoryFileUploadHandler):
-    """Keeps one file in memory, and no more of it than a report can have."""
-
-    def __init__(self, request: HttpRequest | None = None) -> None:
-        super().__init__(request)
-        self.bytes = 0
-        self.too_large = False
-
-    def handle_raw_input(self, *args: Any, **kwargs: Any) -> None:
-        self.activated = True
-
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes | None:
-        self.bytes += len(raw_data)
-        if self.bytes > MAX_BYTES:
-            self.too_large = True
-            # The rest of the request is read and thrown away: a browser cut off in the middle shows no page.
-            raise StopUpload(connection_reset=False)
-        return super().receive_data_chunk(raw_data, start)
-
-
-@csrf_exempt  # Only until it is settled where the file goes: `_import` checks the token, which reads the whole request.
-@team_required("GET", "POST", role=Role.RUNNER)
-def import_page(request: HttpRequest) -> HttpResponseBase:
-    """GET shows the form, POST takes the file and goes to the report."""
-    handler = OneReport(request)
-    request.upload_handlers = [handler]
-    return _import(request, handler)
-
-
-@csrf_protect
-def _import(request: HttpRequest, handler: OneReport) -> HttpResponseBase:
-    if request.method != "POST":
-        return _page(request)
-    digest = request.POST.get("digest", "")
-    file = request.FILES.get("file")
-    if handler.too_large:
-        return _page(request, f"The file has more than {MAX_BYTES // 2**20} MB: no report is that large.", 413)
-    if file is None:
-        return _page(request, "Choose the JSON file that was exported from the report.", 422)
-    try:
-        report = import_report(team_of(request), user_of(request), file.read(), digest or stated_in(file.name or ""))
-    except ImportRefused as refused:
-        return _page(request, str(refused), 422)
-    messages.success(request, f"“{report.title}” was imported, exactly as it was published.")
-    return redirect("report", pk=report.pk)
-
-
-def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
-    context = {"problem": problem, "digest": request.POST.get("digest", "")}
-    return render(request, "reports/frozen/import.html", context, status=status)
 
 
 def _key(report: Report, digest: str) -> str:

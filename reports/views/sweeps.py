@@ -26,7 +26,7 @@ from reports.ladder_text import (
 from reports.models import History
 from reports.pages.charts import MAX_OPERATIONS, figure_link
 from reports.pages.exclusions import effect_sentence
-from reports.pages.ladder import ladder_page
+from reports.pages.ladder import next_step
 from reports.queries import (
     SweepFilter,
     curves,
@@ -148,7 +148,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     rows = Sweep.objects.select_related("matrix", "workload", "database")
     row = get_object_or_404(rows, pk=pk)
     curve = curves([row])[0]
-    operations, ladder = operations_of([curve]), ladder_page(curve)
+    operations = operations_of([curve])
     floor = session_spreads(team_of(request), [row.cluster_name]).get(row.cluster_name)
     # What the ladder shows, in the order in which it is read; empty sentences are left out.
     sentences = [
@@ -157,8 +157,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         *ceiling_notes(curve.ceiling),
         effect_sentence(curve),
         knee_sentence(curve.knee, curve.ceiling),
-        ladder.confidence,
-        ladder.next_step,
+        next_step(curve),
         progress_sentence(curve),
     ]
     context = {
@@ -177,7 +176,6 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
             for operation in operations[:MAX_OPERATIONS]
         ],
         "sentences": [sentence for sentence in sentences if sentence],
-        "ladder": ladder,
         "durability": durability_sentence(curve.durability),
         "evidence": last_evidence(row),
         "warnings": notes_of([curve]),

@@ -1,7 +1,7 @@
-"""Runs that programs bring along: POST /runs, PUT /runs/by-key/{key}, POST /runs:batch, and how far a large one is."""
+"""Runs that programs bring along: POST /runs, and how far a large one is."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, Final, TypeVar
@@ -15,10 +15,9 @@ from ninja import Header, Query, Schema
 from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, ask_again, bearer_in, team_in
-from benchsite.rest.limits import spend
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
-from runs.api import batch, routers
+from runs.api import routers
 from runs.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
 from runs.models import Upload, UploadKey
 from runs.uploading import api_upload, keys, upload_lifecycle
@@ -29,7 +28,6 @@ from runs.uploading.manifest import ManifestRefused, described, read_manifest
 from runs.uploading.upload_errors import ResultRefused
 
 T = TypeVar("T")
-Kind = UploadKey.Kind
 State = Upload.State
 RETRY_AFTER_S: Final = "1"
 # After a body took so long to come, its token is asked for once more: it may have been revoked meanwhile.
@@ -95,27 +93,7 @@ def upload_runs(
                 "the CI's build and the file's hash. Repeating the request with it stores nothing twice.",
                 errors=[{"pointer": "header.Idempotency-Key", "detail": "Missing, or none that is allowed."}],
             )
-        return _stored(request, Kind.REQUEST, idempotency_key, body)
-
-
-@routers.runs.put(
-    "/runs/by-key/{path:key}",
-    auth=Needs(Scope.RUNS_WRITE, uploads=True),
-    response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
-    operation_id="put_runs_by_key",
-    summary="Upload a result under a name of its own",
-    openapi_extra=BODY,
-)
-def put_runs(request: HttpRequest, key: str, query: Annotated[DryRun, Query()]) -> HttpResponse:
-    """As `POST /runs`, under a natural key such as `github:123456:workload-a:r3`: the same content again is 200, other
-    content 409. The key is free again when its runs are deleted. `?dry_run=1` judges and stores nothing (200).
-    """
-    with _body(request) as body:
-        if query.dry_run:
-            return _judged(request, body)
-        if not keys.fits(key):
-            raise Problem("validation-error", "A key has 1 to 255 printable ASCII characters.")
-        return _stored(request, Kind.NATURAL, key, body)
+        return _stored(request, idempotency_key, body)
 
 
 @routers.runs.get(
@@ -146,33 +124,6 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@routers.runs.post(
-    "/runs:batch",
-    auth=Needs(Scope.RUNS_WRITE),
-    response={200: batch.LineAnswer, **refusals(413, 415)},
-    summary="Upload up to 200 small results",
-    openapi_extra=batch.BODY,
-)
-def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> HttpResponse:
-    """NDJSON: on each line a `key` (as in `PUT /runs/by-key/{key}`), a `manifest`, and `files` with `name` and either
-    `text` or `base64`. Each line is stored by itself, and has one line in the answer, in the same order.
-
-    Each line counts as an upload of the token's quota, and what the minute has not left is taken from those that
-    follow; where it has none left, nothing is stored or counted (429). `?dry_run=1` judges and stores nothing.
-    """
-
-    def answer(line: batch.Line) -> tuple[int, Mapping[str, Any]]:
-        body = Body(line.manifest, line.files)
-        response = _judged(request, body) if query.dry_run else _stored(request, Kind.NATURAL, line.key, body)
-        return response.status_code, response.body
-
-    def count(lines: int) -> None:
-        refusal = "Nothing of this batch was stored or counted. "
-        spend(request, bearer_in(request).token, {"uploads": lines}, refusal)
-
-    return batch.answered(request, answer, count)
-
-
 @contextmanager
 def _body(request: HttpRequest) -> Iterator[Body]:
     """The body of a request for as long as it is needed; what went to disk goes with it."""
@@ -194,21 +145,13 @@ def _upload(upload_id: UUID) -> Upload:
     return upload
 
 
-class BodyResponse(JsonResponse):
-    """A response of which the content is still at hand."""
-
-    def __init__(self, content: Mapping[str, Any], status: int) -> None:
-        self.body = content
-        super().__init__(content, status=status)
+def _judged(request: HttpRequest, body: Body) -> JsonResponse:
+    upload_request = _asked(request, "", body)
+    return JsonResponse(dry_answer(_refusing(lambda: api_upload.judge_only(upload_request))))
 
 
-def _judged(request: HttpRequest, body: Body) -> BodyResponse:
-    upload_request = _asked(request, Kind.REQUEST, "", body)
-    return BodyResponse(dry_answer(_refusing(lambda: api_upload.judge_only(upload_request))), 200)
-
-
-def _stored(request: HttpRequest, kind: str, key: str, body: Body) -> BodyResponse:
-    upload_request = _asked(request, kind, key, body)
+def _stored(request: HttpRequest, key: str, body: Body) -> JsonResponse:
+    upload_request = _asked(request, key, body)
     try:
         stored = _refusing(lambda: api_upload.upload(upload_request, lambda *rows: stored_answer(request, *rows)))
     except KeyBusy:
@@ -218,13 +161,13 @@ def _stored(request: HttpRequest, kind: str, key: str, body: Body) -> BodyRespon
             headers={"Retry-After": RETRY_AFTER_S},
         ) from None
     except KeyReused as error:
-        raise _reused(kind, error.known) from None
-    return _answer(request, kind, stored)
+        raise _reused(error.known) from None
+    return _answer(request, stored)
 
 
-def _asked(request: HttpRequest, kind: str, key: str, body: Body) -> Asked:
+def _asked(request: HttpRequest, key: str, body: Body) -> Asked:
     manifest = _refusing(lambda: read_manifest(body.manifest))
-    return Asked(team_in(request), bearer_in(request).user, kind, key, manifest, body.files)
+    return Asked(team_in(request), bearer_in(request).user, key, manifest, body.files)
 
 
 def _refusing(work: Callable[[], T]) -> T:
@@ -244,18 +187,15 @@ def _refusing(work: Callable[[], T]) -> T:
         raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
 
 
-def _reused(kind: str, known: UploadKey) -> Problem:
+def _reused(known: UploadKey) -> Problem:
     where = upload_url(known.upload) if known.upload is not None else None
-    if kind == Kind.NATURAL:
-        message = "This key names a result with other content. Delete its run first, or use another key."
-        return Problem("run-conflict", message, upload=where)
     message = "This idempotency key was used for another manifest or other files: use a new one."
     if known.upload is not None and known.upload.state == State.FAILED:
         message += f" What it names has failed: DELETE {where} frees the key."
     return Problem("key-reused", message, upload=where)
 
 
-def _answer(request: HttpRequest, kind: str, stored: Stored) -> BodyResponse:
+def _answer(request: HttpRequest, stored: Stored) -> JsonResponse:
     """Of what was stored now or before; a worker may be with it still."""
     key, status, body = stored.key, stored.key.status, stored.key.answer
     if status == 202:
@@ -265,9 +205,7 @@ def _answer(request: HttpRequest, kind: str, stored: Stored) -> BodyResponse:
         runs = list(key.upload.runs.order_by("position")) if request.GET else []
         for addition in settings.UPLOAD_ADDITIONS if runs else ():
             body = {**body, **import_string(addition)(request, runs)}
-    if stored.replayed and kind == Kind.NATURAL and status == 201:
-        status = 200
-    response = BodyResponse(body, status)
+    response = JsonResponse(body, status=status)
     response["Location"] = body["runs"][0]["url"] if len(body["runs"]) == 1 else body["url"]
     if stored.replayed:
         response["Idempotency-Replayed"] = "true"

@@ -8,8 +8,6 @@ import numpy as np
 
 # Seconds below this share of the median are slow.
 SLOW: float = 0.9
-# The median absolute deviation of normal noise times this is its standard deviation.
-MAD_TO_SD: float = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +19,8 @@ class Stability:
     sd: float  # n - 1
     cv: float  # sd / mean
     median: float
-    robust_cv: float
     down_spike_share: float  # median - smallest
     slow_share: float  # of the seconds
-    longest_slow_s: int
 
     @property
     def grade(self) -> Literal["flat", "variable", "erratic"]:
@@ -43,18 +39,14 @@ def stability(series: Sequence[float]) -> Stability | None:
     if mean <= 0 or median <= 0:
         return None
     sd = float(values.std(ddof=1))
-    mad = float(np.median(np.abs(values - median)))
-    slow = values < SLOW * median
     return Stability(
         seconds=int(values.size),
         mean=mean,
         sd=sd,
         cv=sd / mean,
         median=median,
-        robust_cv=MAD_TO_SD * mad / median,
         down_spike_share=(median - float(values.min())) / median,
-        slow_share=float(slow.mean()),
-        longest_slow_s=longest_run(slow.tolist()),
+        slow_share=float((values < SLOW * median).mean()),
     )
 
 

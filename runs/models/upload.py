@@ -100,18 +100,13 @@ class UploadedFile(models.Model):
 
 
 class UploadKey(models.Model):
-    """The name under which a program uploaded something: repeating the request finds it, and stores nothing again.
+    """The Idempotency-Key of an upload: repeating the request finds it, and stores nothing again. Forgotten after days.
 
     Its row commits together with what it names. Whoever works under a key holds PostgreSQL's advisory lock on it, so
     nothing is left of a server that was killed. Only `runs.uploading.keys` writes it.
     """
 
-    class Kind(models.TextChoices):
-        REQUEST = "request", "of one request"  # The header Idempotency-Key: forgotten after some days.
-        NATURAL = "natural", "of the result itself"  # "github:123456:workload-a:r3": kept as long as its runs.
-
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="upload_keys")
-    kind = models.CharField(max_length=8, choices=Kind)
     key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64)  # SHA-256 of the decoded body
     upload = models.ForeignKey(Upload, null=True, on_delete=models.SET_NULL, related_name="keys")
@@ -121,8 +116,8 @@ class UploadKey(models.Model):
     objects = TeamManager()
 
     class Meta:
-        indexes = [models.Index(fields=["created_at"], name="request_keys", condition=Q(kind="request"))]
-        constraints = [models.UniqueConstraint(fields=["team", "kind", "key"], name="one_upload_per_key")]
+        indexes = [models.Index(fields=["created_at"], name="upload_keys_by_age")]
+        constraints = [models.UniqueConstraint(fields=["team", "key"], name="one_upload_per_key")]
 
     def __str__(self) -> str:
         return self.key

@@ -21,7 +21,7 @@ from runs.pages.window import window_panel
 from runs.reasons import Reason
 from runs.recording.intervals import INTERVALS
 from runs.recording.server_samples import hosts_of
-from runs.ycsb.redact import is_secret, redact
+from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
 
 DIGITS = 12  # of an id, which is unique enough for the eye
 
@@ -96,7 +96,8 @@ def run_page(run: Run) -> dict[str, object]:
         "not_assessed": [f for f in findings if f.severity == Finding.Severity.NOT_ASSESSED],
         "override": overrides[-1] if overrides else None,
         "remedy": remedy(run.reason),
-        "clients": clients_of(run, cut),
+        "clients": (clients := clients_of(run, cut)),
+        "hidden_values": sum(map(_hidden_values, clients)),
         "hosts": [_host_use(host) for host in hosts],
         "servers": _servers(run, hosts, artifacts),
         "readback": _readback(run.evidence),
@@ -123,6 +124,14 @@ def _headline(run: Run, findings: Sequence[Finding]) -> str:
     return f"{coverage}, none warns or rejects."
 
 
+def _hidden_values(client: ClientRun) -> int:
+    """A command line repeats what stands among the properties."""
+    return max(
+        client.command_line.count(HIDDEN),
+        sum(value == NOT_SHOWN or HIDDEN in value for _, value in client.shown_properties),
+    )
+
+
 def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     """The client runs, each with its share of the cut, and how many seconds after the first one it began."""
     clients = list(run.client_runs.select_related("load_generator__machine"))
@@ -133,9 +142,11 @@ def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
         client.merged = merged.get(client.number, {})
         client.start_offset_s = starts[client.number] - first if client.number in starts else None
         properties = client.order.get("properties", {})
-        client.shown_properties = [
-            (name, NOT_SHOWN if is_secret(name) else redact(str(value))) for name, value in sorted(properties.items())
-        ]
+        with allow_names(run.team.harmless_properties):
+            client.shown_properties = [
+                (name, NOT_SHOWN if is_secret(name) else redact(str(value)))
+                for name, value in sorted(properties.items())
+            ]
     return clients
 
 

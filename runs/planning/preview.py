@@ -403,7 +403,7 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     if runs and goes:
         several = " Percentiles of several clients are ranges: use one for exact ones." if plan.clients > 1 else ""
         yield (
-            f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again and has no heat map, and "
+            f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again, and "
             f"no response times. Its mean is cut to whole microseconds.{several}"
         )
     loads: dict[str, set[int]] = {}  # of each of them

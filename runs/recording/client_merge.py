@@ -66,7 +66,9 @@ def merge_upload(files: RunFiles, reads: Reads, spec: RunSpec) -> Collected:
 def _merge_clients(files: RunFiles, clients: Sequence[ClientLogs], cut: Cut) -> Collected:
     collected = merge_logs(clients, cut)
     assert isinstance(collected.merged, MergedRun)
-    return replace(collected, merged=replace(with_evidence(collected.merged, files.clients), notes=files.notes))
+    return replace(
+        collected, merged=replace(with_evidence(collected.merged, files.clients), notes=tuple(map(str, files.notes)))
+    )
 
 
 def times_of(merged: Merged) -> tuple[datetime | None, datetime | None]:

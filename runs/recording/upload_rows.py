@@ -23,7 +23,7 @@ from runs.uploading.file_pipeline import Reads
 from runs.uploading.metadata import Stated, StatedRun
 from runs.validity import CheckResult, verdict_of
 from runs.ycsb.grouping import ClientFiles, RunFiles
-from runs.ycsb.hints import hints_of, words_of
+from runs.ycsb.hints import read_hints, split_command
 
 # What a file is kept as, by what it was recognised as; anything else is a summary.
 KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
@@ -175,8 +175,8 @@ def _client(run: Run, client: ClientFiles) -> ClientRun:
     if summary is None:
         return client_row(run, client.number, {}, finished_at=run.finished_at)
     properties = dict(list(summary.properties.items())[:MAX_PROPERTIES])
-    stated = {"threads": hints_of([summary]).threads or 0, "properties": properties}
-    command = list(words_of(summary.command))
+    stated = {"threads": read_hints([summary]).threads or 0, "properties": properties}
+    command = list(split_command(summary.command))
     return client_row(run, client.number, stated, finished_at=run.finished_at, command=command)
 
 

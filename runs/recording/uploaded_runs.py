@@ -25,6 +25,7 @@ from runs.validity import CheckResult, Profile, Surroundings
 from runs.validity.spec_facts import cluster_facts, shared_machine
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grouping import RunFiles
+from runs.ycsb.redact import allow_names
 from runs.ycsb.series import Series
 
 STOCK: Final = "ycsb"
@@ -37,10 +38,11 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
     stated = cast(Stated, upload.stated)
     progress = Progress(upload.pk, claim)
-    reads = read_members(list(upload.files.all()), progress)
-    groups = runs_in(reads, upload.grouping)
-    progress.begin("merging, judging and saving", 0)
-    runs = judged_runs(upload, stated, groups, reads)
+    with allow_names(upload.team.harmless_properties):
+        reads = read_members(list(upload.files.all()), progress)
+        groups = runs_in(reads, upload.grouping)
+        progress.begin("merging, judging and saving", 0)
+        runs = judged_runs(upload, stated, groups, reads)
     with transaction.atomic():
         # First of all the fence: nobody else saves this upload, or has saved it.
         upload_lifecycle.saved(upload.pk, claim)
@@ -72,7 +74,8 @@ def save_runs(
 def collect(run: Run) -> Collected:
     """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
     assert run.upload is not None  # Every uploaded run has one.
-    reads = read_members(list(run.upload.files.all()))
+    with allow_names(run.team.harmless_properties):
+        reads = read_members(list(run.upload.files.all()))
     return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
 
 

@@ -14,7 +14,7 @@ from runs.uploading.upload_errors import ResultRefused, check_files
 from runs.validity import CheckResult, profile
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import RunFiles
-from runs.ycsb.hints import hints_of
+from runs.ycsb.hints import read_hints
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class JudgedRun:
     @property
     def sentences(self) -> str:
         messages = [finding.message for finding in self.findings.values()]
-        return "\n".join([*self.merged.notes, *self.files.notes, *messages])
+        return "\n".join([*self.merged.notes, *map(str, self.files.notes), *messages])
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def judge_files(
 def _judged(
     group: RunFiles, index: int, reads: Reads, threads: int | None, properties: Mapping[str, str], purpose: str
 ) -> JudgedRun:
-    hints = hints_of([client.summary for client in group.clients if client.summary is not None])
+    hints = read_hints([client.summary for client in group.clients if client.summary is not None])
     known = recognise(hints.binding, hints.connection) if hints.binding else None
     stated: Stated = {
         "system": known or "other", "system_name": "", "mode": "unknown", "database": "Database", "version": "",

@@ -43,21 +43,8 @@ class Program:
             f"/api/v1/runs{query}", self.form(files, manifest), content_type=MULTIPART, headers=self.headers(**sent)
         )
 
-    def put(self, key: str, *files: tuple[str, bytes], **manifest: Any) -> Any:
-        return self.client.put(
-            f"/api/v1/runs/by-key/{key}", self.form(files, manifest), content_type=MULTIPART, headers=self.headers()
-        )
-
     def get(self, path: str) -> Any:
         return self.client.get(path, headers=self.headers())
-
-    def batch(self, *lines: Any) -> list[dict[str, Any]]:
-        body = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-        response = self.client.post(
-            "/api/v1/runs:batch", body, content_type="application/x-ndjson", headers=self.headers()
-        )  # fmt: skip
-        assert response.status_code == 200, response.content
-        return [json.loads(line) for line in response.content.splitlines()]
 
     @staticmethod
     def form(files: Sequence[tuple[str, bytes]], manifest: dict[str, Any]) -> bytes:

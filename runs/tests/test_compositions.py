@@ -7,6 +7,8 @@ import pytest
 from runs.tests.compositions import Composition, Truth, compose
 from runs.tests.judged_files import JudgedRun, judge_files
 from runs.ycsb import grouping
+from runs.ycsb.readers.segments import Segments
+from runs.ycsb.readers.text import TextReader
 
 pytestmark = pytest.mark.slow
 MAX_REFUSED = 0.02  # of the healthy ones
@@ -81,16 +83,44 @@ def test_reads_many_compositions():
     assert len(refused) <= MAX_REFUSED * healthy, refused
 
 
-@pytest.mark.parametrize("fault", ["times", "counts", "writers"])
-def test_notices_broken_reader(monkeypatch: pytest.MonkeyPatch, fault: str):
-    """The truth does not come from the readers."""
-    if fault == "times":
+def _break_reader(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """Replace one step of reading or grouping by one that is wrong."""
+    read_runs, read_sources = Segments.done, TextReader.done
+    if fault == "ignores times":
         monkeypatch.setattr(grouping, "_overlap", lambda span, other: False)
-    elif fault == "counts":
+    elif fault == "counts one more":
         monkeypatch.setattr("runs.ycsb.metric.MetricDraft._count", lambda self, digits: int(float(digits)) + 1)
-    else:
-        monkeypatch.setattr("runs.ycsb.readers.writers.Writers.name", lambda self, line: "")
+    elif fault == "drops runs":
+        monkeypatch.setattr(Segments, "done", lambda self, run_format: read_runs(self, run_format)[-1:])
+    elif fault == "drops writers":
+        monkeypatch.setattr(
+            TextReader, "done", lambda self: [run for run in read_sources(self) if run.source in ("", _first(self))]
+        )
+    elif fault == "merges all runs":
+        monkeypatch.setattr(grouping, "_is_one_run", lambda run, key, members, together: True)
 
-    false, refused, _ = check_all(range(60))
 
-    assert false or refused
+def _first(reader: TextReader) -> str:
+    return next(source for source in (*reader._sources, "") if source or len(reader._sources) < 2)
+
+
+@pytest.mark.parametrize(
+    "fault", ["ignores times", "counts one more", "drops runs", "drops writers", "merges all runs"]
+)
+def test_notices_false_statements_of_broken_readers(monkeypatch: pytest.MonkeyPatch, fault: str):
+    """The truth does not come from the readers."""
+    _break_reader(monkeypatch, fault)
+
+    false, _, _ = check_all(range(40))
+
+    assert false
+
+
+def test_checks_reject_mixed_writers(monkeypatch: pytest.MonkeyPatch):
+    """Lines of several clients that are read as those of one contradict each other: a check rejects their run."""
+    monkeypatch.setattr("runs.ycsb.readers.writers.Writers.name", lambda self, line: "")
+
+    false, refused, _ = check_all(range(40))
+
+    assert refused
+    assert not false

@@ -1,14 +1,20 @@
-"""What the cases of the field taught, through the ways of a program and of the import page."""
+"""What the cases of the field taught, through the ways of a program, of the upload script and of the import page."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+from django.conf import settings
 
+from benchsite.accounts.models import AuditEntry, Role
 from runs import artifacts
 from runs.models import Artifact, ClientRun, Run
+from runs.tests.factories import make_user
 from runs.tests.importing import bring, import_folder, save, sent, summary
 from runs.tests.pages import text_of
-from runs.tests.programs import Program
+from runs.tests.programs import MANIFEST, Program, token_of
 from runs.tests.test_failed_verification import verify
 from runs.ycsb.readers.tests.test_writers import client, interleaved
 
@@ -98,3 +104,95 @@ def test_no_secret_is_kept_anywhere(program, client_in, caplog):
 
     assert not [secret for secret in SECRETS for text in kept if secret in text]
     assert any("primaryKey=[redacted]" in text for text in kept)
+
+
+HUGE = 3_000_000_000  # records: more than a YCSB of 32 bits counts
+LONG_MIX = {"readproportion": "0.5", "updateproportion": "0.5", "recordcount": str(HUGE)}
+
+
+def test_takes_more_records_than_32_bits_on_both_ways(program, client_in):
+    content = summary().replace(b" -threads 8", b" -p recordcount=3000000000 -threads 8")
+
+    usual = read_json(program.post(("a.txt", summary())), 201)
+    answer = read_json(program.post(("b.txt", content), workload={"name": "Huge", "properties": LONG_MIX}), 201)
+    imported = save(client_in, bring(client_in, sent("c.txt", content)), records=str(HUGE)).runs.get()
+
+    by_program = Run.objects.get(pk=answer["runs"][0]["id"])
+    assert [finding["check_id"] for finding in answer["runs"][0]["findings"]] == [
+        finding["check_id"] for finding in usual["runs"][0]["findings"]
+    ]
+    assert [run.spec["workload"]["properties"]["recordcount"] for run in (by_program, imported)] == [str(HUGE)] * 2
+    for run in (by_program, imported):
+        assert "3,000,000,000" in text_of(client_in.get(f"/runs/{run.pk}/")).replace("\u202f", ",")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_script_uploads_what_the_api_takes(live_server, team, user, tmp_path):
+    """Failed verification, two clients in one file, two runs in one file, secrets."""
+    contents = {
+        "verification.txt": summary() + WRONG,
+        "clients.txt": cat(1, 2),
+        "runs.txt": summary() + b"\n" + summary(reads=40_000, updates=41_000),
+        "secrets.txt": summary(reads=30_000).replace(summary().split(b"\n")[0], COMMAND),
+    }
+    (tmp_path / "benchsite.json").write_text(json.dumps(MANIFEST))
+    environment = {
+        "PATH": os.environ["PATH"],
+        "BENCHSITE_URL": live_server.url,
+        "BENCHSITE_TOKEN": token_of(team, user),
+    }
+    printed = {}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+        ended = subprocess.run(
+            [sys.executable, settings.BASE_DIR / "static" / "benchsite-upload.py",
+             "--manifest", "benchsite.json", "--no-verdict", name],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        printed[name] = ended.stdout + ended.stderr
+
+    by_file = {name: Run.objects.filter(upload__files__name=name).order_by("position") for name in contents}
+    assert [run.verdict for run in by_file["verification.txt"]] == ["reject"], printed
+    assert [run.measurement_sets.get().clients_merged for run in by_file["clients.txt"]] == [2], printed
+    assert len(by_file["runs.txt"]) == 2, printed
+    stored = [artifacts.open_artifact(artifact).decode() for artifact in Artifact.objects.all()]
+    assert not [secret for secret in SECRETS for text in [*stored, *printed.values()] if secret in text]
+
+
+def test_admin_lists_harmless_properties(program, client_in, team):
+    """Their values are kept from then on, and the run's page says how many are hidden."""
+    content = summary().replace(summary().split(b"\n")[0], COMMAND)
+    program.post(("a.txt", content))
+    first = Run.objects.get()
+
+    page = text_of(client_in.get(f"/runs/{first.pk}/"))
+    client_in.force_login(make_user(team=team, role=Role.ADMIN))
+    response = client_in.post("/team/harmless-properties/", {"names": "azure.key\nazurecosmos.primaryKey"})
+    program.post(("b.txt", content))
+
+    second = Run.objects.exclude(pk=first.pk).get()
+    assert "4 hidden values" in page
+    assert response.status_code == 302
+    assert "TableKey9" in text_of(client_in.get(f"/runs/{second.pk}/"))
+    assert "2 hidden values" in text_of(client_in.get(f"/runs/{second.pk}/"))
+    assert "TableKey9" not in text_of(client_in.get(f"/runs/{first.pk}/"))
+    assert AuditEntry.objects.get(kind="harmless_properties_changed").subject == "azure.key, azurecosmos.primaryKey"
+
+
+@pytest.mark.parametrize(
+    "names", ["azure.key=TableKey9", "with space?", "x" * 121, "\n".join(f"k{n}" for n in range(101))]
+)
+def test_refuses_what_is_no_list_of_names(client_in, team, names):
+    client_in.force_login(make_user(team=team, role=Role.ADMIN))
+
+    response = client_in.post("/team/harmless-properties/", {"names": names})
+
+    team.refresh_from_db()
+    assert response.status_code == 422
+    assert team.harmless_properties == []
+
+
+def test_harmless_properties_are_for_admins(client_in, team):
+    client_in.force_login(make_user(team=team, role=Role.RUNNER))
+
+    assert client_in.post("/team/harmless-properties/", {"names": "azure.key"}).status_code == 403

@@ -31,7 +31,7 @@ def matrix() -> Matrix:
 
 def convert() -> None:
     with connection.cursor() as cursor:
-        for statement in import_module("runs.migrations.0046_no_runs_by_hand").CONVERT:
+        for statement in import_module("runs.migrations.0048_no_runs_by_hand").CONVERT:
             cursor.execute(statement)
 
 

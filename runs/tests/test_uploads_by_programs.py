@@ -1,6 +1,5 @@
 """POST /api/v1/runs: what a program uploads becomes runs, in one transaction with its key."""
 
-import gzip
 import json
 from pathlib import Path
 
@@ -116,12 +115,6 @@ def test_a_dry_run_judges_and_stores_nothing(program):
     assert not Path(Upload().pk.hex).exists()
 
 
-def test_a_dry_run_under_a_natural_key_stores_nothing_either(program):
-    answer = said(program.put("ci:1:a?dry_run=1"), 200)
-    assert answer["state"] == "judged"
-    assert nothing_stored()
-
-
 def test_a_workload_of_the_team_is_taken_by_its_name(program, team):
     workload = make_workload(team=team, name="Carts")
     said(program.post(workload="Carts"), 201)
@@ -188,72 +181,11 @@ def test_keys_of_requests_are_forgotten_in_time(program):
     from django.utils import timezone
 
     program.post(key="old")
-    program.put("natural")
     UploadKey.objects.update(created_at=timezone.now() - timedelta(days=8))
     program.post(("a.txt", summary(reads=3)), key="new")
     keys.expire()
-    assert sorted(UploadKey.objects.values_list("key", flat=True)) == ["natural", "new"]
-    assert Run.objects.count() == 3
-
-
-def test_a_natural_key_names_one_result(program):
-    assert said(program.put("github:1:a"), 201) == said(program.put("github:1:a"), 200)
-    problem = said(program.put("github:1:a", commit="abcdef1"), 409)
-    assert problem["type"] == "/problems/run-conflict"
-    assert Run.objects.count() == 1
-
-
-def test_a_natural_key_may_have_slashes(program):
-    said(program.put("github:acme/shop:feature/x:r1"), 201)
-    said(program.put("github%3Aacme%2Fshop%3Afeature%2Fx%3Ar1"), 200)
-    assert UploadKey.objects.get().key == "github:acme/shop:feature/x:r1"
-
-
-def test_a_natural_key_is_free_when_its_run_is_deleted(program):
-    from runs.deletion import delete_run
-
-    program.put("github:1:a")
-    delete_run(Run.objects.get(), None)
-    said(program.put("github:1:a", commit="abcdef1"), 201)
-    assert Run.objects.count() == 1
-
-
-# --- many in one body ---
-
-
-def line(key, content=None, **more):
-    files = [{"name": "a.txt", "text": (content or summary()).decode()}]
-    return {"key": key, "manifest": {"system": "redis", "workload": "YCSB A"}, "files": files} | more
-
-
-def test_a_batch_has_an_answer_for_each_line(program):
-    packed = [{"name": "a.txt.gz", "base64": __import__("base64").b64encode(gzip.compress(summary(reads=9))).decode()}]
-    answers = program.batch(
-        line("a"), line("a"), line("a", summary(reads=5)), line("b", files=packed), "{", line("c", files=[]),
-        line("d", b"no result"), {"key": "e"},
-    )  # fmt: skip
-    assert [answer["status"] for answer in answers] == [201, 200, 409, 201, 400, 400, 415, 400]
-    assert [answer["line"] for answer in answers] == list(range(1, 9))
+    assert sorted(UploadKey.objects.values_list("key", flat=True)) == ["new"]
     assert Run.objects.count() == 2
-    assert answers[6]["problem"]["file"] == "a.txt"
-
-
-def test_a_dry_run_of_a_batch_judges_and_stores_nothing(program):
-    body = "".join(json.dumps(one) + "\n" for one in (line("a"), line("b", b"no result")))
-    answer = program.client.post(
-        "/api/v1/runs:batch?dry_run=1", body, content_type="application/x-ndjson", headers=program.headers()
-    )
-    first, second = map(json.loads, answer.content.splitlines())
-    assert (first["status"], first["upload"]["state"], second["status"]) == (200, "judged", 415)
-    assert not Run.objects.exists()
-
-
-def test_a_batch_has_at_most_so_many_lines(program):
-    body = "{}\n" * 201
-    response = program.client.post(
-        "/api/v1/runs:batch", body, content_type="application/x-ndjson", headers=program.headers()
-    )  # fmt: skip
-    assert "201 lines" in said(response, 413)["detail"]
 
 
 # --- who ---
@@ -262,7 +194,6 @@ def test_a_batch_has_at_most_so_many_lines(program):
 def test_it_needs_the_scope(team, user):
     reader = Program(team, user, "runs:read")
     assert said(reader.post(), 403)["type"] == "/problems/insufficient-scope"
-    assert said(reader.put("k"), 403)
     reader.token = "bs_none"
     assert said(reader.post(), 401)
     assert nothing_stored()

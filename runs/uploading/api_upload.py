@@ -5,7 +5,6 @@ for a worker, which goes the way of `working`.
 """
 
 import hashlib
-import io
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from runs.uploading.metadata_merge import stated_by
 from runs.uploading.upload_errors import ResultRefused, check_files, refused_run
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 from runs.ycsb.grouping import RunFiles
+from runs.ycsb.redact import allow_names
 
 log = logging.getLogger(__name__)
 State = Upload.State
@@ -45,7 +45,6 @@ class Asked:
 
     team: Team
     user: User
-    kind: str  # of the key
     key: str
     manifest: Manifest
     files: Sequence[Arrived]
@@ -106,7 +105,7 @@ def judge_only(request: Asked) -> JudgedUpload:
 def _at_once(request: Asked, answer: Answer) -> Stored:
     fingerprint = request.fingerprint()
     with transaction.atomic():
-        if known := keys.hold(request.team, request.kind, request.key, fingerprint):
+        if known := keys.hold(request.team, request.key, fingerprint):
             return Stored(known, replayed=True)
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
@@ -121,9 +120,7 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
             def key_of(runs: Sequence[Run]) -> list[UploadKey]:
                 body = answer(row, runs, judged.runs)
                 stored.append(
-                    keys.make_row(
-                        request.team, request.kind, request.key, fingerprint, upload=row, status=201, answer=body
-                    )
+                    keys.make_row(request.team, request.key, fingerprint, upload=row, status=201, answer=body)
                 )
                 return stored
 
@@ -139,9 +136,10 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
     try:
-        reads = read_at_once(
-            [file.named_content() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
-        )
+        with allow_names(request.team.harmless_properties):
+            reads = read_at_once(
+                [file.named_content() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
+            )
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
@@ -156,7 +154,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
 def _later(request: Asked) -> Stored:
     """Keep the files with their key. A worker reads them, states what the manifest says, and saves the runs."""
     fingerprint = request.fingerprint()
-    if known := keys.find(request.team, request.kind, request.key, fingerprint):
+    if known := keys.find(request.team, request.key, fingerprint):
         return Stored(known, replayed=True)
     row, claim = upload_lifecycle.receive(
         request.team, request.user, [(file.name, file.content()) for file in request.files]
@@ -164,13 +162,11 @@ def _later(request: Asked) -> Stored:
     known = None
     try:
         with transaction.atomic():
-            known = keys.hold(request.team, request.kind, request.key, fingerprint)
+            known = keys.hold(request.team, request.key, fingerprint)
             if known is None:
                 manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
                 upload_lifecycle.let_go(row.pk, claim, manifest=manifest, grouping=request.manifest.grouping)
-                key = keys.make_row(
-                    request.team, request.kind, request.key, fingerprint, upload=row, status=202, answer={}
-                )
+                key = keys.make_row(request.team, request.key, fingerprint, upload=row, status=202, answer={})
                 key.save(force_insert=True)
     except (keys.KeyBusy, keys.KeyReused):
         upload_lifecycle.discard(row)
@@ -189,10 +185,3 @@ def stated_later(row: Upload, reads: Reads, groups: Sequence[RunFiles]) -> Mappi
     except ResultRefused as error:
         raise UnreadableFile(str(error)) from error
     return stated_by(Manifest.model_validate(row.manifest), row.team, groups)
-
-
-def brought(name: str, content: bytes) -> Arrived:
-    """A file that came in another way than in a form."""
-    arrived = Arrived(name, io.BytesIO())
-    arrived.write(content)
-    return arrived

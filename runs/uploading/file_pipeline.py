@@ -30,10 +30,11 @@ from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
 from runs.ycsb.grouping import RunFiles, group
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import hints_of
+from runs.ycsb.hints import read_hints
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
+from runs.ycsb.redact import allow_names
 from runs.ycsb.summary_run import SummarisedRun
 
 # Of one upload, all archives unpacked.
@@ -80,6 +81,11 @@ State = Callable[[Upload, "Reads", Sequence[RunFiles]], Mapping[str, object]]
 
 def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
     """READING -> RECOGNISED, whatever the files hold, or -> COMPLETED with what `state` says. Raises UploadGone."""
+    with allow_names(upload.team.harmless_properties):
+        _read_all(upload, claim, state)
+
+
+def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
     progress = Progress(upload.pk, claim)
     stored = list(upload.files.all())
     # What was read before is only to be grouped otherwise.
@@ -230,7 +236,7 @@ def recognise(reads: Reads, grouping: str) -> Recognised:
     return {
         "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in files]),
         "runs": [
-            run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
+            run_of(files, merged_or_why(files), read_hints([c.summary for c in files.clients if c.summary is not None]))
             for files in groups[:MAX_RUNS]
         ],
         "more_runs": max(len(groups) - MAX_RUNS, 0),

@@ -15,13 +15,12 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Team
 from runs.models import Upload, UploadKey
 
-Kind = UploadKey.Kind
-KEPT_FOR: Final = timedelta(days=7)  # a key of a request
+KEPT_FOR: Final = timedelta(days=7)
 MAX_LENGTH: Final = 255
 # The first of the two numbers of these locks; no other lock of this database has two.
 _LOCKS: Final = 7_305_062
 # Almost every key is new: what that costs is asked in SQL.
-_IS_KNOWN: Final = "SELECT 1 FROM runs_uploadkey WHERE team_id = %s AND kind = %s AND key = %s"
+_IS_KNOWN: Final = "SELECT 1 FROM runs_uploadkey WHERE team_id = %s AND key = %s"
 
 
 class KeyBusy(Exception):
@@ -41,41 +40,34 @@ def fits(key: str) -> bool:
     return 0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()
 
 
-def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
-    """What was stored under this key; None: nothing, or nothing is left of it. Raises KeyReused."""
-    known = UploadKey.objects.filter(team=team, kind=kind, key=key).select_related("upload").first()
-    if known is None or (kind == Kind.NATURAL and _is_empty(known)):
-        return None
-    if known.fingerprint != fingerprint:
+def find(team: Team, key: str, fingerprint: str) -> UploadKey | None:
+    """What was stored under this key; None: nothing. Raises KeyReused."""
+    known = UploadKey.objects.filter(team=team, key=key).select_related("upload").first()
+    if known is not None and known.fingerprint != fingerprint:
         raise KeyReused(known)
     return known
 
 
-def hold(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
+def hold(team: Team, key: str, fingerprint: str) -> UploadKey | None:
     """Until the end of this transaction nobody else works under this key; then as `find`. Raises KeyBusy, KeyReused."""
-    digest = hashlib.sha256(f"{team.pk}/{kind}/{key}".encode()).digest()
+    digest = hashlib.sha256(f"{team.pk}/{key}".encode()).digest()
     number = int.from_bytes(digest[:4], "big", signed=True)
     with connection.cursor() as cursor:
         # One round trip, but two statements: the second must see what the key's last holder committed.
-        cursor.execute(f"SELECT pg_try_advisory_xact_lock(%s, %s); {_IS_KNOWN}", [_LOCKS, number, team.pk, kind, key])
+        cursor.execute(f"SELECT pg_try_advisory_xact_lock(%s, %s); {_IS_KNOWN}", [_LOCKS, number, team.pk, key])
         is_held = cursor.fetchone()
         if not (is_held and is_held[0]):
             raise KeyBusy(key)
         cursor.nextset()
         is_known = cursor.fetchone() is not None
-    return find(team, kind, key, fingerprint) if is_known else None
+    return find(team, key, fingerprint) if is_known else None
 
 
 def make_row(
-    team: Team, kind: str, key: str, fingerprint: str, *, upload: Upload, status: int, answer: Mapping[str, Any]
+    team: Team, key: str, fingerprint: str, *, upload: Upload, status: int, answer: Mapping[str, Any]
 ) -> UploadKey:
     """A row that names what this transaction stores, itself not stored yet; the caller holds the key."""
-    if kind == Kind.NATURAL:
-        # The runs that it named were deleted: it is free again.
-        UploadKey.objects.filter(team=team, kind=kind, key=key).delete()
-    return UploadKey(
-        team=team, kind=kind, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer
-    )
+    return UploadKey(team=team, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer)
 
 
 def free(upload: Upload) -> None:
@@ -84,12 +76,5 @@ def free(upload: Upload) -> None:
 
 
 def expire() -> None:
-    """Forget the keys of requests that are too old to be repeated."""
-    UploadKey.objects.filter(kind=Kind.REQUEST, created_at__lt=Now() - KEPT_FOR).delete()
-
-
-def _is_empty(known: UploadKey) -> bool:
-    upload = known.upload
-    if upload is None or upload.state == Upload.State.FAILED:
-        return True
-    return upload.state == Upload.State.SAVED and not upload.runs.exists()
+    """Forget the keys that are too old to be repeated."""
+    UploadKey.objects.filter(created_at__lt=Now() - KEPT_FOR).delete()

@@ -19,7 +19,7 @@ from runs.uploading.manifest import Manifest, ManifestRefused, OneRun, Workload
 from runs.uploading.metadata import Stated, StatedRun
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.grouping import RunFiles
-from runs.ycsb.hints import Hints, hints_of
+from runs.ycsb.hints import Hints, read_hints
 from runs.ycsb.properties import check_stated_workload
 
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
@@ -35,7 +35,7 @@ class _Stating:
     def __init__(self, manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> None:
         self.manifest, self.team, self.from_files = manifest, team, runs
         self.faults: list[tuple[str, str]] = []
-        self.hints_of_runs = [hints_of([each.summary for each in run.clients if each.summary]) for run in runs]
+        self.hints_of_runs = [read_hints([each.summary for each in run.clients if each.summary]) for run in runs]
         self.hints = next((hints for hints in self.hints_of_runs if hints.binding or hints.properties), Hints())
 
     def stated(self) -> Stated:

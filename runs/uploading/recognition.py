@@ -140,7 +140,7 @@ def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints
         "phase": files.phase,
         "clients": [list(client.names) for client in files.clients],
         "missing": [],
-        "notes": list(files.notes),
+        "notes": list(map(str, files.notes)),
         "exact": False,
         "intervals": False,
         "throughput_ops_s": None,

@@ -94,10 +94,10 @@ def _bounds(operations: Sequence[ReadOperation], name: str) -> Bounds | None:
     simple = _between_the_clients(operations, name)
     if simple is not None and len(operations) == 1 and simple.is_exact:
         return simple
-    known = [_known(operation) for operation in operations]
-    if any(statement is None for statement in known):
+    statements = [_known(operation) for operation in operations]
+    if any(statement is None for statement in statements):
         return simple
-    counted = _counted([statement for statement in known if statement is not None], name)
+    counted = _counted([statement for statement in statements if statement is not None], name)
     return counted if simple is None or _excludes(simple, counted) else _both(simple, counted)
 
 

@@ -8,7 +8,7 @@ from runs.ycsb.duplicate_outputs import find_copies, numbers_of
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import database_of, durability_of, servers_of, stated_options, workload_of
+from runs.ycsb.hints import read_database, read_durability, servers_of, stated_options, workload_of
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
@@ -37,7 +37,7 @@ def merge_run(run: RunFiles) -> MergedRun | SummarisedRun:
     if summarised is not None:
         return summarised
     merged = ingest([logs_of(client) for client in run.clients], Cut(phase="load"), has_series=False).merged
-    return with_evidence(replace(merged, phase=run.phase or "measure", notes=run.notes), run.clients)
+    return with_evidence(replace(merged, phase=run.phase or "measure", notes=tuple(map(str, run.notes))), run.clients)
 
 
 def summarised_run(run: RunFiles) -> SummarisedRun | None:
@@ -47,21 +47,21 @@ def summarised_run(run: RunFiles) -> SummarisedRun | None:
         return None
     # What a single client states of itself is no bound.
     bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
-    summarised = summarise([_summary_client(client) for client in run.clients], notes=(*bounds, *run.notes))
-    evidence = evidence_of(run.clients)
+    summarised = summarise([_summary_client(client) for client in run.clients], notes=(*bounds, *map(str, run.notes)))
+    evidence = collect_evidence(run.clients)
     clients = tuple(replace(client, evidence=evidence[client.number]) for client in summarised.clients)
     return replace(summarised, clients=clients)
 
 
 def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRun:
     """The run with what its clients' files say beside its numbers."""
-    evidence = evidence_of(clients)
+    evidence = collect_evidence(clients)
     return replace(
         merged, clients=tuple(replace(client, evidence=evidence[client.number]) for client in merged.clients)
     )
 
 
-def evidence_of(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
+def collect_evidence(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
     """By client number."""
     numbers = {client.number: numbers_of(client.summary, client.logs) for client in clients} if clients[1:] else {}
     copies = find_copies(numbers)
@@ -82,7 +82,7 @@ def _evidence(
     own = {name: options[name] for name in OWN if name in options}
     version = {"version": run.exact_version} if run.exact_version else {}
     return ClientEvidence(
-        properties={**workload_of(options), **durability_of(options), **database_of(options), **version, **own},
+        properties={**workload_of(options), **read_durability(options), **read_database(options), **version, **own},
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
         has_properties=bool(options),
         unknown=misspelt(options),

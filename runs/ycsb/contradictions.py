@@ -50,12 +50,12 @@ def disorder(
     resolution_us: float,
 ) -> str:
     """What no distribution of latencies has. Percentiles may lie above the maximum by their resolution."""
-    known = [(name, value) for name, value in sorted(percentiles_us.items()) if value is not None]
-    for (lower, below), (upper, above) in pairwise(known):
+    stated = [(name, value) for name, value in sorted(percentiles_us.items()) if value is not None]
+    for (lower, below), (upper, above) in pairwise(stated):
         if above < below:
             return f"p{exact(upper)} is below p{exact(lower)}"
-    if known and max_us is not None and known[-1][1] > max_us + resolution_us:
-        return f"p{exact(known[-1][0])} is above the maximum"
+    if stated and max_us is not None and stated[-1][1] > max_us + resolution_us:
+        return f"p{exact(stated[-1][0])} is above the maximum"
     if any(value is not None and value < 0 for value in (min_us, mean_us, max_us)):
         return "a latency is negative"
     if mean_us is not None and min_us is not None and min_us > mean_us:

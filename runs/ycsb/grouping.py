@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Final
 
-from benchsite.core.formatting import exact
+from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.names import MeasurementName, parse_name, printed_name
-from runs.ycsb.progress import progress_of
+from runs.ycsb.progress import ZONE_STEP_S, Progress, progress_of
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.summary_counts import SummaryClient, counts_operations, measurement_of, operations_of
+from runs.ycsb.summary_counts import SummaryClient, counts_operations, interpret_name, operations_of
 from runs.ycsb.symptoms import Symptom
 
 # Words of a file's name that tell what it holds, and not whose it is.
@@ -33,9 +34,10 @@ _PHASES: Final[Mapping[str, Phase]] = {
     "measure": "measure",
     "transactions": "measure",
 }
-_QUARTER_S: Final = 900  # time zones differ by whole quarters of an hour
 _MAX_ZONE_S: Final = 26 * 3600
 _MAX_START_S: Final = 60  # between the starts of clients of one run
+_MAX_SCRIPTED_START_S: Final = 5  # where a script starts them
+_MAX_COMPARED: Final = 50  # runs of one upload
 _NEAR: Final = 0.01  # of a run's operations
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
@@ -57,7 +59,7 @@ class RunFiles:
 
     phase: Phase | None
     clients: tuple[ClientFiles, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[GroupingNote, ...] = ()
 
 
 def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFiles, ...]:
@@ -78,8 +80,7 @@ def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFile
             else:
                 home.append((key, run))
     runs.sort(key=lambda members: min(run.position for _, run in members))
-    if together:
-        notes += _contradictions(runs)
+    notes += _contradictions(runs) if together else _possible_zones([members[0][1] for members in runs])
     return tuple(_run_files([run for _, run in members], notes, together=together) for members in runs)
 
 
@@ -131,9 +132,13 @@ class _Run:
         return "ycsb" if family in ("hdr", "properties") else name if name in ("ycsb-cpp", "ycsb-c") else family
 
     @cached_property
+    def progress(self) -> Progress | None:
+        return progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None
+
+    @cached_property
     def span(self) -> Window | None:
         """When it worked, on its own clock."""
-        progress = progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None
+        progress = self.progress
         if progress is not None and progress.is_dated:
             return Window(progress.started_s, progress.ended_s)
         starts = [log.start_time_s + float(log.start_s[0]) for log in self.logs if len(log)]
@@ -175,8 +180,8 @@ class _Draft:
         """Of the files that hold any."""
         return [*(run.names[0] for run in self.summaries), *(item.name for item in [*self.logs, *self.statuses])]
 
-    def runs(self) -> tuple[list[_Run], list[str]]:
-        """The client's runs, and a sentence for each that is not stored, because another one is stated whole."""
+    def runs(self) -> tuple[list[_Run], list[GroupingNote]]:
+        """The client's runs, and a note for each that is not stored, because another one is stated whole."""
         runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
         notes = [*self._add_logs(runs), *self._add_statuses(runs)]
         for item in self.prefaces if runs else ():
@@ -185,7 +190,7 @@ class _Draft:
                 run.names.append(item.name)
         return runs, notes
 
-    def _add_logs(self, runs: list[_Run]) -> Iterator[str]:
+    def _add_logs(self, runs: list[_Run]) -> Iterator[GroupingNote]:
         """Logs of the same operations are of several runs: YCSB appends raw points to the file of the run before."""
         have_summaries = bool(runs)
         for item in sorted(self.logs, key=lambda item: not any(_fits(item, run) for run in runs)):
@@ -193,14 +198,14 @@ class _Draft:
             names = {log.operation for log in logs}
             twins = [run for run in runs if _measured_twice(logs, run.logs)]
             if twins:
-                known = {log.operation for log in twins[-1].logs}
-                twins[-1].logs += [log for log in logs if log.operation not in known]
+                operations = {log.operation for log in twins[-1].logs}
+                twins[-1].logs += [log for log in logs if log.operation not in operations]
                 twins[-1].names.append(item.name)
                 continue
             free = [run for run in runs if not names & {log.operation for log in run.logs}]
             if have_summaries and _owner(item, runs) not in free:
                 done = sum(total for name, total in item.totals.items() if name.is_operation)
-                yield _not_stored(item, f"counts {done:,} operations, which none of the summaries here states")
+                yield _not_stored("counts_match_no_summary", item, done)
                 continue
             if not free:
                 runs.append(_Run(item.position, []))
@@ -208,7 +213,7 @@ class _Draft:
             run.logs += logs
             run.names.append(item.name)
 
-    def _add_statuses(self, runs: list[_Run]) -> Iterator[str]:
+    def _add_statuses(self, runs: list[_Run]) -> Iterator[GroupingNote]:
         """Status lines of other runs than those of the summaries are of clients that were killed."""
         have_results = bool(runs)
         ordered = sorted(self.statuses, key=lambda item: (not any(_fits(item, run) for run in runs), -item.position))
@@ -223,7 +228,7 @@ class _Draft:
                 continue
             if run in taken or (item.name in run.names[:1] and not _is_near(item, run)):
                 done = item.run.status[-1].operations_done if item.run.status else 0
-                yield _not_stored(item, f"ends after {done:,} operations without a summary")
+                yield _not_stored("no_summary", item, done)
                 run.summary = replace(run.summary, symptoms=_symptoms(run.summary, item.run)) if run.summary else None
                 continue
             taken.append(run)
@@ -238,27 +243,26 @@ def _measured_twice(logs: Iterable[IntervalLog], others: Iterable[IntervalLog]) 
     return bool(common) and all(log.total == totals[log.operation] for log in common)
 
 
-def _not_stored(item: _Item, reason: str) -> str:
-    lines = f"{item.run.first_line:,} to {item.run.last_line:,}"
-    return f"{item.name}: the run in lines {lines} {reason}. It is not stored."
+def _not_stored(code: str, item: _Item, done: int) -> GroupingNote:
+    values = {"first_line": item.run.first_line, "last_line": item.run.last_line, "done": done}
+    return GroupingNote(code, (item.name,), values)
 
 
-def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[str]]:
+def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[GroupingNote]]:
     """The clients by what their files' names have in common."""
     drafts: dict[str, _Draft] = {}
-    notes: list[str] = []
+    notes: list[GroupingNote] = []
     names: Counter[str] = Counter()
-    known: dict[object, tuple[str, str]] = {}
+    first_files: dict[object, tuple[str, str]] = {}
     position = 0
     for file in files:
         for run in file.runs:
             position += 1
             key, phase = _key(file.name, run)
-            twin, of = known.setdefault(_fingerprint(run) or position, (file.name, key))
+            twin, of = first_files.setdefault(_fingerprint(run) or position, (file.name, key))
             if twin != file.name:
                 is_same_client = of == key
-                again = ": it is counted once" if is_same_client else ""
-                notes.append(f"{file.name} states exactly what {twin} states{again}.")
+                notes.append(GroupingNote("copied_by_client" if is_same_client else "copied", (file.name, twin)))
                 if is_same_client:
                     continue
             item = _Item(position, file.name, run, phase)
@@ -301,7 +305,7 @@ def _named(run: ReadRun) -> Iterable[IntervalLog]:
     """The run's logs under the names that all clients have in common: HdrREAD and RawREAD of the same values once."""
     logs: dict[str, IntervalLog] = {}
     for log in sorted(run.logs, key=lambda log: log.operation.startswith("Raw")):
-        parsed = measurement_of(log.operation, replace(run, properties={}))
+        parsed = interpret_name(log.operation, replace(run, properties={}))
         name = printed_name(parsed.operation, parsed.kind, parsed.status)
         logs.setdefault(name, replace(log, operation=name))
     return logs.values()
@@ -319,12 +323,12 @@ def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
     return " ".join(word for word in words if not _ROLES.fullmatch(word) and word not in _PHASES), phase
 
 
-def _adopt(drafts: dict[str, _Draft]) -> list[str]:
+def _adopt(drafts: dict[str, _Draft]) -> list[GroupingNote]:
     """Logs and status lines whose names lead to no summary go to the one that states the same counts.
 
     Status lines may also go to the only summary there is: the last of them can be missing.
     """
-    notes: list[str] = []
+    notes: list[GroupingNote] = []
     homes = {key: draft for key, draft in drafts.items() if draft.summaries}
     strangers = {key: draft for key, draft in drafts.items() if not draft.summaries}
     for key, draft in strangers.items():
@@ -341,10 +345,9 @@ def _adopt(drafts: dict[str, _Draft]) -> list[str]:
             fitting = [name for name in fitting if _numbers(name) == _numbers(key)] or fitting
         if len(fitting) > 1 and draft.logs and len(homes) > 1:
             names = ", ".join(item.name for item in draft.logs)
+            values: dict[str, str | int | float] = {"logs": names, "summaries": len(fitting)}
             notes += [
-                f"{names}: these logs count what each of {len(fitting)} summaries states, so they were left out beside "
-                f"{home.summaries[0].names[0]}. Put the files of each client into a folder of their own."
-                for home in (homes[name] for name in fitting)
+                GroupingNote("logs_match_several", (homes[name].summaries[0].names[0],), values) for name in fitting
             ]
             del drafts[key]
         elif len(fitting) == 1:
@@ -450,7 +453,7 @@ def _overlap(span: Window, other: Window) -> bool:
     return span.from_s < other.to_s and other.from_s < span.to_s
 
 
-def _contradictions(runs: Sequence[Sequence[tuple[str, _Run]]]) -> Iterator[str]:
+def _contradictions(runs: Sequence[Sequence[tuple[str, _Run]]]) -> Iterator[GroupingNote]:
     """Where all files are stated to be of one run, and the times in one of them say otherwise."""
     by_key: dict[tuple[str, Phase | None], list[_Run]] = {}
     for members in runs:
@@ -458,10 +461,20 @@ def _contradictions(runs: Sequence[Sequence[tuple[str, _Run]]]) -> Iterator[str]
             by_key.setdefault((key, run.phase), []).append(run)
     for (_, phase), apart in by_key.items():
         if len(apart) > 1 and phase is not None:
-            yield (
-                f"{apart[0].names[0]}: {len(apart)} runs in it came one after the other by the dates of their status "
-                "lines, so they are not clients of one run, as was stated."
-            )
+            yield GroupingNote("runs_in_sequence", (apart[0].names[0],), {"runs": len(apart)})
+
+
+def _possible_zones(runs: Sequence[_Run]) -> Iterator[GroupingNote]:
+    """Runs that may be of clients in different time zones: a schedule also starts runs at whole hours."""
+    for first, run in combinations(runs[:_MAX_COMPARED], 2):
+        offset_s = _zone_offset_s(run, first, _MAX_SCRIPTED_START_S)
+        if offset_s and run.phase == first.phase and run.names[:1] != first.names[:1] and _last_equally(run, first):
+            yield GroupingNote("may_be_other_zone", (first.names[0], run.names[0]), {"hours": abs(offset_s) / 3600})
+
+
+def _last_equally(run: _Run, other: _Run) -> bool:
+    lengths = [entry.span.length_s for entry in (run, other) if entry.span is not None]
+    return max(lengths) - min(lengths) <= _MAX_START_S
 
 
 def _are_together(run: _Run, other: _Run) -> bool:
@@ -474,37 +487,38 @@ def _are_together(run: _Run, other: _Run) -> bool:
     return not run.operations or not other.operations or bool(run.operations & other.operations)
 
 
-def _run_files(runs: Sequence[_Run], notes: Sequence[str], *, together: bool) -> RunFiles:
-    offsets_s = [_zone_offset_s(run, runs[0]) if together else 0.0 for run in runs]
+def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together: bool) -> RunFiles:
+    offsets_s = [_zone_offset_s(run, runs[0], _MAX_START_S) if together else 0.0 for run in runs]
     clients = tuple(
         ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s)
         for number, (run, offset_s) in enumerate(zip(runs, offsets_s, strict=True))
     )
-    notes = [*notes, *(_told_offset(client) for client in clients if client.clock_offset_s)]
-    mine = tuple(note for note in notes if any(name in note for run in runs for name in run.names))
-    return RunFiles(runs[0].phase, clients, mine)
+    files = {name for run in runs for name in run.names}
+    mine = [note for note in notes if files.intersection(note.files)]
+    for run, offset_s in zip(runs, offsets_s, strict=True):
+        if offset_s:
+            code = "behind_first" if offset_s > 0 else "ahead_of_first"
+            mine.append(GroupingNote(code, (run.names[0],), {"hours": abs(offset_s) / 3600}))
+        if run.progress is not None and run.progress.zone_change_s:
+            hours = abs(run.progress.zone_change_s) / 3600
+            mine.append(GroupingNote("zone_changed", (run.names[0],), {"hours": hours}))
+    return RunFiles(runs[0].phase, clients, tuple(mine))
 
 
-def _zone_offset_s(run: _Run, first: _Run) -> float:
+def _zone_offset_s(run: _Run, first: _Run, max_start_s: float) -> float:
     """How far a client's dates must be moved where its clock shows another time zone: whole quarters of an hour.
 
-    Status lines name no zone. Clients of one run that begin nearly together but for such a distance were in two.
+    Status lines name no zone. Clients of one run that begin nearly together but for such a distance were in two. Of
+    long runs, which overlap in spite of it, the ends must be as far apart.
     """
-    if run.logs or first.logs or run.span is None or first.span is None or _overlap(run.span, first.span):
+    if run.logs or first.logs or run.span is None or first.span is None:
         return 0.0
     apart_s = first.span.from_s - run.span.from_s
-    offset_s = round(apart_s / _QUARTER_S) * _QUARTER_S
-    is_zone = abs(apart_s - offset_s) <= _MAX_START_S and abs(offset_s) <= _MAX_ZONE_S
+    offset_s = round(apart_s / ZONE_STEP_S) * ZONE_STEP_S
+    is_zone = abs(apart_s - offset_s) <= max_start_s and abs(offset_s) <= _MAX_ZONE_S
+    if _overlap(run.span, first.span):
+        is_zone = is_zone and abs(first.span.to_s - run.span.to_s - offset_s) <= max_start_s
     return float(offset_s) if is_zone else 0.0
-
-
-def _told_offset(client: ClientFiles) -> str:
-    hours = exact(abs(client.clock_offset_s) / 3600)
-    side = "behind" if client.clock_offset_s > 0 else "ahead of"
-    return (
-        f"{client.names[0]}: its dates are {hours} h {side} those of the first "
-        "client, which is another time zone: they were moved by that."
-    )
 
 
 def _natural(key: str) -> list[tuple[int, int | str]]:

@@ -66,7 +66,7 @@ class Hints:
     properties: Mapping[str, str] = field(default_factory=dict)  # of the workload
 
 
-def hints_of(clients: Sequence[ReadRun]) -> Hints:
+def read_hints(clients: Sequence[ReadRun]) -> Hints:
     """The plan of one run by what its clients were told."""
     options = [stated_options(run) for run in clients]
     first = options[0] if options else {}
@@ -88,14 +88,14 @@ def workload_of(options: Mapping[str, str]) -> dict[str, str]:
     return {**_mix(_letter(options.get("file", ""))), **stated}
 
 
-def durability_of(options: Mapping[str, str]) -> dict[str, str]:
+def read_durability(options: Mapping[str, str]) -> dict[str, str]:
     """What a client's options say of its durability mode, by the names that the catalog's modes have for it."""
-    known = {mode_name: options[name] for name, mode_name in _DURABILITY.items() if name in options}
-    known |= _WRITE_CONCERNS.get(options.get("mongodb.writeConcern", "").lower(), {})
+    concerns = {mode_name: options[name] for name, mode_name in _DURABILITY.items() if name in options}
+    concerns |= _WRITE_CONCERNS.get(options.get("mongodb.writeConcern", "").lower(), {})
     for name, value in parse_qsl(options.get("mongodb.url", "").partition("?")[2]):
         if name.lower() in _MONGODB_URL:
-            known[_MONGODB_URL[name.lower()]] = value
-    return known
+            concerns[_MONGODB_URL[name.lower()]] = value
+    return concerns
 
 
 def servers_of(options: Mapping[str, str]) -> frozenset[str]:
@@ -107,7 +107,7 @@ def servers_of(options: Mapping[str, str]) -> frozenset[str]:
     return frozenset(host if ":" in host else f"{host}{port}" for host in hosts if host)
 
 
-def database_of(options: Mapping[str, str]) -> dict[str, str]:
+def read_database(options: Mapping[str, str]) -> dict[str, str]:
     """What a client's options name within its servers; of an address everything but users, hosts and ports."""
     return {name: re.sub("(//|@)[^/?;]*", r"\1", options[name]) for name in DATABASE if name in options}
 
@@ -121,7 +121,7 @@ def stated_options(run: ReadRun) -> dict[str, str]:
 def _stated_options(command: str, properties: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Kept, since the same run is asked several times."""
     options = {name: value for name, value in properties if len(value) <= MAX_TEXT_LENGTH}
-    words = [word for word in words_of(command) if len(word) <= MAX_TEXT_LENGTH]
+    words = [word for word in split_command(command) if len(word) <= MAX_TEXT_LENGTH]
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = following.partition("=")
         if word == "-p" and equals:
@@ -134,7 +134,7 @@ def _stated_options(command: str, properties: tuple[tuple[str, str], ...]) -> di
 
 
 @lru_cache(maxsize=32)
-def words_of(command: str) -> tuple[str, ...]:
+def split_command(command: str) -> tuple[str, ...]:
     """The words of a command line, however it was quoted; of one without end, its beginning.
 
     Remembered, since the same run is asked several times, and shlex takes one character after the other.
@@ -163,9 +163,9 @@ def _threads(run: ReadRun, options: Mapping[str, str]) -> int | None:
 
 def _total(parts: Iterable[int | None]) -> int | None:
     """The sum of all clients; None where one of them says nothing."""
-    known = list(parts)
-    total = sum(part for part in known if part is not None)
-    return total if known and None not in known and total <= MAX_INTEGER else None
+    counts = list(parts)
+    total = sum(part for part in counts if part is not None)
+    return total if counts and None not in counts and total <= MAX_INTEGER else None
 
 
 def _whole(text: str) -> int | None:

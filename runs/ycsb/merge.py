@@ -14,7 +14,7 @@ from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
-from runs.ycsb.numbers import added, total_of
+from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary_counts import verification_codes
 from runs.ycsb.window import MIN_S, Cut, Span, Windowed, overlap, regrouped, windowed, workload_kind
@@ -71,7 +71,7 @@ def assemble(
         failed_operations=sum(client.failed for client in clients),
         throughput_ops_s=sum(client.throughput_ops_s for client in clients),
         throughput_sum_ops_s=(
-            total_of(client.printed_throughput_ops_s for client in clients) if not window.missing else None
+            add_known_parts(client.printed_throughput_ops_s for client in clients) if not window.missing else None
         ),
         throughput_wall_ops_s=_wall(clients),
         overlap=overlap(window.spans),
@@ -118,6 +118,7 @@ def _client(
         truncated=statement.truncated,
         threads=statement.threads,
         evidence=statement.evidence,
+        clock_steps=statement.clock_steps,
     )
 
 
@@ -176,7 +177,7 @@ def _wall(clients: Sequence[MergedClient]) -> float:
 
 
 def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> float:
-    threads = total_of(client.threads for client in clients)
+    threads = add_known_parts(client.threads for client in clients)
     if threads is None:
         return 0.0
     everything = Histogram.merged(entry.histogram() for entry in counted if _is_plain(entry.printed_name, "service"))

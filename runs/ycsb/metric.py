@@ -21,6 +21,7 @@ _PERCENTILE: Final = re.compile(
 # A row of buckets or of a series: a key that is a number, then one value, or two in the Thumbtack lineage.
 _ROW: Final = re.compile(r"(>?\d{1,18}),[ \t]+([^,\s]+(?:,[ \t]+[^,\s]+)?)", re.ASCII)
 _COMMENT: Final = re.compile(r"(?<!\s)\s{1,80}#.*")
+_NO_NAME: Final = frozenset("[]{}=")
 _ROW_KEY: Final = re.compile(r">?\d{1,18}", re.ASCII)
 _COUNTS: Final = ("Operations", "Total Operations")
 _RAW_HEADLINE: Final = "Below is a summary of latency in microseconds:"
@@ -43,11 +44,11 @@ def split_line(line: str) -> tuple[str, str, str] | None:
     metric, rest = text[1:end], text[end + 2 :].strip()
     if "#" in rest:  # a tutorial's comment
         rest = _COMMENT.sub("", rest)
-    if any(sign in metric for sign in "[]{}="):
+    if not _NO_NAME.isdisjoint(metric):
         return None
     if "<" in rest or "&" in rest:  # pasted from a web page
         rest = _TAG.sub("", html.unescape(rest)).strip()
-    if row := _ROW.fullmatch(rest):
+    if not rest[:1].isalpha() and (row := _ROW.fullmatch(rest)):
         return metric, row[1], row[2]
     # Values hold no comma but those of a copy, keys may: the last comma with a blank behind it parts the two.
     key, comma, value = rest.rpartition(", ") if ", " in rest else rest.partition(",")
@@ -58,7 +59,7 @@ def split_line(line: str) -> tuple[str, str, str] | None:
 
 def is_row(key: str) -> bool:
     """Whether the key is that of a row: of a bucket, a recorded value, a point in time."""
-    return _ROW_KEY.fullmatch(key) is not None
+    return not key[:1].isalpha() and _ROW_KEY.fullmatch(key) is not None
 
 
 class MetricDraft:

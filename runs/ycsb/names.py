@@ -4,6 +4,7 @@ YCSB writes one histogram per name: `READ`, `READ-FAILED`, `READ-NOT_FOUND`, `In
 `CLEANUP`. Operations themselves may contain hyphens, so a name is never split at its first one.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
@@ -23,7 +24,12 @@ KNOWN_OPERATIONS: Final = (COMPOSITE, "UPDATE", "INSERT", "DELETE", "READ", "SCA
 
 _INTENDED: Final = "Intended-"
 _COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
-_FAILED: Final = "-FAILED"
+# How forks and ports name what failed: READ_ERROR, FAILED-READ, and ERROR for that of all operations.
+_FAILED: Final = re.compile(
+    r"(?:(?P<operation>[A-Z]\w*(?:-\w+)*?)[-_])?(?:FAILED|FAILURES?|ERRORS?|EXCEPTIONS?)(?:[-_](?P<behind>[A-Z][\w-]*))?",
+    re.ASCII,
+)
+OVERALL: Final = "OVERALL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +62,15 @@ def parse_name(name: str) -> MeasurementName:
         name, kind = name[len(_INTENDED) :], "response"
     if name in BOOKKEEPING:
         return MeasurementName(name, kind, "")
-    for known in (*KNOWN_OPERATIONS, VERIFY):
-        if name == known:
-            return MeasurementName(known, kind, "")
-        if name.startswith(known + "-"):
-            return MeasurementName(known, kind, name[len(known) + 1 :])
-    if name.endswith(_FAILED) and len(name) > len(_FAILED):
-        return MeasurementName(name[: -len(_FAILED)], kind, "FAILED")
+    for operation in (*KNOWN_OPERATIONS, VERIFY):
+        if name == operation:
+            return MeasurementName(operation, kind, "")
+        if name.startswith(operation + "-"):
+            return MeasurementName(operation, kind, name[len(operation) + 1 :])
+    if failed := _FAILED.fullmatch(name):
+        operation = failed["operation"] or failed["behind"] or OVERALL
+        plain = operation.replace("_", "-")
+        return MeasurementName(plain if plain in KNOWN_OPERATIONS else operation, kind, "FAILED")
     return MeasurementName(name, kind, "")
 
 

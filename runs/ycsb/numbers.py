@@ -59,10 +59,10 @@ def ungrouped(text: str, *, is_whole: bool) -> str | None:
 Number = TypeVar("Number", int, float)
 
 
-def total_of(parts: Iterable[Number | None]) -> Number | None:
+def add_known_parts(parts: Iterable[Number | None]) -> Number | None:
     """None where there is nothing to add, or one part is unknown."""
-    known = list(parts)
-    return sum(part for part in known if part is not None) if known and None not in known else None
+    numbers = list(parts)
+    return sum(part for part in numbers if part is not None) if numbers and None not in numbers else None
 
 
 def added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -80,9 +80,9 @@ def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     # The usual percentiles that anything states, else the highest of those that are stated.
     stated = {name for operation in operations.values() for name in _percentiles(operation)}
     usual = [name for name in _PERCENTILES if name in stated]
-    shown = usual or sorted(stated, key=float)[-_MAX_PERCENTILES:]
-    heading = ["", "count", "mean µs", "min", *(f"p{name}" for name in shown), "max", "returns"]
-    rows = [heading, *(_row(name, operation, shown) for name, operation in operations.items())]
+    ranks = usual or sorted(stated, key=float)[-_MAX_PERCENTILES:]
+    heading = ["", "count", "mean µs", "min", *(f"p{name}" for name in ranks), "max", "returns"]
+    rows = [heading, *(_row(name, operation, ranks) for name, operation in operations.items())]
     widths = [max(len(row[at]) for row in rows) for at in range(len(heading))]
     for row in rows:
         first, *middle, last = (text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -90,14 +90,14 @@ def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:
-    """As shown: a number, or the bounds between which it lies."""
+    """As ranks: a number, or the bounds between which it lies."""
     values = {name: _number(value) for name, value in operation.get("percentiles_us", {}).items()}
     for name, (low, high) in operation.get("percentiles_bounds_us", {}).items():
         values.setdefault(name, f"{_number(low)}-{_number(high)}" if high is not None else f">{_number(low)}")
     return values
 
 
-def _row(name: str, operation: Mapping[str, Any], shown: Sequence[str]) -> list[str]:
+def _row(name: str, operation: Mapping[str, Any], ranks: Sequence[str]) -> list[str]:
     percentiles = _percentiles(operation)
     count = operation["count"]
     returns = ", ".join(f"{code} {number:,}" for code, number in operation.get("returns", {}).items())
@@ -105,7 +105,7 @@ def _row(name: str, operation: Mapping[str, Any], shown: Sequence[str]) -> list[
         name,
         _NONE if count is None else f"{count:,}",
         *(_number(operation.get(key)) for key in ("mean_us", "min_us")),
-        *(percentiles.get(rank, _NONE) for rank in shown),
+        *(percentiles.get(rank, _NONE) for rank in ranks),
         _number(operation.get("max_us")),
         returns,
     ]

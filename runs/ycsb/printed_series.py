@@ -19,7 +19,7 @@ from runs.ycsb.operation import SeriesPoint
 from runs.ycsb.progress import Columns, Progress
 from runs.ycsb.rollups import LEVELS
 from runs.ycsb.series import POINT, Points, Series, coarser
-from runs.ycsb.summary_counts import SummaryClient, measurement_of
+from runs.ycsb.summary_counts import SummaryClient, interpret_name
 
 # The name under which all operations together are shown where no line tells them apart.
 ALL_OPERATIONS: Final = "TOTAL"
@@ -41,21 +41,21 @@ Key = tuple[str, LatencyKind, bool]  # operation, kind, whether these are failed
 
 
 def series_of_clients(
-    clients: Sequence[SummaryClient], known: Sequence[Progress]
+    clients: Sequence[SummaryClient], dated: Sequence[Progress]
 ) -> tuple[tuple[Series, ...], tuple[str, ...]]:
     """The series of every operation that any client's lines tell of, on one grid of seconds; and why there are none.
 
-    `known` is the progress of those clients that have status lines.
+    `dated` is the progress of those clients that have status lines.
     """
-    base_s = min((progress.started_s for progress in known), default=0.0)
+    base_s = min((progress.started_s for progress in dated), default=0.0)
     rows: dict[Key, list[_Rows]] = {}
     for client in clients:
         for key, part in _rows_of(
-            client, next((other for other in known if other.number == client.number), None)
+            client, next((other for other in dated if other.number == client.number), None)
         ).items():
             rows.setdefault(key, []).append(part)
     if not any((part.count >= 0).any() for parts in rows.values() for part in parts):
-        rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in known]} if known else {}
+        rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in dated]} if dated else {}
     try:
         return tuple(_series(rows, base_s, len(clients))), ()
     except MergeError as error:
@@ -77,13 +77,13 @@ def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Row
     rows: dict[Key, _Rows] = {}
     start_s = progress.started_s if progress is not None else 0.0
     for name, operation in client.run.operations.items():
-        key = _key(measurement_of(name, client.run))
+        key = _key(interpret_name(name, client.run))
         if key is not None and operation.series:
             rows.setdefault(key, _of_points(client.number, start_s, operation.series))
     operations = progress.operations() if progress is not None else {}
     # Of two kinds of measurement of the same values the one that counts them.
     for name in sorted(operations, key=lambda name: name.startswith(("Bucket", "Raw"))):
-        key = _key(measurement_of(name, client.run))
+        key = _key(interpret_name(name, client.run))
         if key is not None and progress is not None:
             rows.setdefault(key, _of_lines(progress, operations[name]))
     return rows

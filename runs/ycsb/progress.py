@@ -19,6 +19,8 @@ from runs.ycsb.summary_counts import SummaryClient
 
 # The printed times have three decimals: nothing is shorter.
 _MIN_S: Final = 0.001
+ZONE_STEP_S: Final = 900  # time zones differ by whole quarters of an hour
+_MAX_DRIFT_S: Final = 2.0  # between dates and seconds that are cut off
 FIELDS: Final = ("count", "avg", "min", "max", "p50", "p99")
 
 Columns = Mapping[str, Floats]  # by field; NaN where a line does not state it
@@ -39,6 +41,7 @@ class Progress:
     at_s: Floats
     done: Floats
     lines: Sequence[StatusLine]
+    zone_change_s: float = 0.0  # by how much its dates jumped; `at_s` is without it
 
     def operations(self) -> Mapping[str, Columns]:
         """What the intervals say of each measurement name."""
@@ -73,7 +76,8 @@ def progress_of(client: SummaryClient) -> Progress | None:
         return None
     elapsed_s, done, dates = _table(lines)
     elapsed_s = np.maximum(elapsed_s, 0.0)
-    dates = dates + client.clock_offset_s
+    zone_changes_s = _zone_changes(dates, elapsed_s)
+    dates = dates - zone_changes_s + client.clock_offset_s
     is_dated = are_moments(dates) and are_moments(dates[0] - elapsed_s[0])
     # The times, ascending even where the client's clock was set back.
     times = dates if is_dated else elapsed_s
@@ -89,7 +93,16 @@ def progress_of(client: SummaryClient) -> Progress | None:
         at_s=at_s,
         done=done,
         lines=lines,
+        zone_change_s=float(zone_changes_s[np.abs(zone_changes_s).argmax()]),
     )
+
+
+def _zone_changes(dates: Floats, elapsed_s: Floats) -> Floats:
+    """At each line by how much dates have jumped: daylight saving time moves them, and not the seconds beside them."""
+    drift = np.diff(dates - elapsed_s, prepend=dates[0] - elapsed_s[0])
+    jumps = np.round(np.nan_to_num(drift) / ZONE_STEP_S) * ZONE_STEP_S
+    is_jump = np.abs(drift - jumps) <= _MAX_DRIFT_S
+    return np.asarray(np.cumsum(np.where(is_jump, jumps, 0.0)))
 
 
 def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
@@ -103,7 +116,7 @@ def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def windows_of(clients: Sequence[Progress]) -> tuple[Window | None, Window | None]:
+def overlap_windows(clients: Sequence[Progress]) -> tuple[Window | None, Window | None]:
     """From the last start to the first end, and from the first start to the last end.
 
     None where nothing tells the time, or there is no such time.
@@ -143,11 +156,13 @@ def _known(value: float) -> float | None:
 
 def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -> float | None:
     """The mean of all values, from those of their parts; None where a part does not state its own."""
-    known = [(mean, count) for mean, count in zip(means, counts, strict=True) if mean is not None and count is not None]
-    total = sum(count for _, count in known)
-    if len(known) < len(means) or not total:
+    weighted = [
+        (mean, count) for mean, count in zip(means, counts, strict=True) if mean is not None and count is not None
+    ]
+    total = sum(count for _, count in weighted)
+    if len(weighted) < len(means) or not total:
         return means[0] if len(means) == 1 else None
-    return sum(mean * count for mean, count in known) / total
+    return sum(mean * count for mean, count in weighted) / total
 
 
 def cleanup_s(operations: Mapping[str, ReadOperation]) -> float | None:

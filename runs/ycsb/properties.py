@@ -246,8 +246,8 @@ def _check(name: str, value: object) -> str:
         raise PropertyError({name: f"{name} {REFUSED_PROPERTIES[name]}; Benchsite sets it itself: leave it out."})
     if name in CLIENT_PROPERTIES:
         raise PropertyError({name: f"{name} follows from the matrix and is set for every client: leave it out."})
-    known = WORKLOAD_PROPERTIES.get(name)
-    if known is None:
+    declared = WORKLOAD_PROPERTIES.get(name)
+    if declared is None:
         raise PropertyError({name: unknown_name(name, WORKLOAD_PROPERTIES)}, nearest(name, WORKLOAD_PROPERTIES))
     if name == "recordcount" and str(value).strip() in ("0", ""):
         message = (
@@ -255,7 +255,7 @@ def _check(name: str, value: object) -> str:
         )
         raise PropertyError({name: message})
     try:
-        return known.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
+        return declared.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
     except property_schema.PropertyError as error:
         raise PropertyError({name: " ".join(error.problems.values())}) from error
 

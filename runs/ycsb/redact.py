@@ -18,6 +18,7 @@ _SECRET_WORD: Final = (
     r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret|token(?!s)"
     r"|(?:api|access|private)[-_]?key|credentials?|connection[-_]?string|shared[-_]?access[-_]?signature)"
 )
+_SECRET_NAME: Final = re.compile(_SECRET_WORD, re.IGNORECASE)
 REDIS_SECRETS: Final = ("requirepass", "masterauth")  # names of settings that hold no such word
 # Documented properties, and words, that end like a secret's name and are none: names of columns and keys of data.
 HARMLESS: Final = frozenset({
@@ -59,24 +60,18 @@ _PEM: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
 )
 
-_CUES: Final = re.compile(
-    r"pass|pwd|secret|token|key|credential|string|signature|requirepass|masterauth|bearer|basic|sas|pat|sig=|eyj|akia"
-    r"|user|auth|login|jdbc:oracle",
-    re.IGNORECASE,
-)
-
-# The names that a team's admins let be shown although they look secret, in lower case.
-_shown: ContextVar[frozenset[str]] = ContextVar("shown", default=frozenset())
+# Names that a team's admins list as harmless although they look secret, in lower case.
+_allowed_names: ContextVar[frozenset[str]] = ContextVar("allowed_names", default=frozenset())
 
 
 @contextmanager
-def showing(names: Iterable[str]) -> Iterator[None]:
-    """Within it these names are those of no secret."""
-    token = _shown.set(frozenset(name.lower() for name in names))
+def allow_names(names: Iterable[str]) -> Iterator[None]:
+    """Within it the values under these names are not hidden."""
+    token = _allowed_names.set(frozenset(name.lower() for name in names))
     try:
         yield
     finally:
-        _shown.reset(token)
+        _allowed_names.reset(token)
 
 
 def redact(text: str) -> str:
@@ -84,15 +79,11 @@ def redact(text: str) -> str:
     text = redact_keys(text)
     if "://" in text:
         text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
-    # Without one of these words the patterns match nothing: looking for them is much faster.
-    if not _CUES.search(text):
-        return text
-    text = _USER_AND.sub(lambda match: (match["front"] or match["front2"]) + HIDDEN, text)
-    text = _OPTION.sub(lambda match: match["front"] + HIDDEN, text)
-    text = _BEARER.sub(lambda match: match["front"] + HIDDEN, text)
-    text = _SHAPE.sub(HIDDEN, text)
-    text = _ENDING_NAME.sub(_without_key, text)
-    return _ASSIGNED.sub(_without_value, text)
+    folded = text.casefold()
+    for cues, pattern, replacement in _STEPS:
+        if any(cue in folded for cue in cues):
+            text = pattern.sub(replacement, text)
+    return text
 
 
 def redact_keys(text: str) -> str:
@@ -100,6 +91,11 @@ def redact_keys(text: str) -> str:
     if "-----BEGIN" not in text:
         return text
     return _PEM.sub(lambda match: HIDDEN + "\n" * match[0].count("\n"), text)
+
+
+def _behind_front(match: re.Match[str]) -> str:
+    """The groups `front` of the alternatives are kept, whichever matched."""
+    return next(text for name, text in match.groupdict().items() if text and name.startswith("front")) + HIDDEN
 
 
 def _without_key(match: re.Match[str]) -> str:
@@ -113,8 +109,8 @@ def _hidden(value: str) -> str:
 
 
 def _without_value(match: re.Match[str]) -> str:
-    shown = _shown.get()
-    if shown and _full_name(match).lower() in shown:
+    allowed_names = _allowed_names.get()
+    if allowed_names and _full_name(match).lower() in allowed_names:
         return match[0]
     return match["name"] + _hidden(match["value"])
 
@@ -136,8 +132,20 @@ def redact_beginning(text: str, longest: int) -> str:
 
 def is_secret(name: str) -> bool:
     """Whether a property of this name holds a secret, or may."""
-    if name.lower() in HARMLESS or name.lower() in _shown.get():
+    lowered = name.lower()
+    if lowered in HARMLESS or lowered in _allowed_names.get():
         return False
-    if name.lower() in REDIS_SECRETS or re.search(_SECRET_WORD, name, re.IGNORECASE) is not None:
+    if lowered in REDIS_SECRETS or _SECRET_NAME.search(name):
         return True
-    return name.lower().endswith(("key", "sas", "pat")) and re.fullmatch(_ENDING, name) is not None
+    return lowered.endswith(("key", "sas", "pat")) and re.fullmatch(_ENDING, name) is not None
+
+
+# Without one of its words a pattern matches nothing: looking for them is much faster.
+_STEPS: Final = (
+    (("user", "auth", "login", "jdbc:oracle"), _USER_AND, _behind_front),
+    (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature", "masterauth"), _OPTION, _behind_front),
+    (("bearer", "basic"), _BEARER, _behind_front),
+    (("eyj", "sig=", "akia"), _SHAPE, HIDDEN),
+    (("key", "sas", "pat"), _ENDING_NAME, _without_key),
+    (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature"), _ASSIGNED, _without_value),
+)

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from runs.ycsb.names import VERIFY, LatencyKind, MeasurementName, parse_name
-from runs.ycsb.numbers import added
+from runs.ycsb.names import OVERALL, VERIFY, LatencyKind, MeasurementName, parse_name
+from runs.ycsb.numbers import added, finite
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.stated_failures import count_failures
 
 # Return codes of success. 0 is that of YCSB up to 0.4.
 SUCCESSES: Final = frozenset({"OK", "BATCHED_OK", "0"})
@@ -17,6 +18,7 @@ _COLLECTORS: Final = ("Hdr", "Raw", "Bucket")
 _GO_FAILED: Final = "_ERROR"
 _GO_COMPOSITE: Final = "READ_MODIFY_WRITE"
 _COMPOSITE: Final = "READ-MODIFY-WRITE"
+_TOTAL: Final = f"{OVERALL} "  # in front of the totals of forks among a run's numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class StatedOperation:
 Operations = Mapping[tuple[str, LatencyKind], StatedOperation]
 
 
-def measurement_of(name: str, run: ReadRun) -> MeasurementName:
+def interpret_name(name: str, run: ReadRun) -> MeasurementName:
     """What a printed name means in this run.
 
     With measurement.interval=intended alone YCSB measures from the scheduled start and keeps the plain names. go-ycsb
@@ -74,13 +76,30 @@ def operations_of(run: ReadRun) -> Operations:
     """The operations of the workload: neither bookkeeping nor the same values a second time."""
     drafts: dict[tuple[str, LatencyKind], _Draft] = {}
     for name, operation in _once(run.operations):
-        parsed = measurement_of(name, run)
+        parsed = interpret_name(name, run)
         if parsed.is_operation and (
             operation.count is not None or operation.mean_us is not None or bool(operation.percentiles_us)
         ):
             draft = drafts.setdefault((parsed.operation, parsed.kind), _Draft(replace(parsed, status="")))
             draft.take(parsed.status, operation)
-    return {key: draft.done() for key, draft in drafts.items()}
+            draft.take_extra(operation.extra)
+    operations: Operations = {key: draft.done() for key, draft in drafts.items()}
+    return {**operations, **_failed_elsewhere(run, operations)}
+
+
+def _failed_elsewhere(run: ReadRun, operations: Operations) -> Operations:
+    """The failures that only a total states, as those of an operation of their own."""
+    kind: LatencyKind = "response" if is_response(run) else "service"
+    counted = [entry for entry in operations.values() if counts_operations(entry.name, run)]
+    totals = {key.removeprefix(_TOTAL): value for key, value in run.process.items() if key.startswith(_TOTAL)}
+    stated = [entry.failed or 0 for entry in counted if entry.name.operation == OVERALL]
+    stated.append(count_failures(totals, sum(entry.ok or 0 for entry in counted)))
+    counts = [entry.failed or 0 for entry in counted if not entry.name.is_composite and entry.name.operation != OVERALL]
+    failed = max(*stated, sum(counts)) - sum(counts)
+    if not failed and (OVERALL, kind) not in operations:
+        return {}
+    name = MeasurementName(OVERALL, kind, "")
+    return {(OVERALL, kind): StatedOperation(name, 0, failed, {"FAILED": failed} if failed else {}, {}, ())}
 
 
 def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
@@ -154,6 +173,13 @@ class _Draft:
         else:
             self.plain = operation
 
+    def take_extra(self, extra: Mapping[str, str]) -> None:
+        """Failures beside the operations of a metric, where no metric of their own counts them."""
+        totals = {key: number for key, value in extra.items() if (number := finite(value)) is not None}
+        failed = count_failures(totals, (self.plain and self.plain.count) or 0)
+        if failed:
+            self.failed.setdefault("FAILED", ReadOperation(count=failed))
+
     def done(self) -> StatedOperation:
         plain = self.plain or ReadOperation(count=0)
         returns = added(operation.returns for operation in (plain, *self.failed.values()))
@@ -164,6 +190,9 @@ class _Draft:
             # Up to 0.5 failed operations are counted, and timed, with the others.
             failed = sum(bad.values())
             return StatedOperation(self.name, plain.count - failed, failed, bad, returns, (plain,))
+        if bad and sum(returns.values()) - sum(bad.values()) == plain.count:
+            # Only the successful ones are counted, and what failed has no metric.
+            return StatedOperation(self.name, plain.count, sum(bad.values()), bad, returns, (plain,))
         return StatedOperation(self.name, plain.count, None if plain.count is None else 0, {}, returns, (plain,))
 
     def _split(self, plain: ReadOperation, returns: Mapping[str, int]) -> StatedOperation:

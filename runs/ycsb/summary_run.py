@@ -18,10 +18,10 @@ from runs.ycsb.contradictions import contradiction_of, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.names import LatencyKind
-from runs.ycsb.numbers import added, total_of
+from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
-from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, progress_of, weighted_mean, windows_of
+from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, overlap_windows, progress_of, weighted_mean
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
 from runs.ycsb.summary_counts import (
@@ -125,21 +125,21 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     parts = [_Part.of(client) for client in sorted(clients, key=lambda client: client.number)]
     counted = [part for part in parts if part.says_something]
     progress = [part.progress for part in counted if part.progress is not None]
-    window, whole = windows_of(progress) if len(progress) == len(counted) else (None, None)
+    window, whole = overlap_windows(progress) if len(progress) == len(counted) else (None, None)
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
-    total = total_of(part.total for part in counted)
+    total = add_known_parts(part.total for part in counted)
     return SummarisedRun(
         phase=counted[0].run.phase if len({part.run.phase for part in counted}) == 1 else None,
         operations=_operations(counted),
         clients=tuple(part.client() for part in counted),
         missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
         total_operations=total,
-        ok_operations=total_of(part.ok for part in counted),
-        failed_operations=total_of(part.failed for part in counted),
+        ok_operations=add_known_parts(part.ok for part in counted),
+        failed_operations=add_known_parts(part.failed for part in counted),
         throughput_ops_s=throughput,
         basis=basis,
-        throughput_sum_ops_s=total_of(part.run.throughput_ops_s for part in counted),
+        throughput_sum_ops_s=add_known_parts(part.run.throughput_ops_s for part in counted),
         throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
         overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
         window=window,
@@ -191,7 +191,7 @@ class _Part:
 
     @property
     def failed(self) -> int | None:
-        return total_of(entry.failed for entry in self._plain()) if self._counting() else None
+        return add_known_parts(entry.failed for entry in self._plain()) if self._counting() else None
 
     @property
     def ok(self) -> int | None:
@@ -209,7 +209,7 @@ class _Part:
             return 1.0
         if self.run.format.startswith("go-ycsb"):
             # Its total has no failed operation in it, and both halves of a read-modify-write.
-            counted = total_of(entry.ok for entry in self._plain()) or 0
+            counted = add_known_parts(entry.ok for entry in self._plain()) or 0
         else:
             counted = ok if self.run.phase == "load" else total
         return ok / counted if counted else 1.0
@@ -269,7 +269,7 @@ def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | 
     if len(parts) == 1 and (parts[0].run.throughput_ops_s is not None or window is None):
         return parts[0].goodput_ops_s, "stated"
     if window is None:
-        return total_of(part.goodput_ops_s for part in parts), "sum"
+        return add_known_parts(part.goodput_ops_s for part in parts), "sum"
     done = sum(part.progress.done_in(window) * part.ok_share for part in parts if part.progress is not None)
     return done / window.length_s, "window"
 
@@ -289,8 +289,8 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     return SummarisedOperation(
         operation=name.operation,
         kind=name.kind,
-        ok=total_of(statement.ok for statement in stated),
-        failed=total_of(statement.failed for statement in stated),
+        ok=add_known_parts(statement.ok for statement in stated),
+        failed=add_known_parts(statement.failed for statement in stated),
         failures=added(statement.failures for statement in stated),
         returns=added(statement.returns for statement in stated) if name.kind == "service" else {},
         is_composite=name.is_composite,
@@ -313,8 +313,8 @@ def _mean(values: Sequence[ReadOperation]) -> float | None:
 
 
 def _extreme(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
-    known = [value for value in values if value is not None]
-    return choose(known) if known and len(known) == len(values) else None
+    stated = [value for value in values if value is not None]
+    return choose(stated) if stated and len(stated) == len(values) else None
 
 
 def _variance(values: Sequence[ReadOperation]) -> float | None:

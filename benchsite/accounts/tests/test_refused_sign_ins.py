@@ -19,8 +19,8 @@ def person(team):
     return make_user(team=team, username="ada", is_staff=True, is_superuser=True)
 
 
-def tried(name, *, password="not the password", page="/sign-in/", address="192.0.2.7"):
-    return Client(REMOTE_ADDR=address).post(page, {"username": name, "password": password})
+def tried(name, *, password="not the password", address="192.0.2.7"):
+    return Client(REMOTE_ADDR=address).post("/sign-in/", {"username": name, "password": password})
 
 
 def refused():
@@ -28,8 +28,8 @@ def refused():
 
 
 def test_an_account_has_one_entry_an_hour_and_it_counts(person):
-    for page in ("/sign-in/", "/sign-in/", "/admin/login/"):
-        tried("ada", page=page)
+    for _ in range(3):
+        tried("ada")
     tried("ada", address="192.0.2.8")
     entry = refused().get()
     assert (entry.subject, entry.times, entry.actor, entry.actor_name) == ("ada", 4, None, "somebody")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
 
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 
@@ -129,6 +130,23 @@ def test_an_equal_name_or_address_takes_nobodys_account(client, provider, settin
     grace = make_user(team=make_team(), username="grace", email="grace@example.org")
     come(client)
     assert who(client) not in (None, grace) and who(client).username != "grace"
+
+
+def test_requires_no_second_factor_of_people_of_the_provider(client, provider, settings):
+    """It does of the same person with the password, who can switch it on: then the provider does not suffice."""
+    settings.REQUIRE_SECOND_FACTOR = True
+    ada = make_user(team=make_team(), username="ada")
+    SocialAccount.objects.create(user=ada, provider="sso", uid="42")
+    come(client)
+    assert client.get("/account/").status_code == 200
+    with_password = Client()
+    with_password.post("/sign-in/", {"username": "ada", "password": "correct horse"})
+    assert with_password.get("/account/").status_code == 302
+
+    TOTP.activate(ada, generate_totp_secret())
+    again = Client()
+    come(again)
+    assert who(again) is None
 
 
 def test_a_closed_account_stays_closed(client, provider):

@@ -2,12 +2,14 @@
 
 import uuid
 
+from allauth.account.utils import perform_login
+from allauth.mfa.models import Authenticator
+from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import SetPasswordForm
-from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -23,6 +25,17 @@ from benchsite.accounts.permissions import keep_team, user_of
 from benchsite.core.url_checks import openable
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+def set_status(response: HttpResponse, form: forms.BaseForm) -> HttpResponse:
+    """422 for a form that was refused, 429 for too many wrong passwords or codes."""
+    if not form.errors:
+        return response
+    waits = any(form.has_error(field, TOO_MANY) for field in form.errors)
+    response.status_code = 429 if waits else 422
+    if waits:
+        response.headers["Retry-After"] = str(WINDOW_S)
+    return response
 
 
 @require_http_methods(["GET", "POST"])
@@ -50,12 +63,9 @@ def account(request: HttpRequest) -> HttpResponse:
         "current": request.session.session_key,
         "sso": sso.provider(),
         "connected": sso.connected(user),
+        "second_factor": Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).first(),
     }
-    waits = form.has_error("old_password", TOO_MANY)
-    response = render(request, "teams/account.html", context, status=429 if waits else 422 if form.is_bound else 200)
-    if waits:
-        response.headers["Retry-After"] = str(WINDOW_S)
-    return response
+    return set_status(render(request, "teams/account.html", context), form)
 
 
 @require_POST
@@ -83,25 +93,20 @@ def next_address(request: HttpRequest) -> str:
 @sensitive_post_parameters("password")
 @never_cache
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Name and password."""
+    """Name and password; a code follows where the person has a second factor."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_address(request))
     form = SignInForm(request, data=request.POST or None)
     if request.method == "POST" and form.is_valid():
-        login(request, form.get_user())
-        return HttpResponseRedirect(next_address(request))
-    waits = form.has_error(NON_FIELD_ERRORS, TOO_MANY)
+        response: HttpResponse = perform_login(request, form.get_user(), redirect_url=next_address(request))
+        return response
     context = {
         "form": form,
         "next": _wanted(request),
         "embedded": settings.EMBEDDED,
         "sso": sso.provider(),
     }
-    status = 429 if waits else 422 if form.is_bound else 200
-    response = render(request, "teams/sign_in.html", context, status=status)
-    if waits:
-        response.headers["Retry-After"] = str(WINDOW_S)
-    return response
+    return set_status(render(request, "teams/sign_in.html", context), form)
 
 
 @csrf_exempt
@@ -124,10 +129,8 @@ def _sign_in_once(request: HttpRequest, token: str) -> HttpResponse:
     user: User | None = None
     if request.method == "POST":
         user = sign_in_link.use_link(token)
-        if user is not None:
-            login(request, user, backend=BACKEND)
     if user is not None:
-        response: HttpResponse = redirect("/")
+        response: HttpResponse = perform_login(request, user, redirect_url=next_address(request))
     else:
         failed = request.method == "POST"
         response = render(request, "teams/sign_in_once.html", {"failed": failed}, status=410 if failed else 200)

@@ -25,7 +25,6 @@ FIGURES: Final = {
     "reading-ceilings": ("/compare/", "ceilings/"),
     "reading-latency": ("/compare/", "latency/"),
     "reading-percentiles": ("/compare/pictures/", "percentiles/"),
-    "reading-durability": ("/compare/pictures/", "durability/"),
 }
 STUDY_FIGURES: Final = {
     "study-ceilings": ("/compare/", "ceilings/"),

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Invitation, SignedIn, SignInLink
 from benchsite.core.formatting import counted, grouped, size
 from reports.frozen.drafts import draft_of
-from reports.models import Report, WatchLink
+from reports.models import Report
 from runs.deletion import forget_content
 from runs.models import Artifact, Run, RunEvent, Series, Upload, UploadedFile
 from runs.models.run import Status
@@ -114,7 +114,6 @@ class Command(BaseCommand):
             "sessions": Session.objects.filter(expire_date__lt=Now()),
             "sign-in links": SignInLink.objects.filter(expires_at__lt=Now()),
             "invitations": Invitation.objects.filter(expires_at__lt=before),
-            "watch links": WatchLink.objects.filter(expires_at__lt=before),
         }
         gone = {name: rows.delete()[0] for name, rows in expired.items()}
         alive = Session.objects.values("session_key")

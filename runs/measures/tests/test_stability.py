@@ -14,8 +14,7 @@ def test_it_measures_a_spike():
     assert (cut.mean, cut.median, cut.down_spike_share) == (94, 100, 0.6)
     assert cut.sd == pytest.approx(19.0555, abs=1e-4)
     assert cut.cv == pytest.approx(0.2027, abs=1e-4)
-    assert cut.robust_cv == pytest.approx(0.0222, abs=1e-4)
-    assert (cut.slow_share, cut.longest_slow_s) == (0.1, 1)
+    assert cut.slow_share == 0.1
 
 
 def test_it_agrees_with_values_computed_elsewhere():
@@ -32,7 +31,6 @@ def test_it_agrees_with_values_computed_elsewhere():
 def test_it_counts_stalls_as_zero():
     cut = stability([100.0] * 10 + [0.0] * 3 + [100.0] * 10 + [0.0])
     assert cut is not None
-    assert cut.longest_slow_s == 3
     assert cut.down_spike_share == 1
 
 
@@ -60,7 +58,7 @@ def test_it_says_nothing_about_nothing():
 
 def test_few_slow_seconds_and_low_rates_count_too():
     cut = stability([0.5, 0.5])
-    assert cut is not None and (cut.mean, cut.median, cut.longest_slow_s) == (0.5, 0.5, 0)
+    assert cut is not None and (cut.mean, cut.median) == (0.5, 0.5)
     cut = stability([100.0, 100.0, 90.0])
     assert cut is not None and cut.slow_share == 0  # 90 % of the median is not below 90 %
     assert [longest_run(flags) for flags in ([], [False], [True, True, False, True])] == [0, 0, 2]

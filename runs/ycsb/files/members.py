@@ -34,7 +34,7 @@ BLOCK: Final = MIB
 _HEAD: Final = 4096
 
 
-def encoding_of(head: bytes) -> str:
+def detect_encoding(head: bytes) -> str:
     """utf-8, utf-16-le or utf-16-be by the first bytes; PowerShell writes UTF-16 without a mark now and then."""
     if head.startswith(codecs.BOM_UTF16_LE):
         return "utf-16-le"
@@ -56,7 +56,7 @@ class Decoder:
 
     def __init__(self, head: bytes) -> None:
         """`head` is how the file begins; it is not taken."""
-        encoding = encoding_of(head)
+        encoding = detect_encoding(head)
         self._wide = codecs.getincrementaldecoder(encoding)("replace") if encoding != "utf-8" else None
         self._return = b""  # a carriage return at the end of a piece: the next may begin with the line feed
 
@@ -79,7 +79,7 @@ class Decoder:
     def _appended(self, piece: bytes) -> bytes:
         """PowerShell's >> appends UTF-16 to whatever the file holds: from its first letter on it is that."""
         at = max(piece.find(b"\0") - 1, 0)
-        if encoding_of(piece[at : at + _HEAD]) != "utf-16-le":
+        if detect_encoding(piece[at : at + _HEAD]) != "utf-16-le":
             return piece
         self._wide = codecs.getincrementaldecoder("utf-16-le")("replace")
         return piece[:at] + self._wide.decode(piece[at:]).encode()

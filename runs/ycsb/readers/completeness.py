@@ -1,14 +1,14 @@
 """Whether a run's results are there to the end. A summary states things twice, so what is missing shows."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.metric import MetricDraft
-from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, parse_name
+from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, OVERALL, parse_name
 from runs.ycsb.operation import ReadOperation
 
 _TOLERANCE: Final = 1e-6  # of a throughput that somebody rounded
@@ -32,22 +32,37 @@ def what_breaks_off(
         return None
     if is_untouched and not any(parse_name(name).operation == "CLEANUP" for name in operations):
         return "The results of CLEANUP are missing."
+    if missing := _without_twin(operations):
+        return f"The results of {missing} are missing."
     last = list(operations)[-1]
     if operations[last].count == 0:
         return None  # of no values some exporters state less
     alike = [metrics[name] for name in operations if _collector(name) == _collector(last)]
-    wanted = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
+    expected_keys = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
     if metrics[last].has_histogram:
-        wanted &= _ALWAYS
+        expected_keys &= _ALWAYS
     if _is_unknown(last):
         return None
-    if (wanted | (_always(alike) if is_untouched else frozenset())) - metrics[last].keys:
+    if (expected_keys | (_always(alike) if is_untouched else frozenset())) - metrics[last].keys:
         return f"The results of {last} break off."
     if any(draft.rows.overflow for draft in alike) and metrics[last].rows.overflow is None:
         return f"The buckets of {last} break off."
     if not _has_returns(last, operations, is_untouched=is_untouched):
         return f"The return codes of {last} break off."
     return None
+
+
+def _without_twin(names: Iterable[str]) -> str:
+    """The first name that lacks, where measurement types of two kinds print each operation under two."""
+    operations: dict[str, set[str]] = {}
+    for name in names:
+        collector = _collector(name)
+        operations.setdefault(collector, set()).add(name.removeprefix(collector))
+    collectors = [collector for collector in _COLLECTORS if collector in operations]
+    return next(
+        (other + name for other in collectors[1:] for name in sorted(operations[collectors[0]] - operations[other])),
+        "",
+    )
 
 
 def _always(drafts: Sequence[MetricDraft]) -> frozenset[str]:
@@ -82,7 +97,7 @@ class Sums:
     def agree(self) -> bool:
         slack = 0.5 + _TOLERANCE * abs(self.expected)
         # The failed inserts of a load are not part of its throughput.
-        return any(abs(self.expected - known) <= slack for known in (self.total, self.total - self.failed_inserts))
+        return any(abs(self.expected - total) <= slack for total in (self.total, self.total - self.failed_inserts))
 
     @property
     def tell_of_missing(self) -> bool:
@@ -97,14 +112,16 @@ class Sums:
         )
 
 
-def spans_of(
+def find_spans(
     operations: Mapping[str, ReadOperation], runtime_ms: float | None, throughput_ops_s: float | None
 ) -> tuple[str, ...]:
     """The measurements that contain others, as transactions do: where the throughput counts all but them."""
     spans = tuple(name for name in operations if _is_unknown(name))
     if not any(operations[name].count for name in spans):
         return ()
-    sums = sums_of({name: operations[name] for name in operations if name not in spans}, runtime_ms, throughput_ops_s)
+    sums = compare_sums(
+        {name: operations[name] for name in operations if name not in spans}, runtime_ms, throughput_ops_s
+    )
     return spans if sums is not None and sums.total and sums.agree else ()
 
 
@@ -113,7 +130,7 @@ def counted(operations: Mapping[str, ReadOperation], logs: Sequence[IntervalLog]
     return operations or {log.operation: ReadOperation(count=log.total) for log in logs}
 
 
-def sums_of(
+def compare_sums(
     operations: Mapping[str, ReadOperation], runtime_ms: float | None, throughput_ops_s: float | None
 ) -> Sums | None:
     """Throughput times run time is the number of operations, and so is the sum over the metrics; None if unknown."""
@@ -130,6 +147,8 @@ def sums_of(
         parsed = parse_name(name)
         if parsed.kind == "response" or not parsed.is_operation or _collector(name) in ("Bucket", "Raw"):
             continue
+        if parsed.operation == OVERALL:
+            continue  # failures that other metrics may count too
         count = operation.count or 0
         counts[parsed.operation] = counts.get(parsed.operation, 0) + count
         failed_inserts += count if parsed.operation == "INSERT" and parsed.status else 0
@@ -148,4 +167,4 @@ def _collector(name: str) -> str:
 
 def _is_unknown(name: str) -> bool:
     parsed = parse_name(name)
-    return parsed.is_operation and parsed.operation not in KNOWN_OPERATIONS
+    return parsed.is_operation and parsed.operation not in (*KNOWN_OPERATIONS, OVERALL)

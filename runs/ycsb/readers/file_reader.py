@@ -106,7 +106,7 @@ class _Front:
         if self.format in ("ycsb-cpp", "ycsb-c") and b"[OVERALL], " in block.data:
             self.format = "ycsb-text"  # a fork that prints both
         if self.format is not None:
-            self._reader = reader_of(self.format, self._name, summed=self._summed)
+            self._reader = make_reader(self.format, self._name, summed=self._summed)
             for held in self._held:
                 self._reader.feed(held)
             self._held = []
@@ -125,7 +125,7 @@ class _Front:
         return closest_lines(self._held[0]) if self._held else ()
 
 
-def reader_of(name: Format, file_name: str, *, summed: bool = False) -> Reader:
+def make_reader(name: Format, file_name: str, *, summed: bool = False) -> Reader:
     """A fresh reader for the format."""
     match name:
         case "ycsb-text" | "thumbtack" | "ycsb-json":

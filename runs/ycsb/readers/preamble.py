@@ -70,9 +70,8 @@ class Preamble:
     @property
     def phase(self) -> Phase | None:
         """By -load and -t, of which the last counts, or by dotransactions; without any of them a file may tell it."""
-        text = self.arguments if self.arguments is not None else self._echoed
-        words = text.split()
-        if self.properties.get("dotransactions") == "false" and "-t" not in words:
+        words = self._words
+        if _properties(words).get("dotransactions") == "false" and "-t" not in words:
             return "load"
         for word in reversed(words):
             if word in ("-load", "-t"):
@@ -82,15 +81,17 @@ class Preamble:
     @property
     def properties(self) -> dict[str, str]:
         """Properties by -p and by the options that stand for one, without their secrets."""
-        text = self.arguments if self.arguments is not None else self._echoed
-        known = {} if self.limit_s is None else {"maxexecutiontime": self.limit_s}
-        known.update(_properties(text.split()))
-        return redacted(known)
+        properties = {} if self.limit_s is None else {"maxexecutiontime": self.limit_s}
+        properties.update(_properties(self._words))
+        return redacted(properties)
 
     @property
-    def _echoed(self) -> str:
+    def _words(self) -> list[str]:
+        """Of the client's own command line, or of the part of the launcher's that goes to it."""
+        if self.arguments is not None:
+            return self.arguments.split()
         match = _CLIENT.search(self.echo or "")
-        return match.string[match.end() :] if match else ""
+        return match.string[match.end() :].split() if match else []
 
 
 def is_echo(line: str) -> bool:

@@ -13,7 +13,7 @@ from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
 from runs.ycsb.operation import ReadOperation
-from runs.ycsb.readers.completeness import counted, spans_of, sums_of, what_breaks_off
+from runs.ycsb.readers.completeness import compare_sums, counted, find_spans, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, ReadRun
@@ -215,7 +215,7 @@ class RunDraft:
         counts = counted(measured, logs)
         properties = self.preamble.properties
         operations, sentences = corrected(measured, self.metrics, version, properties)
-        if spans := spans_of(operations, self.runtime_ms, self.throughput_ops_s):
+        if spans := find_spans(operations, self.runtime_ms, self.throughput_ops_s):
             sentences.append(f"{', '.join(spans)} contain other operations, and the throughput counts those alone.")
             operations = {name: entry for name, entry in operations.items() if name not in spans}
             counts = {name: entry for name, entry in counts.items() if name not in spans}
@@ -267,7 +267,7 @@ class RunDraft:
         if broken is not None:
             self.note(broken, self.last_line)
             return False
-        sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
+        sums = compare_sums(counts, self.runtime_ms, self.throughput_ops_s)
         if sums is None or not sums.tell_of_missing:
             return True
         # People edit what they publish; what a machine wrote, or what lacks all metrics, was cut.
@@ -279,7 +279,7 @@ class RunDraft:
             self.note(contradiction)
         if any(operation.is_average for operation in counts.values()):
             self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
-        sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
+        sums = compare_sums(counts, self.runtime_ms, self.throughput_ops_s)
         if sums is not None and not sums.agree and not self.is_thumbtack:
             self.note(str(sums))
         if self.has_statuses and not self.has_summary:

@@ -11,10 +11,12 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.errors import UnreadableFile
+from runs.ycsb.names import OVERALL
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.run_builder import RUNTIME, RunDraft
-from runs.ycsb.readers.statuses import Statuses, StatusReader, shape_of
+from runs.ycsb.readers.statuses import Statuses, StatusReader, strip_digits
+from runs.ycsb.stated_failures import read_sentence
 
 MAX_RUNS: Final = 1_000
 _AT_ONCE: Final = 4_000  # status lines
@@ -55,7 +57,7 @@ class Segments:
         if not self._pending:
             return False
         first, shape, number = self._pending[-1]
-        self._pending[-1] = first + b"\n" + line, shape + b"\n" + shape_of(line), number
+        self._pending[-1] = first + b"\n" + line, shape + b"\n" + strip_digits(line), number
         return True
 
     def measurement(self, metric: str, key: str, value: str, number: int) -> None:
@@ -146,6 +148,8 @@ class Segments:
 
     def symptom(self, line: str) -> None:
         self._run.symptoms.take(line)
+        if total := read_sentence(line):
+            self._run.process.setdefault(f"{OVERALL} {total[0]}", total[1])
 
     def broke_off(self) -> None:
         """The last line of the file is the beginning of one."""
@@ -180,8 +184,8 @@ class Segments:
         repeated = _repeated(statuses, lines, self._recent)
         self._recent = lines[-_REMEMBERED:]
         if repeated:
-            kept = [at for at in range(len(lines)) if at not in repeated]
-            statuses, numbers = statuses.selected(kept), tuple(numbers[at] for at in kept)
+            positions = [at for at in range(len(lines)) if at not in repeated]
+            statuses, numbers = statuses.selected(positions), tuple(numbers[at] for at in positions)
         # The count of operations only ever goes up; a line that is older than the one before it came late.
         is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
         if at := _written_at_once(statuses, is_start):
@@ -290,7 +294,7 @@ def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:
 
 def _without_cumulative(drafts: list[RunDraft]) -> list[RunDraft]:
     """Some programs state a run at regular times, from its start on: the last of three such blocks or more counts."""
-    kept: list[RunDraft] = []
+    distinct: list[RunDraft] = []
     start = 0
     while start < len(drafts):
         end = start + 1
@@ -300,11 +304,11 @@ def _without_cumulative(drafts: list[RunDraft]) -> list[RunDraft]:
             drafts[end - 1].first_line = drafts[start].first_line
             drafts[end - 1].preamble.adopt(drafts[start].preamble)
             drafts[end - 1].note(f"The file states this run {end - start} times while it went on: the last one counts.")
-            kept.append(drafts[end - 1])
+            distinct.append(drafts[end - 1])
         else:
-            kept += drafts[start:end]
+            distinct += drafts[start:end]
         start = end
-    return kept
+    return distinct
 
 
 def _without_repeated(runs: list[ReadRun]) -> list[ReadRun]:

@@ -239,7 +239,7 @@ def _joined(arrays: Sequence[np.ndarray], kind: type) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype=kind), *arrays])
 
 
-def shape_of(line: bytes) -> bytes:
+def strip_digits(line: bytes) -> bytes:
     """The line without its digits."""
     return line.translate(None, DIGITS)
 
@@ -256,7 +256,7 @@ class StatusReader:
 
         `shapes` are the lines without their digits, where they are at hand.
         """
-        shapes = shapes or [shape_of(line) for line in lines]
+        shapes = shapes or [strip_digits(line) for line in lines]
         kinds = [self._kinds.get(shape, _UNKNOWN) for shape in shapes]
         for at, kind in enumerate(kinds):
             if kind is _UNKNOWN:

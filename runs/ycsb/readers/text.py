@@ -15,7 +15,7 @@ from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
-from runs.ycsb.readers.statuses import DIGITS, StatusReader, shape_of
+from runs.ycsb.readers.statuses import DIGITS, StatusReader, strip_digits
 from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS
 from runs.ycsb.readers.writers import Writers, has_front
 from runs.ycsb.redact import redact_beginning
@@ -129,7 +129,7 @@ class TextReader:
                 if self._writers.awaits_name:
                     self._writers.take_name(line)
                 if self._looked_at < _MAX_LOOKED_AT and line and not line.isspace():
-                    self._keep(line.decode(errors="replace"), number)
+                    self._keep(line, number)
             elif looks_like == _STATUS and _has_digits(line):
                 status(line, shape, number)
             else:
@@ -159,11 +159,7 @@ class TextReader:
             return False
         metric, key, value = measurement
         segments = self._of(line)
-        # Of chatter that looks alike, only what YCSB prints for certain begins a metric.
-        is_certain = _STOCK_KEY.fullmatch(key) is not None or finite(value) is not None
-        if is_row(key) and not text.lstrip().startswith(f"[{metric}]"):
-            is_certain = False
-        if not is_certain and not segments.knows(metric):
+        if not segments.knows(metric) and not _begins_metric(text, metric, key, value):
             return False
         if self._has_room(segments, number):
             segments.measurement(metric, key, value, number)
@@ -230,13 +226,13 @@ class TextReader:
         elif CONTINUED.match(line) is None or not segments.continued(line):
             segments.limit(text)
             segments.symptom(text)
-            self._keep(text, number)
+            self._keep(line, number)
 
     def _last(self, line: bytes, number: int) -> None:
         """The last line of a file that ends without a line end: it may have been cut in its middle."""
         measurement = _measurement_in(line.decode(errors="replace"))
         if HEAD.search(line):
-            self._of(line).status(line, shape_of(line), number)
+            self._of(line).status(line, strip_digits(line), number)
         elif measurement is not None:
             self._of(line).cut(*measurement, number)
         else:
@@ -244,17 +240,18 @@ class TextReader:
                 self._of(line).broke_off()
             self._marked(line, number)
 
-    def _keep(self, text: str, number: int) -> None:
+    def _keep(self, line: bytes, number: int) -> None:
         self._looked_at += 1
-        closest = self._bracketed if text.lstrip().startswith("[") else self._first
+        closest = self._bracketed if line.lstrip().startswith(b"[") else self._first
         if len(closest) < _SHOWN:
-            closest.append(OtherLine(number, redact_beginning(text.strip(), _MAX_SHOWN)))
+            text = redact_beginning(line.decode(errors="replace").strip(), _MAX_SHOWN)
+            closest.append(OtherLine(number, text))
 
     # --- writers -------------------------------------------------------------------------------------------------
 
     def _of(self, line: bytes) -> Segments:
         """The runs of the one who wrote the line."""
-        if not self._writers.names and line[:1] == b"[" and line[line.find(b"]") + 1 : line.find(b"]") + 2] == b",":
+        if not self._writers.names and line.startswith(b"[") and line.find(b"]") == line.find(b"],"):
             return self._main
         if not self._has_front(line):
             return self._main
@@ -298,6 +295,13 @@ def _has_digits(line: bytes) -> bool:
         return False
     blank = line.find(b" ", second + 6)
     return 0 < blank - second - 6 <= _MAX_COUNT and line.startswith(b" operations;", blank)
+
+
+def _begins_metric(text: str, metric: str, key: str, value: str) -> bool:
+    """Of chatter that looks alike, only what YCSB prints for certain begins a metric."""
+    if is_row(key) and not text.lstrip().startswith(f"[{metric}]"):
+        return False
+    return _STOCK_KEY.fullmatch(key) is not None or finite(value) is not None
 
 
 def _measurement_in(text: str) -> tuple[str, str, str] | None:

@@ -12,10 +12,10 @@ _MAX_LINE_LENGTH: Final = 1_000  # characters of one
 _SHOWN: Final = 3
 
 
-def keep_first(kept: list[OtherLine], line: bytes, number: int) -> None:
+def keep_first(lines: list[OtherLine], line: bytes, number: int) -> None:
     """Keep the line, redacted, where it is one of the first."""
-    if len(kept) < _SHOWN and not line.isspace():
-        kept.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH)))
+    if len(lines) < _SHOWN and not line.isspace():
+        lines.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH)))
 
 
 class LineReader(ABC):

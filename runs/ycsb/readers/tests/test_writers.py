@@ -107,7 +107,7 @@ def test_takes_clients_one_after_the_other_for_runs():
     assert [len(run.clients) for run in group(files)] == [1, 1]
     apart = group(files, together=True)
     assert [len(run.clients) for run in apart] == [1, 1]
-    assert "one after the other" in apart[0].notes[0]
+    assert apart[0].notes[0].code == "runs_in_sequence"
 
 
 def test_believes_that_undated_clients_were_of_one_run():
@@ -143,15 +143,21 @@ def test_one_writer_is_one_client_whatever_stands_in_front():
     assert (len(alone.summary.status), alone.summary.throughput_ops_s) == (6, 1100)
 
 
+def move_dates(lines: list[str], hours: float, after_s: int = 0) -> list[str]:
+    """Of the status lines after so many seconds."""
+    shift = timedelta(hours=hours)
+    moved = []
+    for line in lines:
+        status = re.match(r"(2026-03-01 \d\d:\d\d:\d\d)(\S* (\d+) sec: .*)", line)
+        is_moved = status is not None and int(status[3]) > after_s
+        moved.append(f"{datetime.fromisoformat(status[1]) + shift}{status[2]}" if status and is_moved else line)
+    return moved
+
+
 @pytest.mark.parametrize("hours", [2, -5, 5.75, 13])
 def test_moves_dates_of_other_time_zones(hours: float):
     """Of clients that are stated to be of one run; the others may have run hours later."""
-    first, second = client(1), client(2)
-    shift = timedelta(hours=hours)
-    moved = [
-        re.sub(r"^2026-03-01 (\d\d:\d\d:\d\d)", lambda at: str(datetime.fromisoformat(at[0]) + shift), line)
-        for line in second
-    ]
+    first, moved = client(1), move_dates(client(2), hours)
     files = [read("\n".join(first) + "\n", "a/out.txt"), read("\n".join(moved) + "\n", "b/out.txt")]
 
     (run,) = group(files, together=True)
@@ -161,7 +167,55 @@ def test_moves_dates_of_other_time_zones(hours: float):
     assert [client.clock_offset_s for client in run.clients] == [0, -hours * 3600]
     assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
     assert merged.overlap == pytest.approx(1, abs=0.01)
-    assert "another time zone" in run.notes[0]
+    assert run.notes[0].code in ("behind_first", "ahead_of_first")
+
+
+def test_names_possible_time_zones():
+    """A schedule starts runs at whole hours too, so that they are of one run must be stated."""
+    files = [
+        read("\n".join(client(1)) + "\n", "a/out.txt"),
+        read("\n".join(move_dates(client(2), 2)) + "\n", "b/out.txt"),
+    ]
+
+    runs = group(files)
+
+    assert [[note.code for note in run.notes] for run in runs] == [["may_be_other_zone"]] * 2
+    assert "2 h apart" in str(runs[0].notes[0])
+
+
+@pytest.mark.parametrize("hours", [1, -1, 0.5])
+def test_takes_daylight_saving_back(hours: float):
+    """The seconds of a client's lines go on where its dates jump."""
+    files = [
+        read("\n".join(client(1)) + "\n", "a/out.txt"),
+        read("\n".join(move_dates(client(2), hours, after_s=20)) + "\n", "b/out.txt"),
+    ]
+
+    (run,) = group(files)
+    merged = merge_run(run)
+
+    assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
+    assert merged.overlap == pytest.approx(1, abs=0.01)
+    assert [note.code for note in run.notes] == ["zone_changed"]
+
+
+def test_moves_dates_of_long_runs():
+    """Runs of hours overlap in spite of an hour between their zones."""
+    long = [
+        [re.sub(r"(\d+) sec:", lambda seconds: f"{int(seconds[1]) * 360} sec:", line) for line in client(number)]
+        for number in (1, 2)
+    ]
+    long[0] = [re.sub(r"09:00:(\d\d)", lambda at: spread(int(at[1])), line) for line in long[0]]
+    long[1] = move_dates([re.sub(r"09:00:(\d\d)", lambda at: spread(int(at[1])), line) for line in long[1]], 1)
+    files = [read("\n".join(lines) + "\n", f"{name}/out.txt") for name, lines in zip("ab", long, strict=True)]
+
+    (run,) = group(files, together=True)
+
+    assert [client.clock_offset_s for client in run.clients] == [0, -3600]
+
+
+def spread(second: int) -> str:
+    return f"{9 + second // 10}:00:00"
 
 
 def test_refuses_mixed_status_lines_at_the_end_of_a_file():
