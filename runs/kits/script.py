@@ -144,10 +144,8 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
             if run.phase == "load" or run.sweep.name not in loads or run.rung in loads[run.sweep.name]
         ]
         for run in runs:
-            entry = run.sweep.entry
-            cells.setdefault((entry.database.id, entry.mode), []).append(
-                Cell(run, cell_name(run), list_clients(plan, run))
-            )
+            key = (run.sweep.entry.database.id, run.sweep.entry.mode)
+            cells.setdefault(key, []).append(Cell(run, cell_name(run), list_clients(plan, run)))
     except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
         raise PlanRefused(f"This plan cannot be run: {error}") from None
     if twice := twice_the_same(runs):

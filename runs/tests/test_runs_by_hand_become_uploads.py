@@ -4,6 +4,7 @@ from importlib import import_module
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from runs.models import Matrix, Run, Sweep, Upload
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_team
@@ -20,7 +21,7 @@ def matrix() -> Matrix:
     measured = make_run(filled, threads=2)
     make_run(filled, threads=4, status="queued")
     make_run(waiting, threads=2, status="queued")
-    upload = Upload.objects.create(team=team, state=Upload.State.SAVED)
+    upload = Upload.objects.create(team=team, state=Upload.State.SAVED, saved_at=timezone.now())
     Run.objects.filter(pk=measured.pk).update(upload=upload)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE runs_matrix SET by_hand = true, plan = 'format = 1' WHERE id = %s", [matrix.pk])
