@@ -25,7 +25,7 @@ from reports.frozen.publication import ContentRefused, PublishRefused
 from reports.frozen.rights import NotAllowed
 from reports.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
 from runs.annotations import AnnotationRefused
-from runs.api import catalog, files, kits, load_generators, matrices, results, runs, schedules, sweeps, uploads
+from runs.api import catalog, files, load_generators, matrices, plan_files, results, runs, schedules, sweeps, uploads
 from runs.api import routers as measuring
 from runs.api.plans import faults_of
 from runs.deletion import DeletionRefused, RunPinned
@@ -38,8 +38,8 @@ from runs.schedules.schedule_changes import ScheduleRefused
 log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
 ENDPOINTS = (
-    uploads, runs, results, files, matrices, schedules, kits, load_generators, sweeps, catalog, verdicts, baselines,
-    reports, badges,
+    uploads, runs, results, files, matrices, schedules, plan_files, load_generators, sweeps, catalog, verdicts,
+    baselines, reports, badges,
 )  # fmt: skip
 
 

@@ -19,7 +19,11 @@ GONE: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"/matrices/[^/]+/outputs/([^/]+/)?|/api/v1/matrices/[^/]+/outputs(/[^/]+)?",
-        "Upload the output of your own clients at /import/ or POST /api/v1/uploads.",
+        "Upload the output of your own clients at /import/ or with POST /api/v1/runs.",
+    ),
+    (
+        r"/published/[^/]+/([^/]+\.csv)?|/figures/published/.+|/matrices/templates/",
+        "/published/ has all published numbers, as a page and as CSV, and the plan of each study.",
     ),
     (
         r"/api/v1/runs:batch|/api/v1/runs/by-key/.+",

@@ -297,7 +297,6 @@ class Curve:
     rungs: tuple[int, ...] = ()  # of every planned run, measured or not: threads, or targets in ops/s
     phase: str = "measure"
     uploaded: bool = False  # its runs were made elsewhere, and its setup is as their uploader stated it
-    by_hand: bool = False  # of those: planned here, and run by hand with the plan's kit
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     session: str = ""  # that its upload states of every run: the CI job that measured it
@@ -325,7 +324,7 @@ class Curve:
     @property
     def source(self) -> str:
         """How its runs came about, as `Run.source` says it."""
-        return "by_hand" if self.by_hand else "uploaded" if self.uploaded else "scheduled"
+        return "uploaded" if self.uploaded else "scheduled"
 
     @property
     def is_searched(self) -> bool:

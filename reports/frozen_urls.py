@@ -30,6 +30,6 @@ urlpatterns: list[URLPattern] = [
     *_both("/figures/<slug:name>/", frozen.figure, "frozen-figure"),
     *_signed("/figures/<slug:name>.png", frozen.picture, "frozen-picture"),
     *_signed("/<partkind:kind>/<slug:name>.<dataform:form>", frozen.data, "frozen-data"),
-    *_signed("/kit.zip", frozen.again, "frozen-kit", form="zip"),
+    *_signed("/repeat.sh", frozen.again, "frozen-script", form="sh"),
     *_signed("/plan.toml", frozen.again, "frozen-plan", form="toml"),
 ]

@@ -26,7 +26,7 @@ MAX_VALUES = 60  # of one name in an address
 MAX_VALUE_LENGTH = 200
 KINDS = ("service", "response")
 LOAD = "load"
-SOURCES = ("scheduled", "uploaded", "by_hand")
+SOURCES = ("scheduled", "uploaded")
 # Facet in the address -> the field that holds its chosen values.
 FACETS: Final[Mapping[str, str]] = {
     "system": "systems",

@@ -43,7 +43,6 @@ figure_urls: Patterns = [
     *with_twins("runs/<uuid:pk>/servers", figures.run_servers, "figure-run-servers"),
     *with_twins("runs/<uuid:pk>/counters", figures.run_counters, "figure-run-counters"),
     *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
-    *with_twins("published/<slug:slug>/<slug:name>", published.figure, "figure-published"),
 ]
 
 sweep_urls: Patterns = [
@@ -52,13 +51,6 @@ sweep_urls: Patterns = [
     path("of/<uuid:pk>/searches/", sweeps.matrix_searches, name="matrix-searches"),
     path("<uuid:pk>/annotate/", sweeps.annotate, name="sweep-annotate"),
     path("<uuid:pk>/extend/", sweeps.extend_sweep, name="sweep-extend"),
-]
-
-published_urls: Patterns = [
-    path("", published.published, name="published"),
-    path("facts.csv", published.facts, name="published-facts"),
-    path("<slug:slug>/", published.study, name="published-study"),
-    path("<slug:slug>/<slug:name>.csv", published.table, name="published-table"),
 ]
 
 history_urls: Patterns = [
@@ -92,7 +84,8 @@ urlpatterns: Patterns = [
     path("why/", run_diff.why, name="why"),
     path("history/", include(history_urls)),
     path("sweeps/", include(sweep_urls)),
-    path("published/", include(published_urls)),
+    path("published/", published.published, name="published"),
+    path("published/facts.csv", published.facts, name="published-facts"),
     path("figures/", include(figure_urls)),
     *twin_urls(sweeps.sweeps_twin, "sweeps"),
     *twin_urls(sweeps.histories_twin, "histories"),

@@ -91,7 +91,7 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     """Queue two more rungs of an ended sweep with the repeats of its plan. Raises ExtensionRefused."""
     locked = Sweep.objects.select_for_update(of=("self",), no_key=True).select_related("matrix").get(pk=sweep.pk)
     matrix = locked.matrix
-    if matrix is None or matrix.by_hand:
+    if matrix is None:
         _, rungs = next_rungs(locked)
         unit = "ops/s" if locked.ladder == Matrix.Ladder.TARGET else "threads"
         raise ExtensionRefused(

@@ -9,8 +9,7 @@ Every transition is a compare-and-swap together with its RunEvent in one transac
 run holds a random claim id, on which each of its writes is fenced: one that was reaped meanwhile matches no row, is
 told so by ClaimLost, and stops. Time is PostgreSQL's own `now()`, never a machine's clock.
 
-An uploaded run begins where it ended before Benchsite heard of it: at SUCCEEDED. A run by hand waits as QUEUED, which
-the scheduler passes over, until its outputs come: QUEUED -> SUCCEEDED.
+An uploaded run begins where it ended before Benchsite heard of it: at SUCCEEDED.
 """
 
 import uuid
@@ -186,26 +185,6 @@ def ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> list[Ru
         run.status, run.stage = Status.SUCCEEDED, Stage.DONE
         run.finished_at = min(ended_at or now, now)
     return [RunEvent(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.") for run, _ in runs]
-
-
-def fill(run: Run, *, began_at: datetime | None, ended_at: datetime | None, actor: str, **fields: Any) -> None:
-    """A run by hand has its outputs: QUEUED -> SUCCEEDED, at the times that its files say, but never after now.
-
-    The caller holds the transaction in which it writes what came out. Raises TransitionRefused where the cell is filled
-    already, or was cancelled.
-    """
-    assert run.source == Run.Source.BY_HAND
-    now = timezone.now()
-    waiting = Run.objects.filter(pk=run.pk, source=Run.Source.BY_HAND, status=Status.QUEUED)
-    began = min(began_at, now) if began_at else None
-    ended = {"stage": Stage.DONE, "started_at": began, "starts_at": began, "finished_at": min(ended_at or now, now)}
-    if not waiting.update(status=Status.SUCCEEDED, **ended, **fields):
-        raise TransitionRefused(f"{run.name} does not wait for outputs any more.")
-    RunEvent.objects.create(
-        run_id=run.pk, kind="status", old=Status.QUEUED, new=Status.SUCCEEDED, actor=actor, text="Run by hand."
-    )
-    if run.matrix_id:
-        Ending.objects.create(matrix_id=run.matrix_id)
 
 
 def dispatch(run_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:

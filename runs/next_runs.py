@@ -68,7 +68,7 @@ class RunTrial:
 
 def steer(matrix_ids: Collection[UUID]) -> None:
     """Decide what follows in these matrices, of which runs have ended. What cannot be decided ends its search alone."""
-    matrices = Matrix.objects.filter(pk__in=matrix_ids, by_hand=False)
+    matrices = Matrix.objects.filter(pk__in=matrix_ids)
     for matrix in matrices:
         for sweep_id in _open_sweeps(matrix):
             try:

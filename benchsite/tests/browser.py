@@ -132,7 +132,6 @@ def addresses(world: Any) -> list[str]:
     pair = "?a={}&b={}".format(*(run.pk for run in runs)) if len(runs) == 2 else ""
     pages = [_address(name) for name in PAGES] + [_address(t, getattr(world, t).pk) for t in THINGS]
     pages += [_address("history-series", run.config_key) for run in runs[:1]]
-    pages.append(_address("published-study", "aerospike-2017"))
     pages += [_address("matrix-repeat", world.matrix.pk), _address("own-mode-add", world.database.pk, "always")]
     pages += [why + pair for why in [_address("why")] if why]
     return [address for address in pages if address]

@@ -78,12 +78,6 @@ def test_another_teams_matrix_is_not_there(program):
     problem(program.ask("POST", "/schedules", {"matrix": str(theirs.pk)}), 404, "not-found")
 
 
-def test_what_is_run_by_hand_is_not_repeated(program, matrix):
-    Matrix.objects.update(by_hand=True)
-    answer = program.ask("POST", "/schedules", {"matrix": str(matrix.pk)})
-    assert "run by hand" in problem(answer, 409, "conflict")["detail"]
-
-
 def test_it_is_changed_paused_and_switched_on(program, matrix):
     own = f"/schedules/{made(program, matrix)['id']}"
     changed = program.ask("PATCH", own, {"every": "hours", "hours": 12}).json()

@@ -31,6 +31,18 @@ def test_exports_matrices_that_were_run_by_hand(tmp_path):
     ]
 
 
+def test_exports_which_studies_matrices_followed(tmp_path):
+    matrix = make_matrix(team=make_team(name="Durability"), name="As Vari")
+    with connection.cursor() as cursor:
+        cursor.execute("""UPDATE runs_matrix SET template = '{"study": "vari-2013"}'""")
+
+    export(tmp_path)
+
+    assert json.loads((tmp_path / "matrices-of-published-studies.json").read_text()) == [
+        {"id": str(matrix.pk), "team": "Durability", "name": "As Vari", "template": {"study": "vari-2013"}}
+    ]
+
+
 def test_writes_no_file_where_nothing_was_removed(tmp_path):
     make_matrix()
 

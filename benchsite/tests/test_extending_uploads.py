@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from benchsite.tests.asking import problem, program_of
 from runs.forms.matrices import MatrixForm
-from runs.models import Matrix, Sweep, Workload
+from runs.models import Matrix, Run, Sweep, Workload
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -82,11 +82,18 @@ def test_incomplete_workload_is_chosen_by_a_person(client_in, team):
     assert MatrixForm(team=team, extends=sweep)["workloads"].value() == []
 
 
-def test_targets_run_by_hand_keep_threads_and_window(team):
-    matrix = make_matrix(team=team, by_hand=True, ladder="target", threads=24)
-    sweep = make_sweep(team=team, matrix=matrix)
-    for target in (1000, 2000):
-        make_run(sweep, source="by_hand", threads=24, target_ops_s=target, throughput=float(target))
+def uploaded_sweep(team, targets=(), **matrix) -> Sweep:
+    sweep = make_sweep(team=team, matrix=make_matrix(team=team, **matrix))
+    for target in targets:
+        make_run(sweep, source="uploaded", threads=24, target_ops_s=target, throughput=float(target))
+    Run.objects.filter(sweep=sweep).update(matrix=None)
+    sweep.matrix = None
+    sweep.save()
+    return sweep
+
+
+def test_uploaded_targets_keep_threads_and_window(team):
+    sweep = uploaded_sweep(team, targets=(1000, 2000), ladder="target", threads=24)
     values = MatrixForm(team=team, extends=sweep).initial
     assert (values["ladder"], values["rungs"], values["threads"]) == ("target", [4000, 8000], 24)
     assert (values["warmup_s"], values["measure_s"]) == (2, 10)
@@ -98,7 +105,7 @@ def test_api_refuses_with_the_rungs_to_plan(team, uploaded):
 
 
 def test_nothing_measured_is_stated(client_in, team):
-    sweep = make_sweep(team=team, matrix=make_matrix(team=team, by_hand=True))
+    sweep = uploaded_sweep(team)
     assert "No run of this sweep has succeeded" in text_of(client_in.get(builder_address(sweep)))
 
 

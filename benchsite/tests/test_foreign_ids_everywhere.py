@@ -57,7 +57,6 @@ from runs.models import (
     SearchDecision,
     Series,
     ThresholdOverride,
-    Upload,
     UploadedFile,
     UploadKey,
 )
@@ -83,7 +82,7 @@ ROWS = {
     "sessions/<pk>": "teams.SignedIn", "members/<pk>": "teams.Membership", "invitations/<pk>": "teams.Invitation",
     "tokens/<pk>": "teams.ApiToken", "webhooks/<pk>": "teams.Webhook", "machines/<pk>": "runs.Machine",
     "clusters/<pk>": "runs.Cluster", "databases/<pk>": "runs.Database", "workloads/<pk>": "runs.Workload",
-    "matrices/<pk>": "runs.Matrix", "outputs/<upload>": "runs.Upload", "schedules/<pk>": "runs.Schedule",
+    "matrices/<pk>": "runs.Matrix", "schedules/<pk>": "runs.Schedule",
     "runs/<pk>": "runs.Run", "import/<pk>": "runs.Upload", "artifacts/<pk>": "runs.Artifact",
     "reports/<pk>": "reports.Report", "sweeps/<pk>": "runs.Sweep",
     "baselines/<pk>": "reports.Baseline", "own-server/<pk>": "runs.Database", "of/<pk>": "runs.Matrix",
@@ -101,8 +100,6 @@ SAME_FOR_ALL = {
     "<form>": "csv", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
     "checks/<check>": "00000000-0000-0000-0000-000000000000",
 }  # fmt: skip
-# Where several parameters name rows, each of them is foreign beside rows of one's own.
-OWN = {"matrices/<pk>": "matrix", "outputs/<upload>": "upload"}
 
 
 def addresses(patterns=None, prefix="") -> Iterator[tuple[str, dict[int, str]]]:
@@ -181,8 +178,7 @@ def everything_of_a_team() -> SimpleNamespace:
     Finding.objects.create(measurement_set=measured.measurement_sets.get(), check_id="V05", severity="warn")
     Series.objects.create(run=measured, operation=MARK, points=1, data=b"x")
     matrix = Matrix.objects.filter(team=team).latest("pk")
-    Matrix.objects.filter(pk=matrix.pk).update(by_hand=True, search=SEARCH)
-    Upload.objects.filter(pk=world.upload.pk).update(matrix=matrix)
+    Matrix.objects.filter(pk=matrix.pk).update(search=SEARCH)
     Client().force_login(admin)
     return SimpleNamespace(team=team, links=links, working=working, query=urlencode({"target": target}))
 
@@ -245,11 +241,11 @@ def test_every_parameter_is_classified():
     parameters = {parameter for _, fields in addresses() for parameter in fields.values()}
     assert {parameter for parameter in parameters if not fixed(parameter)} == ROWS.keys() | TEXTS
     named = {parameter.partition("/")[2] for parameter in parameters} | parameters
-    assert SAME_FOR_ALL.keys() | OWN.keys() <= named
+    assert SAME_FOR_ALL.keys() <= named
 
 
 def values_of(parameter: str, other) -> list[object]:
-    """What a parameter may be given; for a link also the id of what it shows, for matrices one by hand and another."""
+    """What a parameter may be given; for a link also the id of what it shows, for matrices two."""
     if text := fixed(parameter):
         return [text]
     if parameter in ROWS:
@@ -265,13 +261,7 @@ def test_nothing_of_another_team_is_there(ours, theirs, visitor):
         named = [parameter for parameter in fields.values() if not fixed(parameter)]
         if not named:
             continue
-        own = {parameter: getattr(ours.world, OWN[parameter]).pk for parameter in named if len(named) > 1}
-        choices = [
-            values_of(parameter, theirs) + [own[p] for p in own if p == parameter] for parameter in fields.values()
-        ]
-        for values in product(*choices):
-            if own and set(own.values()) <= set(values):
-                continue
+        for values in product(*(values_of(parameter, theirs) for parameter in fields.values())):
             address = f"/{route.format(*values)}?{theirs.query}"
             for method in (visitor.get, visitor.post):
                 response = method(address)

@@ -1,29 +1,21 @@
-"""The whole way round: a kit made from a plan is run without Benchsite, and its outputs come back as a sweep."""
+"""The whole way round: the script of a plan is run without Benchsite, and its outputs can be imported."""
 
-import io
 import os
 import subprocess
-import zipfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import redis
 from django.conf import settings
-from django.core.files.base import ContentFile
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 
-from reports.figures.captions import caption
-from reports.queries.curves import curves
-from runs.kits import zipped
-from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import read_plan
-from runs.models import Matrix, Run, Sweep, Upload
-from runs.models.run import Phase, Status, Verdict
-from runs.recording.recompute import apply, rebuild
-from runs.tests.factories import make_database, make_load_generator, make_matrix, make_team, make_user, make_workload
-from runs.uploading import upload_lifecycle
-from runs.uploading.processing import work_on
+from runs.kits.script import repeat_script
+from runs.models import Upload
+from runs.tests.factories import make_database, make_load_generator, make_matrix, make_team, make_workload
 from runs.ycsb.properties import check_workload
 from workers.executables import choose_redis
 from workers.provision.ports import free_port
@@ -51,20 +43,17 @@ def a_plan() -> str:
 
 
 @pytest.fixture
-def kit(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    plan = a_plan()
-    with zipfile.ZipFile(io.BytesIO(zipped(plan))) as archive:
-        archive.extractall(tmp_path)
-        for entry in archive.infolist():
-            (tmp_path / entry.filename).chmod(entry.external_attr >> 16)
-    (folder,) = tmp_path.iterdir()
-    yield plan, folder
+def script(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "repeat.sh"
+    path.write_text(repeat_script(a_plan()))
+    subprocess.run(["bash", path, "servers"], cwd=tmp_path, check=True)
+    yield path
 
 
 @pytest.fixture
-def server(kit: tuple[str, Path], work_folder: Path) -> Iterator[int]:
-    """A server with the settings of the kit, on a port of its own, as the README says."""
-    (conf,) = (kit[1] / "servers").glob("*/redis.conf")
+def server(script: Path, work_folder: Path) -> Iterator[int]:
+    """A server with the settings of the script, on a port of its own."""
+    (conf,) = (script.parent / "servers").glob("*/redis.conf")
     port, program = free_port(), choose_redis(None, shelf=work_folder / "shelf").path
     (conf.parent / "data").mkdir()
     argv = [str(program), "./redis.conf", "--port", str(port)]
@@ -79,33 +68,7 @@ def server(kit: tuple[str, Path], work_folder: Path) -> Iterator[int]:
         process.wait(timeout=20)
 
 
-def zip_of(folder: Path, *patterns: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for pattern in patterns or ("*",):
-            for path in sorted(folder.glob(pattern)):
-                archive.write(path, f"outputs/{path.name}")
-    return out.getvalue()
-
-
-def bring(matrix: Matrix, user, content: bytes) -> Upload:
-    """As a worker does it, from the files to the rows."""
-    upload, claim = upload_lifecycle.receive(matrix.team, user, [("outputs.zip", ContentFile(content))])
-    Upload.objects.filter(pk=upload.pk).update(matrix=matrix)
-    upload_lifecycle.let_go(upload.pk, claim)
-    step(upload)
-    upload.refresh_from_db()
-    return upload
-
-
-def step(upload: Upload) -> None:
-    claim = upload_lifecycle.begin(upload.pk)
-    assert claim is not None
-    work_on(upload.pk, claim)
-
-
-def test_kit_run_without_benchsite_imports_as_complete_sweep(kit, server):
-    plan, folder = kit
+def test_script_repeats_a_plan_without_benchsite(script, server, client_in):
     build(settings.YCSB_DIR)
     environment = {
         "PATH": os.environ["PATH"],
@@ -114,51 +77,48 @@ def test_kit_run_without_benchsite_imports_as_complete_sweep(kit, server):
         "BENCHSITE_JARS": str(settings.YCSB_DIR / "redis" / "lib"),
         "EMPTY_DATABASE": "true",
     }
-    refused = subprocess.run(
-        ["./run-here.sh", "all"], cwd=folder, env={"PATH": os.environ["PATH"]}, capture_output=True
-    )
-    assert refused.returncode == 2 and b"Set EMPTY_DATABASE" in refused.stderr
-    done = subprocess.run(["./run-here.sh", "all"], cwd=folder, env=environment, capture_output=True, text=True)
+    argv = ["bash", "repeat.sh", "all"]
+
+    done = subprocess.run(argv, cwd=script.parent, env=environment, capture_output=True, text=True)
+
     assert done.returncode == 0, done.stderr
-    assert "500 of 500 records were inserted" in done.stderr
-    assert redis.Redis(port=server).dbsize() == 1000  # expected-rows.csv says so too.
-    assert ",1000,2,2," in (folder / "expected-rows.csv").read_text()
-    again = subprocess.run(["./run-here.sh", "all"], cwd=folder, env=environment, capture_output=True, text=True)
+    assert "inserted 500 records" in done.stderr
+    with redis.Redis(port=server) as client:
+        assert client.dbsize() == 1000
+    again = subprocess.run(argv, cwd=script.parent, env=environment, capture_output=True, text=True)
     assert again.returncode == 2 and "move this cell's outputs away" in again.stderr
 
-    team = make_team()
-    user = make_user(team=team)
-    matrix = plan_by_hand(team, read_plan(plan), Place(hardware="my laptop", client_on_database_host=True), user)
-    outputs = folder / "outputs"
-    assert bring(matrix, user, zip_of(outputs, "*.client-1.*", "kit.json")).recognised["outputs"]["problems"]
-    upload = bring(matrix, user, zip_of(outputs))
-    found = upload.recognised["outputs"]
-    assert (found["problems"], found["left_out"], found["remarks"]) == ([], [], [])
-    assert upload_lifecycle.complete(upload, {})
-    step(upload)
-    upload.refresh_from_db()
-    assert (upload.state, upload.error) == (Upload.State.SAVED, "")
+    outputs = [path for path in sorted((script.parent / "outputs").iterdir()) if "-load-" not in path.name]
+    files = [SimpleUploadedFile(path.name, path.read_bytes()) for path in outputs if path.suffix in (".txt", ".hdr")]
+    client_in.post(reverse("imports"), {"files": files})
+    upload = Upload.objects.get()
+    assert (upload.state, upload.error) == (Upload.State.RECOGNISED, "")
+    runs = upload.recognised["runs"]
+    assert len(runs) == len(RUNGS)
 
-    runs = list(Run.objects.filter(matrix=matrix).order_by("position"))
-    assert [(run.status, run.source) for run in runs] == [(Status.SUCCEEDED, "by_hand")] * (1 + len(RUNGS))
-    measured = [run for run in runs if run.phase == Phase.MEASURE]
-    assert [run.threads for run in measured] == RUNGS
-    for run in measured:
-        kept = run.measurement_sets.get()
-        assert (kept.clients_merged, kept.clients_expected) == (2, 2)
-        rejecting = kept.findings.filter(severity="reject").values_list("check_id", "measured", "message")
-        assert list(rejecting) == []
-        assert run.verdict in (Verdict.PASS, Verdict.WARN) and run.throughput_ops_s > 0
-        assert kept.findings.exists()
-        assert set(kept.measurements.values_list("operation", flat=True)) == {"READ", "UPDATE"}
-        assert run.started_at <= run.finished_at
-    assert runs[0].measurement_sets.get().operations == 1000
-    (curve,) = curves(Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE))
-    assert curve.ceiling is not None and curve.ceiling.throughput_ops_s > 0
-    assert curve.by_hand and "run by hand" in caption([curve])
-    before = measured[0].measurement_sets.get().operations
-    apply(rebuild(measured[0]))  # What is kept is enough to compute it again.
-    assert measured[0].measurement_sets.get(is_current=True).operations == before
 
-    twice = bring(matrix, user, zip_of(outputs))
-    assert "filled already" in twice.recognised["outputs"]["problems"][0]
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_stopped_script_stops_its_clients(script, server):
+    build(settings.YCSB_DIR)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOST": "127.0.0.1",
+        "PORT": str(server),
+        "BENCHSITE_JARS": str(settings.YCSB_DIR / "redis" / "lib"),
+        "EMPTY_DATABASE": "true",
+    }
+    argv = ["bash", "repeat.sh", "0002-redis-everysec-a-2t-r1"]
+    process = subprocess.Popen(argv, cwd=script.parent, env=environment, stderr=subprocess.DEVNULL)
+    with redis.Redis(port=server) as client:
+        wait_until(lambda: len(client.client_list()) > 2)
+
+        process.terminate()
+        process.wait(timeout=20)
+
+        wait_until(lambda: len(client.client_list()) == 1)

@@ -8,7 +8,7 @@ from reports.curves import Curve
 
 UNKNOWN = "unknown"
 # How runs came about, by `Run.source`: planned and run here, brought along, or planned here and run by a person.
-SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded", "by_hand": "run by hand"}
+SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded"}
 
 
 @dataclass(frozen=True, slots=True)

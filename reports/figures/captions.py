@@ -77,7 +77,6 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _repeats(points),
         _window(points),
         KIND_SAYS[kind] if kind else "",
-        _by_hand(curves),
         _clients(points) if _is_partial(points) else "",
         "" if all(point.mode_verified for point in points) else _modes(points),
         _left_out(points),
@@ -122,17 +121,6 @@ def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
     """Instead of a picture of an operation that none of the curves has: what they have."""
     measured = ", ".join(operations_of(curves)) or "nothing"
     return f"No {KIND_SAYS[kind]} of {operation} here. Measured was: {measured}."
-
-
-def _by_hand(curves: Sequence[Curve]) -> str:
-    """Which of them Benchsite only planned: whoever ran them says where, and that the mode was in force."""
-    made = [curve.name for curve in curves if curve.by_hand]
-    if not made:
-        return ""
-    named = (
-        "" if len(made) == len(curves) else f" ({', '.join(made[:MAX_MACHINES])}{', …' if made[MAX_MACHINES:] else ''})"
-    )
-    return f"run by hand{named}"
 
 
 def _repeats(points: Sequence[Point]) -> str:

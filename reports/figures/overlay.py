@@ -118,9 +118,10 @@ def choices() -> tuple[tuple[str, str], ...]:
 
 
 def _latency(overlay: Overlay, operation: str, statistic: str) -> Fact | None:
-    if operation and operation.upper() != overlay.operation:
+    latency = overlay.latency
+    if latency is None or (operation and operation.upper() != latency.operation):
         return None
-    return None if statistic and statistic != overlay.statistic else overlay.latency
+    return None if statistic and statistic != latency.statistic else latency
 
 
 def published_of(study: Study, overlay: Overlay, latency: Fact | None) -> Published:
@@ -134,6 +135,6 @@ def published_of(study: Study, overlay: Overlay, latency: Fact | None) -> Publis
         throughput_ops_s=overlay.throughput_ops_s,
         latency_us=latency.microseconds if latency else None,
         note="; ".join(note for note in notes if note),
-        qualifier=overlay.throughputs[0].qualifier.mark,
+        qualifier=overlay.throughputs[0].mark,
         disputed=" ".join(dict.fromkeys(fact.disputed for fact in facts if fact.disputed)),
     )

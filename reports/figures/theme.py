@@ -60,7 +60,6 @@ PAPER = replace(LIGHT, colourless=True)
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star")
-PATTERNS = ("", "/", ".", "x", "-", "|", "\\")
 MAX_DATABASES = 5  # that have a colour each
 # What a power failure may take of acknowledged writes -> the pattern of a bar.
 PATTERN_SAYS = {"": "solid: loses none", "/": "hatched: may lose seconds", ".": "dotted: may lose any"}

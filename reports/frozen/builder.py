@@ -142,6 +142,8 @@ def build(team: Team, draft: Draft, title: str) -> Built:
     matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
     if matrix and (plan := plan_for_others(matrix, material.redactor)):
         content["plan"] = plan
+        if matrix.search:
+            content["loads"] = {curve.name: list(curve.rungs) for curve in material.curves}
     content = _without_secrets(content, material)
     sided = [part for part in frozen if part["table"]["columns"][:1] == ["side"]]
     return Built(

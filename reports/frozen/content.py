@@ -1,4 +1,4 @@
-"""What one revision of a report holds: all that its page, its exports and its kit need, and not one row of a run.
+"""What one revision of a report holds: all that its page, its exports and its script need, and not one row of a run.
 
 The digest is over canonical JSON: the same content has the same one everywhere. Pure.
 """
@@ -106,6 +106,7 @@ class Content(TypedDict):
     method: Method
     sources: list[Source]
     plan: NotRequired[str]  # the plan file (TOML) by which it can be run again; absent for uploaded results
+    loads: NotRequired[dict[str, list[int]]]  # name of a sweep -> the loads that a search measured
 
 
 def in_order(content: Content) -> list[FrozenFigure | FrozenTable]:

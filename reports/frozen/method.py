@@ -198,17 +198,7 @@ def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None
 
 
 def _measured(curves: Sequence[Curve]) -> str:
-    by_hand = sum(curve.by_hand for curve in curves)
-    if by_hand == len(curves):
-        return (
-            "The runs were planned here and made by hand with the plan's kit: the clients' outputs were merged and "
-            "judged as all others are, but the durability mode was not read back from the server."
-        )
-    uploaded = sum(curve.uploaded and not curve.by_hand for curve in curves)
-    if by_hand:
-        sentence = f"Of {len(curves)} sides {by_hand} were run by hand: their durability mode was not read back."
-        others = f" {uploaded} were uploaded, and are described as their uploaders stated." if uploaded else ""
-        return sentence + others
+    uploaded = sum(curve.uploaded for curve in curves)
     if uploaded == len(curves):
         return (
             "The runs were made elsewhere and uploaded: what is said of their settings and machines is what their "

@@ -8,7 +8,8 @@ from typing import Any, Final
 from benchsite.core import formatting
 from reports.figures.table import Cell
 from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
-from runs.kits import kit_obstacle
+from runs.kits.plan import PlanRefused
+from runs.kits.script import repeat_script
 
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
 MAX_LINE_LENGTH: Final = 40  # characters of a cell that is no prose yet
@@ -79,9 +80,18 @@ def page_of(content: Content) -> dict[str, Any]:
         "validity": grid(method["validity"]),
         "excluded": grid(method["excluded"]),
         "sources": grid(sources_table(content)),
-        "can_be_run": bool(content.get("plan")),
-        "kit_obstacle": kit_obstacle(content["plan"]) if content.get("plan") else "",
+        "again": _again(content),
     }
+
+
+def _again(content: Content) -> dict[str, str]:
+    """The script that repeats the report, or why there is none; empty for a report without a plan."""
+    if not content.get("plan"):
+        return {}
+    try:
+        return {"script": repeat_script(content["plan"], content.get("loads", {}))}
+    except PlanRefused as refused:
+        return {"obstacle": str(refused)}
 
 
 def part_named(content: Content, name: str, kind: str) -> dict[str, Any] | None:

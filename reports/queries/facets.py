@@ -22,8 +22,8 @@ FACETS = (
 # Only a matrix submits sweeps; what has none was uploaded.
 SWEEPS = (
     "SELECT sweep.phase, sweep.system, sweep.mode, sweep.durability_class, sweep.workload_name, sweep.cluster_name,"
-    " sweep.version, sweep.purpose, CASE WHEN matrix_id IS NULL THEN 'uploaded' WHEN matrix.by_hand THEN 'by_hand'"
-    " ELSE 'scheduled' END AS source FROM runs_sweep AS sweep LEFT JOIN runs_matrix AS matrix ON matrix.id = matrix_id"
+    " sweep.version, sweep.purpose, CASE WHEN matrix_id IS NULL THEN 'uploaded'"
+    " ELSE 'scheduled' END AS source FROM runs_sweep AS sweep"
 )
 
 

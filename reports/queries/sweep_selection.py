@@ -2,7 +2,6 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -155,24 +154,10 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
     ):
         if values:
             rows = rows.filter(Q((column, list(values))))
-    if sources := set(selection.sources) & set(SOURCES):
-        rows = rows.filter(_came_from(sources))
+    if len(sources := set(selection.sources) & set(SOURCES)) == 1:  # what has no matrix was uploaded
+        rows = rows.filter(matrix__isnull=Run.Source.UPLOADED in sources)
     rows = _within_days(rows, selection.since, selection.until)
     return rows if matrix or selection.sweeps else one_per_test(rows, team)
-
-
-def _came_from(sources: Collection[str]) -> Q:
-    """Sweeps that came about in one of these ways; what has no matrix was uploaded."""
-    ways = {
-        Run.Source.SCHEDULED: Q(matrix__by_hand=False),
-        Run.Source.BY_HAND: Q(matrix__by_hand=True),
-        Run.Source.UPLOADED: Q(matrix__isnull=True),
-    }
-    condition = Q()
-    for source in Run.Source:
-        if source in sources:
-            condition |= ways[source]
-    return condition
 
 
 def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:

@@ -14,6 +14,7 @@ from reports.frozen.publication import content_of
 from reports.tests import frozen as measured
 from reports.tests.snapshots import published
 from runs.kits.plan_export import export_plan
+from runs.kits.script import repeat_script
 from runs.models import Matrix, Run, Sweep
 from runs.tests.planning_world import a_matrix
 
@@ -95,19 +96,31 @@ def test_run_this_again_is_offered_with_a_plan_only(team, client):
     with_plan, without = published(team, plan="broken"), published(team)
     assert "plan.toml" in page_at(client, with_plan)
     assert "plan.toml" not in page_at(client, without)
-    assert client.get(f"/r/{link_of(without).token}/kit.zip").status_code == 404
+    assert client.get(f"/r/{link_of(without).token}/repeat.sh").status_code == 404
     assert client.get(f"/r/{link_of(with_plan).token}/plan.toml").content == b"broken"
-    # A plan that came from elsewhere may be nonsense: no kit is offered.
-    assert "kit.zip" not in page_at(client, with_plan)
-    assert client.get(f"/r/{link_of(with_plan).token}/kit.zip").status_code == 404
+    # A plan that came from elsewhere may be nonsense: no script is offered.
+    assert "repeat.sh" not in page_at(client, with_plan)
+    assert client.get(f"/r/{link_of(with_plan).token}/repeat.sh").status_code == 404
 
 
-def test_offers_kit_unless_plan_is_a_search(team, client):
-    ladder = export_plan(a_matrix(team))
-    assert "kit.zip" in page_at(client, published(team, plan=ladder))
+def test_shows_and_offers_the_script_that_repeats_it(team, client):
+    plan = export_plan(a_matrix(team))
+    report = published(team, plan=plan)
+
+    page = page_at(client, report)
+
+    assert "repeat.sh" in page and "cell 0001-" in page
+    saved = client.get(f"/r/{link_of(report).token}/repeat.sh")
+    assert saved.content.decode() == repeat_script(plan)
+    assert saved["Content-Disposition"].endswith('.sh"')
+
+
+def test_script_of_a_search_needs_its_loads(team, client):
     search = "[search]\nwidth = 0.1\nmax_trials = 9\nmax_error_rate = 0.01\n"
-    page = page_at(client, published(team, plan=f"{ladder}\n{search}"))
-    assert "kit.zip" not in page and "A search cannot be run by hand" in page
+    plan = f"{export_plan(a_matrix(team))}\n{search}"
+
+    assert "loads of this search are not known" in page_at(client, published(team, plan=plan))
+    assert "repeat.sh" in page_at(client, published(team, plan=plan, loads={"Redis always": [4]}))
 
 
 def test_it_says_how_to_cite_and_verify_it(team, client):

@@ -15,7 +15,7 @@ from reports.analysis.scalability import score
 from reports.analysis.sizing import binding_ratio, product_as_published
 from reports.tests.test_scalability import DISPUTED, PRINTED, computed
 from runs.measures.coordinated_omission import throttled_thread
-from runs.measures.little import explained_share_of_operations
+from runs.measures.little import explained_share
 from runs.measures.search import Goal, State, Trial, search_target
 from runs.measures.stability import stability
 from runs.measures.steady import BATCH, mser5, mser_statistics
@@ -125,11 +125,11 @@ def test_golden_vari_histogram():
     ends = {name: (bound.low_us, bound.high_us) for name, bound in bounds.items()}
     assert ends == {"50": (256, 512), "95": (512, 1024), "99": (1024, 2000), "99.9": (4000, 8000)}
     # Eight threads cannot have done it; all twenty clients together make the headline.
-    threads = explained_share_of_operations([(VARI_OPS_S, VARI_MEAN_US)], VARI_THREADS) * VARI_THREADS
+    threads = explained_share([(VARI_OPS_S * VARI_MEAN_US, 1.0)], VARI_THREADS) * VARI_THREADS
     assert threads == pytest.approx(expected["little_implied_threads"], abs=5e-3)
     headline = VARI_CLIENTS * VARI_THREADS / (VARI_MEAN_US / 1e6)
     assert round(headline) == expected["headline_check"]
-    assert explained_share_of_operations([(headline, VARI_MEAN_US)], VARI_CLIENTS * VARI_THREADS) == pytest.approx(1)
+    assert explained_share([(headline * VARI_MEAN_US, 1.0)], VARI_CLIENTS * VARI_THREADS) == pytest.approx(1)
 
 
 def test_spurious_bucket_contradicts_count_and_maximum():

@@ -38,8 +38,8 @@ from reports.models import Report, ReportPicture
 from reports.queries.computed_cache import get_or_compute, key_of
 from reports.queries.reports import public_reports
 from reports.views.figures import TEXT_FORMS
-from runs.kits import zipped
 from runs.kits.plan import PlanRefused
+from runs.kits.script import repeat_script
 
 PACKED: Final = ("image/png", "application/zip")  # by themselves
 # What this process keeps besides, so that what many read is not fetched from Redis each time.
@@ -331,15 +331,16 @@ def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase
 
 @opening
 def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
-    """The plan by which the report can be run again, or the kit made of it."""
-    content_type = "application/zip" if form == "zip" else "application/toml"
+    """The plan by which the report can be run again, or the script that repeats it without Benchsite."""
+    content_type = "text/x-shellscript; charset=utf-8" if form == "sh" else "application/toml"
 
     def made() -> bytes:
-        plan = content_of(row_of(opened)).get("plan", "")
+        content = content_of(row_of(opened))
+        plan = content.get("plan", "")
         if not plan:
             raise Http404("The results of this report were uploaded: there is no plan.")
         try:
-            return zipped(plan) if form == "zip" else plan.encode()
+            return (repeat_script(plan, content.get("loads", {})) if form == "sh" else plan).encode()
         except PlanRefused as refused:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 

@@ -94,8 +94,8 @@ class MatrixAnswer(OnPage):
     permalink: str
     state: str = Field(
         validation_alias="progress.status_word",
-        description="not submitted, queued, running, cancelling, failed, cancelled, succeeded, waits for outputs or "
-        "no runs. failed: at least one of its runs has failed and was not run again.",
+        description="not submitted, queued, running, cancelling, failed, cancelled, succeeded or no runs. "
+        "failed: at least one of its runs has failed and was not run again.",
     )
     runs: RunCounts = Field(validation_alias="progress.counts")
     purpose: str

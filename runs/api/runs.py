@@ -38,7 +38,7 @@ class RunQuery(PageQuery):
     label: Word | None = None
     status: Literal["queued", "dispatched", "running", "succeeded", "failed", "cancelled"] | None = None
     verdict: Literal["pass", "warn", "reject"] | None = None
-    source: Literal["scheduled", "uploaded", "by_hand"] | None = None
+    source: Literal["scheduled", "uploaded"] | None = None
     phase: Literal["measure", "load", "any"] = Field("measure", description="Loads are left out unless asked for.")
     matrix: UUID | None = None
     sweep: UUID | None = None

@@ -122,7 +122,7 @@ def list_schedules(request: HttpRequest, page: Query[PageQuery]) -> Slice[Schedu
     "/schedules", response={201: ScheduleAnswer, **refusals(404, 409)}, auth=WRITE, summary="Repeat a matrix at times"
 )
 def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpResponse) -> Status[Schedule]:
-    """`conflict`: the matrix is run by hand, or the team has as many schedules as it may."""
+    """`conflict`: the team has as many schedules as it may."""
     matrix = owned(Matrix.objects.select_related("team"), plan.matrix)
     rule = _rule(plan.every, plan.at, plan.hours, plan.days)
     made = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)

@@ -13,10 +13,7 @@ from pydantic import ConfigDict, Field
 from runs.models import Run
 
 ROOT = "/api/v1"
-SOURCE = (
-    "`scheduled`: run by this site; `uploaded`: run elsewhere; `by_hand`: planned here and run by a person with the "
-    "plan's kit, whose outputs were uploaded."
-)
+SOURCE = "`scheduled`: run by this site; `uploaded`: run elsewhere."
 
 
 class OnPage(Schema):

@@ -201,11 +201,8 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
 
 def _rows() -> QuerySet[Sweep]:
     """With how each came about."""
-    ways = (
-        When(matrix__isnull=True, then=Value(Run.Source.UPLOADED)),
-        When(matrix__by_hand=True, then=Value(Run.Source.BY_HAND)),
-    )
-    return Sweep.objects.annotate(source=Case(*ways, default=Value(Run.Source.SCHEDULED)))
+    uploaded = When(matrix__isnull=True, then=Value(Run.Source.UPLOADED))
+    return Sweep.objects.annotate(source=Case(uploaded, default=Value(Run.Source.SCHEDULED)))
 
 
 def _points(runs: Iterable[Run]) -> Iterable[dict[str, object]]:

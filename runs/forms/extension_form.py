@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from django.db.models import Max
 
-from runs.catalog import load_catalog
+from runs.catalog import Mode, System, load_catalog
 from runs.extension import ExtensionRefused, next_rungs
 from runs.forms.proposed_workloads import match_workloads
-from runs.forms.study_form import databases_for
 from runs.models import Database, Matrix, Run, Sweep, Workload
+from runs.models.plan import Provisioner
 from runs.uploading.metadata import checked
 
 MAX_REPEATS: Final = 50
@@ -83,3 +83,38 @@ class Extension:
             "tags": self.sweep.tags,
             **{name: value for name, value in stated.items() if value},
         }
+
+
+def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> tuple[list[Database], str]:
+    """The databases that can run a system of the catalog in a mode, or why none can."""
+    system = load_catalog().system(slug)
+    mode = system.mode(mode_slug)
+    if not system.has_client:
+        return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
+    described = [database for database in databases if (own := _system(database)) and own.slug == system.slug]
+    if not described:
+        return [], f"no database of {system.name} is described: add one, then open this again"
+    if not any(_runnable(database) for database in described):
+        return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
+    able = [database for database in described if _runnable(database) and _has(database, mode)]
+    if not able:
+        return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
+    return able, ""
+
+
+def _has(database: Database, mode: Mode) -> bool:
+    """Whether the database's cluster has the copies that a mode waits for."""
+    if not mode.replicas_needed:
+        return True
+    cluster = database.cluster
+    return cluster.provisioner == Provisioner.EXTERNAL and len(cluster.nodes.all()) > mode.replicas_needed
+
+
+def _system(database: Database) -> System | None:
+    return load_catalog().get(database.system, database.flavour)
+
+
+def _runnable(database: Database) -> bool:
+    system = _system(database)
+    external = database.cluster.provisioner == Provisioner.EXTERNAL
+    return system is not None and not system.client_problem(database.flavour, database.client, external=external)

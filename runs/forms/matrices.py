@@ -18,7 +18,6 @@ from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, rows_of
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.generators import GeneratorsForm
 from runs.forms.proposed_workloads import store_proposed
-from runs.forms.study_form import Following, StudyAsk
 from runs.generators import generators_of
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.measures.sustained_load import MAX_ERRORS
@@ -159,13 +158,11 @@ class MatrixForm(GeneratorsForm):
         source: Matrix | None = None,
         final: bool = False,
         start: Mapping[str, str] | None = None,
-        study: StudyAsk | None = None,
         extends: Sweep | None = None,
         **kwargs: Any,
     ) -> None:
         self.team = team
         self.source = source
-        self.study = study
         self.extends = extends
         self.final = final  # Whether it is to be submitted; a preview shows a cell left out before its reason is there.
         self.databases = list(
@@ -173,13 +170,11 @@ class MatrixForm(GeneratorsForm):
         )
         self.team_workloads = list(Workload.objects.filter(team=team))
         self.generators = list(generators_for(team).select_related("machine"))
-        self.follows = Following(study, team, self.databases, self.team_workloads, self.generators) if study else None
         self.extension = Extension(extends, self.databases, self.team_workloads) if extends else None
-        self.proposed = [w for draft in (self.follows, self.extension) if draft for w in draft.proposed]
+        self.proposed = self.extension.proposed if self.extension else []
         self.team_workloads += self.proposed
         kwargs["initial"] = {
             **initial_of(source, [] if self.has_many_generators else self.generators, self._chosen(start or {})),
-            **(self.follows.initial() if self.follows and source is None else {}),
             **(self.extension.initial() if self.extension else {}),
         }
         super().__init__(*args, **kwargs)
@@ -331,7 +326,6 @@ class MatrixForm(GeneratorsForm):
             faults=self.faults,
             exclusions=[row.rule() for row in self.exclusions],
             overrides=self._overrides(),
-            template=self.follows.template(self) if self.follows else None,
             **{name: data[name] for name in (*same, *more)},
         )
 

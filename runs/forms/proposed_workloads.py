@@ -1,11 +1,11 @@
 """Workloads that a plan needs and a team does not have: proposed in the builder, stored with the matrix."""
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from benchsite.accounts.models import Team
 from runs.models import Matrix, Workload
-from runs.studies.deviations import filled
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 _PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workloads that are not yet stored
 
@@ -47,7 +47,15 @@ def store_proposed(proposed: Sequence[Workload], chosen: Sequence[Workload], mat
 
 
 def _key(workload: Workload) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(filled(workload.properties).items()))
+    return tuple(sorted(_with_defaults(workload.properties).items()))
+
+
+def _with_defaults(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties with what YCSB takes for those that are missing."""
+    defaults = {
+        name: declared.default for name, declared in WORKLOAD_PROPERTIES.items() if declared.default is not None
+    }
+    return {**defaults, **{name: str(value) for name, value in properties.items()}}
 
 
 def _free(name: str, taken: Collection[str]) -> str:

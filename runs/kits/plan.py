@@ -318,16 +318,6 @@ class PlanFault(Table):
     value: Annotated[float, _between(0.0, 1e6)] | None = None
 
 
-class PlanStudy(Table):
-    """The published study that the plan repeats."""
-
-    study: Annotated[str, _line(80, empty=True)] = _optional(str)
-    scenario: Annotated[str, _line(80, empty=True)] = _optional(str)
-    scale: Annotated[str, _line(80, empty=True)] = _optional(str)
-    deviations: list[str] = _optional(list)
-    not_run: list[str] = _optional(list)
-
-
 class PlanMatrix(Table):
     """The columns of a matrix that no other row is needed for, by their names."""
 
@@ -379,7 +369,6 @@ class PlanFile(Table):
     thresholds: Annotated[dict[str, float], AfterValidator(_check_thresholds), InOrder] = _optional(dict)
     search: PlanSearch | None = None  # None: the rungs are fixed
     faults: Annotated[list[PlanFault], Field(max_length=MAX_FAULTS)] = _optional(list)
-    study: PlanStudy | None = None
 
     @property
     def fault_specs(self) -> list[FaultSpec]:

@@ -24,10 +24,9 @@ from runs.kits.plan import (
     PlanRefused,
     PlanResets,
     PlanSearch,
-    PlanStudy,
     PlanWorkload,
 )
-from runs.kits.plan_file import as_text, read_plan
+from runs.kits.plan_file import as_text
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
 from runs.property_schema import PropertyError
@@ -42,13 +41,11 @@ ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
 
 def export_plan(matrix: Matrix) -> str:
     """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export."""
-    return matrix.plan or as_text(plan_file_of(matrix))
+    return as_text(plan_file_of(matrix))
 
 
 def plan_file_of(matrix: Matrix) -> PlanFile:
     """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
-    if matrix.plan:
-        return read_plan(matrix.plan)
     entries = list(
         matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
     )
@@ -62,8 +59,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
     usual, used = profile(matrix.purpose), thresholds_of(matrix.team, matrix.purpose)
-    template, search = matrix.template or {}, matrix.search
-    study = {name: template[name] for name in PlanStudy.model_fields if template.get(name)}
+    search = matrix.search
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
     columns["resets"] = PlanResets.model_construct(**(matrix.resets or {}))
     return PlanFile.model_construct(
@@ -112,7 +108,6 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
             **{**search, "slo": LatencyLimit.model_construct(**search["slo"]) if search["slo"] else None}
         ),
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
-        study=PlanStudy.model_construct(**study) if study else None,
     )
 
 

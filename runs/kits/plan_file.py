@@ -13,7 +13,7 @@ from runs.kits.plan import FORMAT, VERSION, PlanFile, PlanRefused
 MAX_LENGTH: Final = 1_000_000  # characters of a plan file
 HEAD: Final = """\
 # A plan of Benchsite: what was measured, and how. It names no host: clusters and load generators are roles.
-# Import it into another Benchsite, or follow the README of its kit.
+# Import it into a Benchsite; a report of its runs has a script that repeats them without one.
 
 """
 _HEADER: Final = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
@@ -51,6 +51,7 @@ def read_plan(text: str) -> PlanFile:
     if (version := content.get("version")) != VERSION:
         message = f"version {str(version)[:60]} is not known here; this release reads version {VERSION}"
         raise _refusal(text, ["version"], message)
+    content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
     try:
         return PlanFile.model_validate(content)
     except ValidationError as refusal:

@@ -168,7 +168,7 @@ def _databases(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
 
 
 def _site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
-    if file.catalog != load_catalog().digest:
+    if file.catalog and file.catalog != load_catalog().digest:
         text = "The plan was made with another release of the catalog: its modes and settings may be defined otherwise."
         yield Misfit("note", "", text)
     team = next((cluster.team_id for cluster in chosen.clusters.values()), None)

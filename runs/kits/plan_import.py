@@ -62,7 +62,6 @@ def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
         created_by=user,
         search=plan.search.model_dump() if plan.search else None,
         faults=plan.fault_specs,
-        template=plan.study.model_dump() if plan.study else None,
         **columns,
     )
 

@@ -12,11 +12,6 @@ def explained_share(busy_us_and_covered_s: list[tuple[float, float]], threads: i
     return sum(busy / 1e6 / covered for busy, covered in busy_us_and_covered_s) / threads
 
 
-def explained_share_of_operations(operations: list[tuple[float, float]], threads: int) -> float:
-    """U from each operation's throughput (ops/s) and mean service time (µs)."""
-    return sum(throughput * mean_us for throughput, mean_us in operations) / 1e6 / threads
-
-
 def edge_allowance(longest_us: float, threads: int, window_s: float) -> float:
     """How far above 1 U may come by operations that began before the window and ended in it.
 

@@ -301,12 +301,6 @@ class Matrix(Row):
     bracket = models.BooleanField(
         default=False, db_default=False
     )  # the first cell once more at the end: is there drift?
-    # The published study whose plan this is: {"study": slug, "deviations": [sentence, ...]}.
-    template = models.JSONField(null=True, blank=True)
-    # Carried out by a person with the plan's kit: its runs wait for their outputs, and nobody schedules them. What it
-    # crosses stands in its plan file alone, for its databases stand on nobody's cluster here.
-    by_hand = models.BooleanField(default=False, db_default=False)
-    plan = models.TextField(blank=True, default="", db_default="")  # the plan file (TOML) of a matrix run by hand
     # The plan that this matrix tries before it is submitted: every cell for seconds over a small data set of its own.
     trial_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="trials")
     priority = models.SmallIntegerField(default=0)

@@ -108,7 +108,6 @@ class Run(Row):
     class Source(models.TextChoices):
         SCHEDULED = "scheduled", "scheduled"
         UPLOADED = "uploaded", "uploaded"
-        BY_HAND = "by_hand", "run by hand"  # Planned here, carried out by a person with the plan's kit.
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="runs")
     sweep = models.ForeignKey(Sweep, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
@@ -270,15 +269,7 @@ class Run(Row):
             ),
             models.CheckConstraint(
                 name="run_scheduled_has_sweep_and_cluster",
-                condition=Q(source="uploaded")
-                | Q(source="by_hand", sweep__isnull=False, matrix__isnull=False)
-                | Q(sweep__isnull=False, cluster__isnull=False, matrix__isnull=False),
-            ),
-            models.UniqueConstraint(
-                fields=["sweep", "threads", "target_ops_s", "repeat"],
-                name="one_run_by_hand_per_rung_and_repeat",
-                nulls_distinct=False,
-                condition=Q(source="by_hand"),
+                condition=Q(source="uploaded") | Q(sweep__isnull=False, cluster__isnull=False, matrix__isnull=False),
             ),
             models.CheckConstraint(
                 name="run_reason_when_not_succeeded",

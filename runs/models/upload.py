@@ -49,8 +49,6 @@ class Upload(Row):
     error = models.TextField(blank=True)
     recognised = models.JSONField(default=dict, blank=True)
     stated = models.JSONField(default=dict, blank=True)
-    # A matrix that is run by hand: the files are outputs of its kit, and go into its planned cells.
-    matrix = models.ForeignKey("Matrix", null=True, blank=True, on_delete=models.PROTECT, related_name="uploads")
     # What a program stated with its files (`runs.uploading.manifest`); empty: a person completes it on the page.
     manifest = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     objects = TeamManager()

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from runs.kits.plan import PlanRefused, planned
-from runs.kits.plan_file import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.drift import Drift, drift_of
@@ -136,21 +134,18 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in again]
     rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
-    rows = tuple(_rows(entries, measured, excluded, rungs, by_hand=matrix.by_hand))
-    crossed = {(row.database, row.mode) for row in rows} if matrix.by_hand else set(entries)
-    silent = silent_parts([run for run in runs if run.status == Status.QUEUED and run.source == Run.Source.SCHEDULED])
+    rows = tuple(_rows(entries, measured, excluded, rungs))
+    silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     return MatrixPage(
-        databases=len({database for database, _ in crossed}),
-        entries=len(crossed),
+        databases=len({database for database, _ in entries}),
+        entries=len(entries),
         rungs=rungs,
         rows=rows,
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         retries=_retries(runs),
         silent=tuple(sorted({name for names in silent.values() for name in names})),
-        missing=0
-        if matrix.by_hand
-        else sum(
+        missing=sum(
             run.status in (Status.FAILED, Status.CANCELLED)
             and run.reason not in Reason.skipped()
             and run.pk not in again
@@ -159,9 +154,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=timed_progress(matrix, runs, queue, len(excluded)),
         drift=drift_of(matrix, timed),
-        next_look=next_look(matrix.looks, (run.repeat for run in measured))
-        if measured and not matrix.by_hand
-        else None,
+        next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
     )
@@ -182,8 +175,8 @@ def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
     if not matrix.exclusions:
         return ()
     try:
-        return expand(planned(read_plan(matrix.plan)) if matrix.by_hand else stored_plan(matrix)).excluded
-    except (PropertyError, PlanRefused):
+        return expand(stored_plan(matrix)).excluded
+    except PropertyError:
         # Somebody changed a workload after the matrix was submitted; what ran is in the runs themselves.
         return ()
 
@@ -201,8 +194,6 @@ def mark_of(run: Run) -> Mark:
         return Mark(run, run.verdict, "rejected, counted")
     if run.status == Status.SUCCEEDED:
         return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
-    if run.source == Run.Source.BY_HAND and run.status == Status.QUEUED:
-        return Mark(run, run.status, "waits")
     if run.reason == Reason.BEYOND_CEILING:
         return Mark(run, "none", "skipped")
     return Mark(run, run.display_status, run.display_status)
@@ -213,8 +204,6 @@ def _rows(
     measured: Sequence[Run],
     excluded: Sequence[ExcludedCell],
     rungs: Sequence[int],
-    *,
-    by_hand: bool,
 ) -> Iterable[GridRow]:
     by_sweep: dict[UUID, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
     sweeps: dict[UUID, Sweep] = {}
@@ -224,18 +213,16 @@ def _rows(
             by_sweep[run.sweep.pk][rung_of(run)].append(run)
     reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for left_out in excluded:
-        reasons[_place(left_out, by_hand)][left_out.rung] = left_out.reason
+        reasons[_axes(left_out)][left_out.rung] = left_out.reason
     highest = max((run.throughput_ops_s or 0 for run in measured if not run.excluded_reason), default=0)
     order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
     for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
-        # Of a matrix that is run by hand only the sweeps themselves know their names.
         database = sweep.database.name if sweep.database else sweep.database_name
         workload = sweep.workload.name if sweep.workload else sweep.workload_name
-        keys = (database, workload) if by_hand else (str(sweep.database_id), str(sweep.workload_id))
-        why = reasons.pop((keys[0], sweep.mode, keys[1]), {})
+        why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
         cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
         yield GridRow(sweep.name, database, sweep.mode, workload, sweep, cells)
-    whole = {_place(cell, by_hand): cell for cell in excluded}
+    whole = {_axes(cell): cell for cell in excluded}
     for place, why in reasons.items():
         cell = whole[place]
         name = f"{cell.entry.database.name} {cell.entry.mode} {cell.workload.short_name}"
@@ -243,10 +230,8 @@ def _rows(
         yield GridRow(name, cell.entry.database.name, cell.entry.mode, cell.workload.name, None, cells)
 
 
-def _place(cell: ExcludedCell, by_hand: bool) -> tuple[str, str, str]:
-    """Database, mode and workload; by name where they are roles of a plan and no rows."""
-    if by_hand:
-        return (cell.entry.database.name, cell.entry.mode, cell.workload.name)
+def _axes(cell: ExcludedCell) -> tuple[str, str, str]:
+    """Database, mode and workload of a cell."""
     return (cell.entry.database.id, cell.entry.mode, cell.workload.id)
 
 

@@ -28,7 +28,6 @@ class Progress:
     """
 
     submitted: bool
-    by_hand: bool
     succeeded: int = 0
     failed: int = 0
     cancelled: int = 0
@@ -78,8 +77,6 @@ class Progress:
     def status_word(self) -> str:
         if not self.submitted:
             return "not submitted"
-        if self.by_hand and self.queued:
-            return "waits for outputs"
         return self.status or "no runs"
 
     @property
@@ -100,9 +97,7 @@ def progress_of(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     counts: dict[UUID, dict[str, Any]] = {row.pk: {} for row in rows}
     for matrix_id, name, number in runs.values_list("matrix_id", "state").annotate(number=Count("pk")):
         counts[matrix_id][name] = number
-    return {
-        row.pk: Progress(submitted=row.submitted_at is not None, by_hand=row.by_hand, **counts[row.pk]) for row in rows
-    }
+    return {row.pk: Progress(submitted=row.submitted_at is not None, **counts[row.pk]) for row in rows}
 
 
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
@@ -124,7 +119,6 @@ def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueR
     until = timezone.now() if ends else max(finished, default=None)
     return Progress(
         submitted=matrix.submitted_at is not None,
-        by_hand=matrix.by_hand,
         excluded=excluded,
         elapsed_s=max((until - started_at).total_seconds(), 0.0) if started_at and until else None,
         ends_at=max(ends, default=None),

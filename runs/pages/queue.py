@@ -128,7 +128,7 @@ class Queue:
 
 @all_teams()
 def waiting_runs() -> QuerySet[Run]:
-    """All runs that wait for machines, in order. Runs by hand wait for people."""
+    """All runs that wait for machines, in order."""
     return Run.objects.filter(status=Status.QUEUED, source=Run.Source.SCHEDULED).order_by(*ORDER)
 
 
@@ -164,7 +164,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     paces: dict[UUID | None, float] = dict(_rows(PACES))
     places = [place for place, _ in placed]
     work: list[Work] = _rows(WORK, places or [0], list(paces), list(paces.values()))
-    active = Run.objects.filter(status__in=HOLDING).exclude(source=Run.Source.BY_HAND)
+    active = Run.objects.filter(status__in=HOLDING)
     holding = list(active.select_related("matrix").only(*SHOWN).order_by(*ORDER))
     placed_ids = {pk for _, pk in placed} - {run.pk for run in holding}
     waiting = waiting_runs().select_related("matrix").only(*SHOWN).order_by().in_bulk(placed_ids)

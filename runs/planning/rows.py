@@ -1,36 +1,23 @@
-"""A plan's sweeps and runs as rows, whoever measures them: Benchsite itself, or a person with the plan's kit."""
+"""A plan's sweeps and runs as rows."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from uuid import UUID
 
 from runs.catalog import load_catalog, secret_properties
 from runs.denormalised_columns import config_key, sweep_columns
+from runs.generators import generator_key
 from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep
 from runs.planning.faults import EXCLUDED_REASON
 from runs.planning.plan import Plan
 from runs.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
 
-OfSweep = Callable[[PlannedSweep], Mapping[str, Any]]
-OfRun = Callable[[PlannedRun], Mapping[str, Any]]
-
 
 def insert(
-    matrix: Matrix,
-    plan: Plan,
-    expansion: Expansion,
-    specs: Mapping[int, RunSpec],
-    *,
-    by: str,
-    of_sweep: OfSweep,
-    of_run: OfRun,
-    text: str = "",
+    matrix: Matrix, plan: Plan, expansion: Expansion, specs: Mapping[int, RunSpec], *, by: str
 ) -> dict[int, Run]:
-    """Store all rows; answers the runs by their positions. The caller holds the transaction.
-
-    `of_sweep` and `of_run` give the columns that tell who measures; `text` is what the first event of each run says.
-    """
-    sweeps = {planned.key: _sweep(matrix, plan, planned, of_sweep(planned)) for planned in expansion.sweeps}
+    """Store all rows; answers the runs by their positions. The caller holds the transaction."""
+    sweeps = {planned.key: _sweep(matrix, plan, planned) for planned in expansion.sweeps}
     for planned in reversed(expansion.runs):
         # The first run of a sweep is the last to say what the sweep is.
         for column, value in sweep_columns(specs[planned.position]).items():
@@ -39,16 +26,13 @@ def insert(
     runs: dict[int, Run] = {}
     for planned in expansion.runs:
         needs = runs[planned.needs] if planned.needs is not None else None
-        links = {**of_run(planned), "sweep": sweeps[planned.sweep.key], "needs": needs}
-        runs[planned.position] = _run(matrix, planned, specs[planned.position], links)
+        runs[planned.position] = _run(matrix, planned, specs[planned.position], sweeps[planned.sweep.key], needs)
     Run.objects.bulk_create(runs.values())
-    RunEvent.objects.bulk_create(
-        RunEvent(run=run, kind="status", new=run.status, actor=by, text=text) for run in runs.values()
-    )
+    RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=by) for run in runs.values())
     return runs
 
 
-def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep, links: Mapping[str, Any]) -> Sweep:
+def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep) -> Sweep:
     return Sweep(
         team_id=matrix.team_id,
         matrix=matrix,
@@ -59,11 +43,12 @@ def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep, links: Mapping[str
         purpose=plan.purpose,
         ladder=plan.ladder,
         tags=matrix.tags,
-        **links,
+        database_id=UUID(planned.entry.database.id),
+        workload_id=UUID(planned.workload.id),
     )
 
 
-def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, links: Mapping[str, Any]) -> Run:
+def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs: Run | None) -> Run:
     has_faults = bool(spec.get("faults"))
     return Run(
         team_id=matrix.team_id,
@@ -86,7 +71,10 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, links: Mapping[str,
         priority=matrix.priority,
         expected_s=planned.expected_s,
         tags=matrix.tags,
-        **links,
+        sweep=sweep,
+        needs=needs,
+        cluster_id=UUID(planned.sweep.entry.database.cluster_id),
+        generator_key=generator_key(generator.id for generator in planned.generators),
     )
 
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from benchsite.accounts import limits
 from benchsite.accounts.models import User
-from runs.generators import generator_key, generators_of
+from runs.generators import generators_of
 from runs.measures.search import Rule, State
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, MatrixEntry, Run, SearchDecision
 from runs.models.plan import Provisioner
@@ -73,11 +73,6 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
         expansion,
         {planned.position: _spec_of(plan, planned, facts) for planned in expansion.runs},
         by=user.get_username() if user else "benchsite",
-        of_sweep=lambda sweep: {"database_id": UUID(sweep.entry.database.id), "workload_id": UUID(sweep.workload.id)},
-        of_run=lambda planned: {
-            "cluster_id": UUID(planned.sweep.entry.database.cluster_id),
-            "generator_key": generator_key(generator.id for generator in planned.generators),
-        },
     )
     if plan.search is not None:
         first = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}

@@ -26,7 +26,7 @@ MEASURE_S = 10
 def start_trial(matrix: Matrix, user: User) -> Matrix:
     """Submits a trial run of a plan that is not submitted yet. Raises PlanError; nothing is stored then."""
     locked = Matrix.objects.select_for_update().get(pk=matrix.pk)
-    if locked.submitted_at or locked.by_hand:
+    if locked.submitted_at:
         raise PlanError([Problem("", "Only a plan that is not submitted yet can be tried: clone this matrix first.")])
     if locked.trials.filter(runs__status__in=Status.unfinished()).exists():
         raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])

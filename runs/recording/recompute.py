@@ -55,7 +55,8 @@ def rebuild(run: Run) -> Rebuilt:
     if current is None:
         raise RecomputeSkipped("it was never measured")
     try:
-        collected = (uploaded_runs if run.source == Run.Source.UPLOADED else scheduled_runs).collect(run)
+        # Without an upload an uploaded run was planned by an earlier release and run by hand: its clients have files.
+        collected = (uploaded_runs if run.upload_id else scheduled_runs).collect(run)
         merged, tail_s = _over_the_same_window(run, current, collected)
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error

@@ -58,7 +58,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         durability=spec["mode"]["record"],
         mode_stated=bool(run.evidence.get("mode_stated")),
         has_faults=bool(spec.get("faults")),
-        made_elsewhere=run.source == Run.Source.BY_HAND,
+        made_elsewhere=run.source == Run.Source.UPLOADED,
         without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
         hosts=hosts_of(run, samples_of(run)),
     )

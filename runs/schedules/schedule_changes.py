@@ -29,8 +29,6 @@ def upcoming(schedule: Schedule, most: int = 5) -> list[datetime]:
 @transaction.atomic
 def make(matrix: Matrix, by: User, *, name: str, rule: Rule) -> Schedule:
     """A schedule that repeats the matrix. Raises ScheduleRefused."""
-    if matrix.by_hand:
-        raise ScheduleRefused(f"“{matrix.name}” is run by hand, so it cannot be scheduled.")
     if Schedule.objects.filter(team=matrix.team).count() >= MAX_SCHEDULES:
         raise ScheduleRefused(f"A team has at most {MAX_SCHEDULES} schedules: delete one that is not needed.")
     made = Schedule.objects.create(

@@ -1,16 +1,7 @@
-"""The published studies as a reference pack: what each asked, how it measured, what it printed, what is disputed.
+"""The published studies: what each printed, with its source, and its plan as an ordinary plan file. Pure.
 
-Pure: no Django, and nothing read but the files beside this module. Numbers are those that were printed; where they
-contradict each other or arithmetic, a dispute says so beside them and nothing is corrected.
+published_results.csv has one line for each printed number. Nothing in it is corrected; `disputed` says why a number
+cannot be right. `plans/` has one plan file for each study.
 """
 
-from runs.studies.loader import expanded, read_facts, read_pack, read_study, studies, study_of
-from runs.studies.records import (
-    SYSTEMS,
-    Fact,
-    Kind,
-    Overlay,
-    Qualifier,
-    Study,
-    StudyError,
-)
+from runs.studies.published import Fact, Overlay, Study, plan_text, read_facts, studies

@@ -8,11 +8,11 @@ from django.urls import reverse
 from runs import annotations
 from runs.annotations import AnnotationRefused
 from runs.forms.faults import FaultRow, rows_of
-from runs.kits.archive import zipped
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_export import export_plan, plan_file_of
 from runs.kits.plan_file import read_plan
 from runs.kits.plan_import import import_plan
+from runs.kits.script import repeat_script
 from runs.lifecycle import run_again
 from runs.models import Matrix, Run
 from runs.planning import preview, start_trial, stored_plan, submit
@@ -20,7 +20,7 @@ from runs.planning.faults import KINDS, fault_sentence, list_problems
 from runs.tests.factories import make_cluster, make_database, make_matrix
 from runs.tests.pages import text_of
 from runs.tests.planning_world import a_matrix, chosen_for
-from runs.tests.test_kits_over_rest import ROOT, program
+from runs.tests.test_plan_files_over_rest import ROOT, program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -173,8 +173,8 @@ def test_plan_file_keeps_faults(team, user):
         read_plan(text.replace("at_s = 45.0", "at_s = 59.0"))
     with pytest.raises(PlanRefused, match="must be one of pause, crash"):
         read_plan(text.replace('kind = "pause"', 'kind = "flood"'))
-    with pytest.raises(PlanRefused, match="A kit applies no faults"):
-        zipped(text)
+    with pytest.raises(PlanRefused, match="applies no faults"):
+        repeat_script(text)
 
 
 def test_programs_plan_faults(team, user):

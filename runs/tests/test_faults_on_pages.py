@@ -12,7 +12,7 @@ from runs.models import MeasurementSet
 from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import text_of
-from runs.tests.test_kits_over_rest import program
+from runs.tests.test_plan_files_over_rest import program
 from runs.ycsb.series import POINT, Series, pack
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

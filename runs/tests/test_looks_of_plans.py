@@ -13,7 +13,7 @@ from runs.planning.plan import looks_problem
 from runs.tests.factories import make_user
 from runs.tests.pages import text_of
 from runs.tests.planning_world import a_matrix
-from runs.tests.test_kits_over_rest import ROOT, program
+from runs.tests.test_plan_files_over_rest import ROOT, program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLAIN = {"overrides": [], "exclusions": [], "repeats": 3, "looks": [3, 5, 9]}

@@ -6,11 +6,11 @@ import pytest
 from django.urls import reverse
 
 from runs.catalog import Catalog, Durability, load_catalog
-from runs.kits.cells import stations_of
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import read_plan
 from runs.kits.plan_import import import_plan
+from runs.kits.script import list_stations
 from runs.models import Database, Run
 from runs.planning import submit
 from runs.tests.factories import make_cluster, make_database, make_team, make_user
@@ -98,10 +98,10 @@ def test_runs_have_stated_record_and_settings():
     assert matrix.sweeps.filter(mode=SLUG).exists()
 
 
-def test_plan_file_keeps_own_modes_for_import_and_kit():
+def test_plan_file_keeps_own_modes_for_import_and_script():
     text = export_plan(with_own_mode())
     file, team = read_plan(text), make_team()
-    assert [station.mode for station in stations_of(file)].count(SLUG) == 1
+    assert [station.mode for station in list_stations(file, {})].count(SLUG) == 1
     again = import_plan(team, file, chosen_elsewhere(file, team), None)
     assert export_plan(again) == text
     with pytest.raises(PlanRefused, match="no-appendfsync-on-rewrite"):

@@ -136,3 +136,13 @@ def test_it_refuses_names_of_several_lines_and_files_without_end():
 def test_it_says_the_same_whenever_it_is_written():
     text = export_plan(a_matrix())
     assert as_text(read_plan(text)) == text
+
+
+def test_reads_plans_of_studies_of_earlier_releases(team):
+    text = export_plan(a_matrix(team))
+
+    earlier = (
+        f'{text}\n[study]\nstudy = "vari-2013"\nscale = "small"\ndeviations = ["Nodes: 4 in the study; here 1."]\n'
+    )
+
+    assert as_text(read_plan(earlier)) == text

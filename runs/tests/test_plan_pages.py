@@ -1,7 +1,4 @@
-"""The pages of running again: a plan saved, imported onto other machines, or run by hand; nothing is half stored."""
-
-import io
-import zipfile
+"""The pages of running again: a plan saved, and imported onto other machines; nothing is half stored."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -9,13 +6,10 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from conftest import signed_in
-from runs.kits.by_hand import Place, plan_by_hand
-from runs.kits.cells import cell_name
 from runs.kits.plan import planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import read_plan
-from runs.models import Cluster, Database, Matrix, Run, Upload
-from runs.models.run import Status
+from runs.models import Cluster, Database, Matrix, Run
 from runs.planning import expand
 from runs.tests.factories import make_cluster, make_load_generator, make_machine, make_user
 from runs.tests.planning_world import a_matrix
@@ -27,16 +21,13 @@ def counts():
     return Matrix.objects.count(), Database.objects.count(), Run.objects.count()
 
 
-def test_it_offers_the_plan_file_and_the_kit(client_in, team):
+def test_it_offers_the_plan_file(client_in, team):
     matrix = a_matrix(team)
     page = client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
-    for name in ("matrix-plan", "matrix-kit"):
-        assert reverse(name, args=[matrix.pk]) in page
+    assert reverse("matrix-plan", args=[matrix.pk]) in page
     saved = client_in.get(reverse("matrix-plan", args=[matrix.pk]))
     assert saved.content.decode() == export_plan(matrix)
     assert saved["Content-Disposition"].startswith("attachment; ")
-    with zipfile.ZipFile(io.BytesIO(client_in.get(reverse("matrix-kit", args=[matrix.pk])).content)) as kit:
-        assert kit.testzip() is None
 
 
 def test_import_asks_for_roles_before_it_stores_anything(client_in, team):
@@ -105,109 +96,24 @@ def test_it_keeps_a_plan_or_puts_it_in_the_queue(client_in, team):
     assert queued.submitted_at and queued.runs.count() == len(expand(planned(read_plan(sent["plan"]))).runs)
 
 
-def test_it_plans_runs_by_hand_that_nobody_schedules(client_in, team):
-    text = export_plan(a_matrix(team))
-    answer = client_in.post(
-        reverse("plan-import"), {"plan": text, "by_hand": "yes", "hardware": "a laptop", "same_host": "yes"}
-    )
-    matrix = Matrix.objects.get(by_hand=True)
-    assert answer["Location"] == reverse("matrix", args=[matrix.pk])
-    runs = list(matrix.runs.all())
-    assert {run.status for run in runs} == {Status.QUEUED} and {run.source for run in runs} == {"by_hand"}
-    assert export_plan(matrix) == text
-    assert runs[0].spec["stated"]["hardware"] == "a laptop"
-    page = client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
-    assert "run by hand" in page and "Redis 7" in page and reverse("matrix-outputs", args=[matrix.pk]) in page
-    assert "to be run by hand" in client_in.get(reverse("run", args=[runs[0].pk])).content.decode()
-    assert "waits for outputs" in client_in.get(reverse("matrices")).content.decode()
-
-
-def test_excluded_cells_of_a_manual_plan_show_their_reason(client_in, team, user):
-    exclusions = [{"match": {"rung": 8}, "reason": "too many connections"}]
-    text = export_plan(a_matrix(team, exclusions=exclusions, rungs=[4, 8], repeats=1, bracket=False))
-    matrix = plan_by_hand(team, read_plan(text), Place(), user)
-    page = client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
-    assert "not run" in page and "too many connections" in page
-    assert page.count("too many connections") >= matrix.runs.filter(threads=4, phase="measure").count()
-
-
 @pytest.mark.parametrize("text", ["", "a = 1", "[[[", "\0", "format = 'benchsite-plan'\nversion = 1"])
 def test_it_says_why_a_file_is_no_plan(client_in, text):
     page = client_in.post(reverse("plan-import"), {"plan": text})
     assert page.status_code == 422 and 'role="alert"' in page.content.decode()
 
 
-def by_hand(team, user) -> Matrix:
-    text = export_plan(a_matrix(team, exclusions=[], overrides=[], rungs=[4], repeats=1, bracket=False))
-    return plan_by_hand(team, read_plan(text), Place(), user)
-
-
-def bring(client, matrix, files):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    sent = {"files": SimpleUploadedFile("outputs.zip", out.getvalue())}
-    answer = client.post(reverse("matrix-outputs", args=[matrix.pk]), sent)
-    assert answer.status_code == 302, answer.content.decode()
-    return answer["Location"], client.get(answer["Location"]).content.decode()
-
-
-def test_names_outputs_that_do_not_fit_and_stores_nothing(client_in, team, user):
-    matrix = by_hand(team, user)
-    run = matrix.runs.first()
-    cell = cell_name(run)
-    cases = {
-        "client 2 of 2 is missing": {f"outputs/{cell}.client-1.summary.txt": "x"},
-        "belongs to no cell of this matrix": {"9999-another.client-1.summary.txt": "x"},
-        "none of that number": {f"{cell}.client-3.summary.txt": "x"},
-        "both fill the same place": {f"a/{cell}.client-1.summary.txt": "x", f"b/{cell}.client-1.summary.txt": "y"},
-        "has no histogram logs": {f"{cell}.client-{n}.summary.txt": "x" for n in (1, 2)},
-        "outputs of another plan": {"outputs/kit.json": '{"plan_sha256": "0"}', f"{cell}.client-1.summary.txt": "x"},
-        "None of these files is an output": {"README.md": "x", "../../etc/passwd": "x"},
-    }
-    for says, files in cases.items():
-        address, page = bring(client_in, matrix, files)
-        assert says in page, (says, page)
-        assert "and judge" not in page
-        client_in.post(address)  # Whoever sends the form all the same stores nothing either.
-    assert set(matrix.runs.values_list("status", flat=True)) == {Status.QUEUED}
-    client_in.post(address, {"discard": "yes"})
-    assert Upload.objects.count() == len(cases) - 1
-
-
-def test_damaged_outputs_are_refused_and_fill_no_cell(client_in, team, user):
-    matrix = by_hand(team, user)
-    cell = cell_name(matrix.runs.first())
-    files = {f"{cell}.client-{n}.{what}": "no output" for n in (1, 2) for what in ("summary.txt", "READ.hdr")}
-    address, page = bring(client_in, matrix, files)
-    assert "and judge" in page
-    assert "Nothing was stored" in client_in.post(address, follow=True).content.decode()
-    assert set(matrix.runs.values_list("status", flat=True)) == {Status.QUEUED}
-
-
-def test_other_teams_see_nothing_and_viewers_only_read(stranger, client_in, team, user):
-    matrix = by_hand(team, user)
-    bring(client_in, matrix, {"README.md": "x"})
-    brought = reverse("matrix-outputs-brought", args=[matrix.pk, Upload.objects.get().pk])
-    for name in ("matrix-plan", "matrix-kit", "matrix-outputs"):
-        assert stranger.get(reverse(name, args=[matrix.pk])).status_code == 404
-    assert stranger.get(brought).status_code == 404 and stranger.post(brought).status_code == 404
+def test_other_teams_see_nothing_and_viewers_only_read(stranger, client_in, team):
+    matrix = a_matrix(team)
+    plan = reverse("matrix-plan", args=[matrix.pk])
+    assert stranger.get(plan).status_code == 404
     assert stranger.get(reverse("plan-import") + f"?from={matrix.pk}").status_code == 404
     viewer = signed_in(make_user(team=team, role=Role.VIEWER))
-    assert viewer.get(reverse("matrix-kit", args=[matrix.pk])).status_code == 200
-    for address in (reverse("plan-import"), reverse("matrix-outputs", args=[matrix.pk]), brought):
-        assert viewer.get(address).status_code == 403
-    ordinary = a_matrix(team, " again")
-    assert client_in.get(reverse("matrix-outputs", args=[ordinary.pk])).status_code == 404
+    assert viewer.get(plan).status_code == 200
+    assert viewer.get(reverse("plan-import")).status_code == 403
     assert client_in.get(reverse("plan-import") + "?from=nonsense").status_code == 404
 
 
-def test_it_asks_few_queries_however_large_the_plan(client_in, team, user, django_assert_max_num_queries):
-    matrix = by_hand(team, user)
-    for address in (reverse("matrix-outputs", args=[matrix.pk]), reverse("matrix", args=[matrix.pk])):
-        with django_assert_max_num_queries(25):
-            client_in.get(address)
-    ordinary = a_matrix(team, " again")
+def test_it_asks_few_queries_however_large_the_plan(client_in, team, django_assert_max_num_queries):
+    matrix = a_matrix(team)
     with django_assert_max_num_queries(30):
-        client_in.get(reverse("plan-import") + f"?from={ordinary.pk}")
+        client_in.get(reverse("plan-import") + f"?from={matrix.pk}")

@@ -133,11 +133,6 @@ def test_another_teams_schedule_is_not_there(stranger, schedule, matrix):
     assert Schedule.objects.count() == 1
 
 
-def test_what_is_run_by_hand_is_not_repeated(client_in, matrix):
-    Matrix.objects.update(by_hand=True)
-    assert client_in.post(f"/matrices/{matrix.pk}/repeat/", DAILY).status_code == 404
-
-
 def test_the_list_costs_as_many_queries_for_many(client_in, schedule, matrix, user, django_assert_max_num_queries):
     for number in range(10):
         schedule_changes.make(matrix, user, name=f"Schedule {number}", rule=Rule("hours", time(0, 0), 6))

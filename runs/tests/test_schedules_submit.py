@@ -8,7 +8,6 @@ from benchsite.accounts.models import AuditEntry, Notice
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.planning import preview, stored_plan
 from runs.schedules import due_schedules, schedule_changes
-from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import Rule
 from runs.tests.factories import (
     make_cluster,
@@ -179,13 +178,6 @@ def test_deleting_it_keeps_what_it_submitted(schedule, user):
     schedule_changes.delete(schedule, user)
     assert Matrix.objects.count() == 2
     assert not Occasion.objects.exists()
-
-
-def test_what_is_run_by_hand_is_not_repeated(matrix, user):
-    Matrix.objects.update(by_hand=True)
-    matrix.refresh_from_db()
-    with pytest.raises(ScheduleRefused, match="run by hand"):
-        schedule_changes.make(matrix, user, name="x", rule=DAILY)
 
 
 @pytest.mark.django_db(transaction=True)

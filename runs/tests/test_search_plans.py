@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from runs.forms.matrices import MatrixForm
-from runs.kits.cells import stations_of
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_export import export_plan, plan_file_of
 from runs.kits.plan_file import as_text, read_plan
@@ -86,8 +85,6 @@ def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
         and file.search.model_dump() == matrix.search
         and as_text(file).count("[search")
     )
-    with pytest.raises(PlanRefused, match="cannot be run by hand"):
-        stations_of(file)
 
 
 def test_import_of_a_search_over_targets_keeps_no_rungs(team):

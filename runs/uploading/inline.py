@@ -1,7 +1,6 @@
 """A few small files read, merged and judged in memory: no row, no storage, no temporary file, and each file read once.
 
-What programs upload goes this way, and outputs of runs that were carried out by hand. Large files go the way of
-`reading` and `working`. Both ways give the same numbers.
+Programs upload this way. Large files are read by `file_pipeline`. Both ways give the same numbers.
 """
 
 import io

@@ -8,8 +8,7 @@ from django.core.files.base import File
 from django.db import DataError, IntegrityError
 
 from benchsite.accounts.models import Team, User
-from runs.models import Matrix, Upload
-from runs.recording.by_hand import read_outputs, record_outputs
+from runs.models import Upload
 from runs.recording.uploaded_runs import record_upload
 from runs.uploading import upload_lifecycle
 from runs.uploading.api_upload import stated_later
@@ -20,15 +19,10 @@ from runs.ycsb.errors import YcsbError
 log = logging.getLogger(__name__)
 
 
-def receive_files(
-    team: Team, user: User, files: "Sequence[tuple[str, File[bytes]]]", matrix: Matrix | None = None
-) -> Upload:
-    """Keep what people bring, and read it at once where it is small; a worker does it where not.
-
-    With a `matrix` the files are outputs of its kit, on their way into its planned cells.
-    """
+def receive_files(team: Team, user: User, files: "Sequence[tuple[str, File[bytes]]]") -> Upload:
+    """Keep what people bring, and read it at once where it is small; a worker does it where not."""
     upload, claim = upload_lifecycle.receive(team, user, files)
-    upload_lifecycle.let_go(upload.pk, claim, matrix=matrix)
+    upload_lifecycle.let_go(upload.pk, claim)
     work_at_once(upload)
     upload.refresh_from_db()
     return upload
@@ -43,10 +37,8 @@ def work_at_once(upload: Upload) -> None:
 def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
     """The caller has begun the work (`life.begin`). Whatever goes wrong is said on the upload's page."""
     try:
-        upload = Upload.objects.select_related("user", "team", "matrix").get(pk=upload_id, claim=claim)
-        if upload.matrix_id:
-            (read_outputs if upload.state == Upload.State.READING else record_outputs)(upload, claim)
-        elif upload.state == Upload.State.READING:
+        upload = Upload.objects.select_related("user", "team").get(pk=upload_id, claim=claim)
+        if upload.state == Upload.State.READING:
             read(upload, claim, stated_later if upload.manifest else None)
         else:
             record_upload(upload, claim)

@@ -67,9 +67,6 @@ def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpR
 def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """What was recognised, with the form that completes it; POST saves."""
     row = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
-    if row.matrix_id:
-        # Outputs of a kit have a page of their own.
-        return redirect("matrix-outputs-brought", pk=row.matrix_id, upload=pk)
     if request.method == "POST" and row.state != State.RECOGNISED:
         return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
     form = ImportForm(request.POST if request.method == "POST" else None, upload=row) if completable(row) else None

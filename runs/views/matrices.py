@@ -16,14 +16,12 @@ from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
-from runs.forms.study_form import study_asked
 from runs.identifiers import uuid_of
 from runs.models import Matrix, Run, Sweep
 from runs.pages.lists import MAX_ROWS, page_of, twin
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
 from runs.planning import Plan, PlanError, Preview, Problem, preview, start_trial
-from runs.studies.templates import templates
 
 M = TypeVar("M", bound=Model)
 
@@ -119,7 +117,7 @@ def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:
 @team_required("GET", "POST", role=Role.RUNNER)
 def matrix_add(request: HttpRequest) -> HttpResponse:
     """The builder. POST previews, adds an exclusion, tries, or submits, by the button that was pressed."""
-    form, study_problem = builder(request)
+    form = builder(request)
     problems: tuple[Problem, ...] = ()
     if form.final and form.is_valid():
         try:
@@ -134,9 +132,7 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
         entry, _, workload = request.POST["exclude"].partition("|")
         form.exclusions.append(Exclusion(entry[:120], workload[:40]))
     refused = form.final
-    context = {
-        "form": form, **foresee(form), "problems": problems, "refused": refused, "study_problem": study_problem,
-    }  # fmt: skip
+    context = {"form": form, **foresee(form), "problems": problems, "refused": refused}
     return render(request, "runs/matrices/builder.html", context, status=422 if refused else 200)
 
 
@@ -150,30 +146,23 @@ def _submit(form: MatrixForm, user: User, *, trial: bool) -> Matrix:
     return matrix
 
 
-@team_required("GET")
-def matrix_templates(request: HttpRequest) -> HttpResponse:
-    """The published studies as plans, each scenario at full or small scale."""
-    context = {"templates": templates()}
-    return render(request, "runs/matrices/templates.html", context)
-
-
 @team_required("POST", role=Role.RUNNER)
 def matrix_preview(request: HttpRequest) -> HttpResponse:
     """The preview alone, for the builder while a person types."""
-    form, _ = builder(request)
+    form = builder(request)
     return render(request, "runs/matrices/preview.html", {"form": form, "alone": True, **foresee(form)})
 
 
-def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
-    """The form as it was sent, or as the matrix, study or sweep named in the URL has it; what the URL asks in vain."""
-    matrix = _named(request, "from", Matrix.objects.all())
-    posted = request.POST if request.method == "POST" else None
-    study, problem = study_asked(study_of(matrix) if matrix else posted or request.GET)
-    form = MatrixForm(
-        posted, team=team_of(request), source=matrix, final=bool({"submit", "trial"} & request.POST.keys()),
-        start=request.GET, study=study, extends=_named(request, "extends", Sweep.objects.select_related("team")),
-    )  # fmt: skip
-    return form, problem
+def builder(request: HttpRequest) -> MatrixForm:
+    """The form as it was sent, or as the matrix or sweep named in the URL has it."""
+    return MatrixForm(
+        request.POST if request.method == "POST" else None,
+        team=team_of(request),
+        source=_named(request, "from", Matrix.objects.all()),
+        final=bool({"submit", "trial"} & request.POST.keys()),
+        start=request.GET,
+        extends=_named(request, "extends", Sweep.objects.select_related("team")),
+    )
 
 
 def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
@@ -182,17 +171,11 @@ def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
     return get_object_or_404(rows, pk=uuid_of(key)) if key else None
 
 
-def study_of(matrix: Matrix) -> dict[str, object]:
-    """Which study a stored matrix follows, as an address would say it."""
-    kept = matrix.template or {}
-    return {"template": kept.get("study"), "scenario": kept.get("scenario"), "scale": kept.get("scale")}
-
-
 def foresee(form: MatrixForm) -> dict[str, object]:
     """What the plan would cost; nothing but the form's own errors while there are any."""
     bound = form
     if not form.is_bound:
-        bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, study=form.study, extends=form.extends)
+        bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, extends=form.extends)
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
     plan = bound.plan()
@@ -210,6 +193,5 @@ def foresee(form: MatrixForm) -> dict[str, object]:
             "ends_at": start + timedelta(seconds=planned.seconds),
             "waits": start > now,
         },
-        "deviations": bound.follows.deviations(bound) if bound.follows else (),
         "no_sizes": bound.cleaned_data["records_rule"] and not planned.sizes,
     }

@@ -14,7 +14,6 @@ from runs.pages.progress import Progress
 from runs.pages.queue import last_of_lanes, queue
 from runs.pages.trial import trial_of
 from runs.planning import PlanError, start_trial, submit
-from runs.studies.templates import templates
 from runs.views.row_actions import row_action
 
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
@@ -51,14 +50,7 @@ def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
         "progress": page.progress,
         "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
         "trial": trial_of(matrix),
-        "study_name": study_name(matrix),
     }
-
-
-def study_name(matrix: Matrix) -> str:
-    """The short name of the study that a matrix follows; its slug where that is no longer shipped."""
-    slug = str((matrix.template or {}).get("study", ""))
-    return next((template.name for template in templates() if template.slug == slug), slug)
 
 
 @row_action(Matrix)

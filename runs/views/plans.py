@@ -1,23 +1,21 @@
-"""Run this again: a matrix as a plan file or a kit, a plan file as a matrix here, on a cluster or by hand."""
+"""Run this again: a matrix as a plan file, and a plan file as a matrix."""
 
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import team_of, team_required, user_of
-from runs.forms.fields import DescribedForm, name_field
+from runs.forms.fields import DescribedForm
 from runs.forms.matrices import generators_for
 from runs.identifiers import uuid_of
-from runs.kits import kit_name, zipped
-from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import MAX_LENGTH, read_plan
@@ -26,10 +24,9 @@ from runs.kits.plan_import import import_plan
 from runs.models import Cluster, LoadGenerator, Matrix
 from runs.planning import PlanError, expand
 from runs.planning.preview import max_trials
+from runs.studies import plan_text
 from runs.uploading.upload_handlers import ImportedFiles
 from runs.ycsb.errors import PropertyError
-
-SAME_HOST: Final = (("", "not stated"), ("no", "on machines of their own"), ("yes", "on a machine of the database"))
 
 
 class PlanForm(DescribedForm):
@@ -72,45 +69,22 @@ class PlanForm(DescribedForm):
         return Chosen(clusters, generators, secrets)
 
 
-class PlaceForm(DescribedForm):
-    """Where a plan is run by hand, as its reader states it."""
-
-    place = name_field(80, required=False, label="Machines", help_text="What the pages call them.")
-    hardware = forms.CharField(
-        required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2}), label="Hardware, in words"
-    )
-    cores = forms.IntegerField(required=False, min_value=1, max_value=4096, label="Cores of each server")
-    memory_gib = forms.FloatField(required=False, min_value=0.1, max_value=1e6, label="Memory of each server, GiB")
-    same_host = forms.ChoiceField(required=False, choices=SAME_HOST, label="The clients run")
-
-    def value(self) -> Place:
-        values = self.cleaned_data
-        return Place(
-            name=values["place"] or Place().name,
-            hardware=values["hardware"],
-            cores=values["cores"],
-            memory_gib=values["memory_gib"],
-            client_on_database_host={"yes": True, "no": False}.get(values["same_host"]),
-        )
-
-
 def _choice(label: str, rows: Mapping[str, Any], likely: str) -> forms.ChoiceField:
     choices = [("", "choose …"), *((key, str(row)) for key, row in rows.items())]
     return forms.ChoiceField(label=label, choices=choices, initial=likely)
 
 
 @team_required("GET")
-def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) -> HttpResponseBase:
-    """The plan file, or the kit that is made of it, to be saved."""
+def plan_export(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The plan file, to be saved."""
     matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
     try:
         text = export_plan(matrix)
-        content = zipped(text) if as_kit else text.encode()
     except PlanRefused as refused:
         messages.error(request, str(refused))
         return redirect("matrix", pk=pk)
-    name = f"{kit_name(text)}.zip" if as_kit else f"{get_valid_filename(matrix.name)[:80]}.plan.toml"
-    response = HttpResponse(content, content_type="application/zip" if as_kit else "application/toml")
+    name = f"{get_valid_filename(matrix.name)[:80]}.plan.toml"
+    response = HttpResponse(text, content_type="application/toml")
     response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
     return response
 
@@ -131,34 +105,35 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
         return render(request, "runs/matrices/import.html", bare, status=422 if problem else 200)
     chosen = "chosen" in request.POST
     form = PlanForm(request.POST if chosen else None, team=team_of(request), plan=plan)
-    place = PlaceForm(request.POST if "by_hand" in request.POST else None)
     refused = ""
     try:
-        if made := _made(request, form, place):
+        if made := _made(request, form):
             return redirect("matrix", pk=made.pk)
     except (PlanError, PlanRefused) as error:
         refused = str(error)
     differences = misfits(plan, form.chosen())
     context: dict[str, object] = {
-        "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": differences,
+        "text": text, "plan": plan, "form": form, "refused": refused, "misfits": differences,
         "stops": any(one.tone == "stop" for one in differences), "makes": _makes(plan),
         "modes": [(plan.databases[entry.database].name, entry.mode) for entry in plan.entries],
     }  # fmt: skip
-    return render(request, "runs/matrices/import.html", context, status=422 if refused or place.errors else 200)
+    return render(request, "runs/matrices/import.html", context, status=422 if refused else 200)
 
 
 def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
-    """The plan as it was brought, pasted, or taken from a matrix; and why it cannot be read."""
+    """The plan as it was brought, pasted, or taken from a matrix or a published study; and why it cannot be read."""
     files = request.FILES.getlist("file") if request.method == "POST" else []
     text = request.POST.get("plan", "").replace("\r\n", "\n")
     if files and (files[0].size or 0) <= MAX_LENGTH:
         text = files[0].read().decode("utf-8", "replace")
     elif files:
         return text, None, "A plan file is not so large: choose the file that ends in .plan.toml."
-    source = request.GET.get("from")
+    source, study = request.GET.get("from"), request.GET.get("study")
     try:
         if source and not text:
             text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=uuid_of(source)))
+        elif study and not text:
+            text = _study_plan(study)
         elif not text.strip():
             return text, None, "Choose a plan file, or paste its text." if request.method == "POST" else ""
         return text, read_plan(text), ""
@@ -166,15 +141,16 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
         return text, None, str(refused)
 
 
-def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | None:
+def _study_plan(slug: str) -> str:
+    try:
+        return plan_text(slug)
+    except KeyError:
+        raise Http404("There is no such published study.") from None
+
+
+def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
     """What the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
     user = user_of(request)
-    if "by_hand" in request.POST:
-        if not place.is_valid():
-            return None
-        made = plan_by_hand(form.team, form.plan, place.value(), user)
-        messages.success(request, f"“{made.name}” waits for outputs: save its kit, run it, and upload its output.")
-        return made
     if "store" in request.POST or "queue" in request.POST:
         made = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
         where = "is in the queue" if made.submitted_at else "is kept, and not in the queue yet"

@@ -6,7 +6,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
@@ -92,8 +92,6 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
 def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A schedule of the matrix `pk`."""
     matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
-    if matrix.by_hand:
-        raise Http404
     form = ScheduleForm(request.POST if request.method == "POST" else None, name=matrix.name)
     if form.is_valid() and "preview" not in request.POST:
         try:

@@ -449,7 +449,7 @@ def test_confirmation_of_a_team_lets_the_next_load_write(redis_server):
 
 
 def test_no_code_empties_a_whole_redis():
-    """But for the fault that empties the Redis of a private site, and the kit's command that a person may run."""
+    """But for the fault that empties the Redis of a private site, and the command that a person may run in a script."""
     pattern = re.compile(r"flush(db|all)", re.I)
     files = [
         path
@@ -459,4 +459,4 @@ def test_no_code_empties_a_whole_redis():
     ]
     assert len(files) > 500
     matches = {str(path.relative_to(ROOT)) for path in files if pattern.search(path.read_text())}
-    assert matches == {"benchmarks/faults/servers.py", "runs/kits/readme.py"}
+    assert matches == {"benchmarks/faults/servers.py", "runs/kits/script.py"}

@@ -18,11 +18,12 @@ from reports.frozen.drafts import Draft
 from reports.frozen.publication import publish_once, title_of
 from reports.models import Report
 from runs.catalog import load_catalog
+from runs.kits.plan_file import read_plan
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
 from runs.planning import PlanError, preview, stored_plan
 from runs.planning.plan import Problem
-from runs.studies.templates import template_of
+from runs.studies import plan_text
 from workers.executables import ExecutableNotFound
 from workers.manifests import ManifestError, verify
 from workers.provision.process import server_program
@@ -96,7 +97,7 @@ def plan_machine_study(
     name, group = f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}", f"{TAG}-{uuid4().hex[:8]}"
     mixes = [
         workload_of(team, f"Columbia {mix.short_name}: {mix.name}", f"C-{mix.short_name}", mix.properties)
-        for mix in template_of("columbia-2016").scenario().workloads
+        for mix in read_plan(plan_text("columbia-2016")).workloads.values()
     ]
     parts = (("workload A", ENTRIES, RUNGS, (), CAVEATS), ("five mixes", MIX_ENTRIES, MIX_RUNGS, mixes, MIX_CAVEATS))
     matrices = [

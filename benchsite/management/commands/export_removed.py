@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 
 # Name of the file -> the query of its rows. The models no longer have these columns, the tables keep them for one
@@ -13,6 +12,9 @@ from django.db import connection
 QUERIES: Final = {
     "matrices-run-by-hand": "SELECT matrix.id, team.name AS team, matrix.name, matrix.notes, matrix.plan"
     " FROM runs_matrix matrix JOIN teams_team team ON team.id = matrix.team_id WHERE matrix.by_hand ORDER BY matrix.id",
+    "matrices-of-published-studies": "SELECT matrix.id, team.name AS team, matrix.name, matrix.template"
+    " FROM runs_matrix matrix JOIN teams_team team ON team.id = matrix.team_id"
+    " WHERE matrix.template IS NOT NULL ORDER BY matrix.id",
 }
 
 
@@ -28,12 +30,11 @@ class Command(BaseCommand):
         for name, query in QUERIES.items():
             rows = _rows(query)
             if rows:
-                (folder / f"{name}.json").write_text(json.dumps(rows, indent=1, cls=DjangoJSONEncoder) + "\n")
+                (folder / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
             self.stdout.write(f"{name}: {len(rows)}")
 
 
 def _rows(query: str) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        cursor.execute(query)
-        columns = [column.name for column in cursor.description]
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+        cursor.execute(f"SELECT row_to_json(removed)::text FROM ({query}) removed")
+        return [json.loads(text) for (text,) in cursor.fetchall()]

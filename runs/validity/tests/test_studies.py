@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchsite.core.formatting import THIN
-from runs.measures.little import explained_share_of_operations
+from runs.measures.little import explained_share
 from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile
 from runs.validity.tests.verdicts import worst
 from runs.ycsb.clients import merge_run
@@ -66,7 +66,7 @@ def test_vari_headline_explains_three_times_its_threads():
     findings = judged(VARI, threads=8)
     assert findings["V01"].severity == "reject"
     assert findings["V01"].measured == f"335{THIN}% of 8 threads' time"
-    assert explained_share_of_operations([(66_648.894, 401.87)], 1) == pytest.approx(
+    assert explained_share([(66_648.894 * 401.87, 1.0)], 1) == pytest.approx(
         golden("vari_histogram")["little_implied_threads"], abs=1e-3
     )
 
@@ -113,7 +113,7 @@ MONGODB = columbia(75_675.0, 13_214.403700033035, 1_000_000, 72.372719, 1883.0)
 )
 def test_threads_of_a_smoke_test_are_hardly_busy(run, share, shown, severity):
     insert = run.operations["INSERT"]
-    assert explained_share_of_operations([(run.throughput_ops_s, insert.mean_us)], 1) == pytest.approx(share, abs=0.003)
+    assert explained_share([(run.throughput_ops_s * insert.mean_us, 1.0)], 1) == pytest.approx(share, abs=0.003)
     findings = judged(run, threads=1)
     assert (findings["V01"].severity, findings["V01"].measured) == (severity, f"{shown}{THIN}% of 1 threads' time")
     assert findings["V23"].severity == "pass"
@@ -170,9 +170,10 @@ def test_more_was_read_than_a_network_carries(properties, links, severity):
 
 def test_latencies_called_average_cannot_be_averages():
     """51,800 reads and as many updates a second, of 21.86 and 10.45 ms, by 360 threads."""
-    busy = explained_share_of_operations([(51_800, 21_860.0), (51_800, 10_450.0)], 1)
+    busy_us_and_s = [(51_800 * (21_860.0 + 10_450.0), 1.0)]
+    busy = explained_share(busy_us_and_s, 1)
     assert busy == pytest.approx(1673.7, abs=0.1)
-    assert explained_share_of_operations([(51_800, 21_860.0), (51_800, 10_450.0)], 360) > MEASURED.little_reject_above
+    assert explained_share(busy_us_and_s, 360) > MEASURED.little_reject_above
 
 
 # --- What others published as files ---

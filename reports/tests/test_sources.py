@@ -1,4 +1,4 @@
-"""What was planned here and run by hand is told from what ran here and from what was uploaded, wherever it is shown."""
+"""What ran here is told from what was uploaded, wherever it is shown."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from reports.pages.filter_menus import menus
 from reports.queries import facets
 from reports.queries.sweep_selection import compared
 from reports.selection import ALL, Selection
-from runs.tests.factories import make_matrix, make_run, make_sweep
+from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -18,13 +18,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 def sweeps(team):
     """One of each source, by its name."""
     here = make_sweep(team=team, purpose="measured")
-    by_hand = make_sweep(team=team, purpose="measured", matrix=make_matrix(team=team, purpose="measured", by_hand=True))
     uploaded = make_sweep(team=team, purpose="measured")
     type(uploaded).objects.filter(pk=uploaded.pk).update(matrix=None)
     make_run(here, threads=2)
-    make_run(by_hand, threads=2, source="by_hand")
     make_run(uploaded, threads=2, source="uploaded", matrix=None)
-    return {"scheduled": here.pk, "by_hand": by_hand.pk, "uploaded": uploaded.pk}
+    return {"scheduled": here.pk, "uploaded": uploaded.pk}
 
 
 def curves(team, *sources):
@@ -33,37 +31,35 @@ def curves(team, *sources):
 
 def test_the_menu_offers_each_and_finds_only_those(team, sweeps):
     offered = {menu.name: menu for menu in menus(Selection(), facets(team, None))}["source"]
-    said = {option.value: option.text for option in offered.options}
-    assert said == {"scheduled": "run here", "uploaded": "uploaded", "by_hand": "run by hand"}
+    answer = {option.value: option.text for option in offered.options}
+    assert answer == {"scheduled": "run here", "uploaded": "uploaded"}
     for source, sweep in sweeps.items():
         assert {curve.sweep_id for curve in curves(team, source)} == {sweep}
         assert {curve.source for curve in curves(team, source)} == {source}
-    assert {curve.sweep_id for curve in curves(team, "by_hand", "uploaded")} == {sweeps["by_hand"], sweeps["uploaded"]}
-    assert len(curves(team)) == 3
+    assert {curve.sweep_id for curve in curves(team, *sweeps)} == set(sweeps.values())
+    assert len(curves(team)) == 2
 
 
 def test_a_comparison_says_it_of_each_side(team, client_in, sweeps):
-    [said] = [difference for difference in differences(curves(team)) if difference.label == "how it was run"]
-    assert set(said.values) == {"run here", "run by hand", "uploaded"}
+    [source] = [difference for difference in differences(curves(team)) if difference.label == "how it was run"]
+    assert set(source.values) == {"run here", "uploaded"}
     page = client_in.get("/compare/?" + "&".join(f"sweep={pk}" for pk in sweeps.values()), follow=True)
     html = page.content.decode()
-    assert html.count('<span class="chip">run by hand</span>') == 1
     assert html.count('<span class="chip">uploaded</span>') == 1
 
 
-def test_a_reports_method_says_all_sources(team, sweeps):
+def test_method_of_a_report_names_uploads(team, sweeps):
     text = " ".join(method_sentences(curves(team), "service", None, None))
-    assert "Of 3 sides 1 were run by hand" in text
     assert "1 were uploaded" in text
 
 
 def test_programs_are_told(team, user, sweeps, client):
     token = tokens.make(team, user, name="reads", scopes=["runs:read"])
 
-    def said(where):
+    def read(where):
         return client.get(f"/api/v1{where}", headers={"Authorization": f"Bearer {token}"}).json()
 
     for source, sweep in sweeps.items():
-        assert said(f"/sweeps/{sweep}")["source"] == source
-        assert [item["source"] for item in said(f"/runs?source={source}")["items"]] == [source]
-    assert {item["source"] for item in said("/sweeps")["items"]} == set(sweeps)
+        assert read(f"/sweeps/{sweep}")["source"] == source
+        assert [item["source"] for item in read(f"/runs?source={source}")["items"]] == [source]
+    assert {item["source"] for item in read("/sweeps")["items"]} == set(sweeps)

@@ -1,9 +1,7 @@
-"""A kit: the same bytes from the same plan, clients told what load generators are told, and values that stay values."""
+"""The script of a plan starts clients as load generators do, and runs nothing that a value says."""
 
-import io
-import shlex
+import re
 import subprocess
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,6 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from runs.catalog import load_catalog
-from runs.kits import kit_name, zipped
-from runs.kits.cells import cell_name, output_of, stations_of
 from runs.kits.plan import (
     Cells,
     Changes,
@@ -28,10 +24,12 @@ from runs.kits.plan import (
     PlanMatrix,
     PlanRefused,
     PlanResets,
+    PlanSearch,
     PlanWorkload,
     planned,
 )
 from runs.kits.plan_file import as_text, read_plan
+from runs.kits.script import Cell, cell_name, list_stations, repeat_script
 from runs.planning import expand
 from runs.ycsb.properties import check_workload
 
@@ -79,59 +77,82 @@ def entries(*modes: str) -> list[PlanEntry]:
     return [PlanEntry(database="database-1", mode=mode) for mode in modes]
 
 
-def files_of(plan: str) -> dict[str, str]:
-    with zipfile.ZipFile(io.BytesIO(zipped(plan))) as archive:
-        return {entry.partition("/")[2]: archive.read(entry).decode() for entry in archive.namelist()}
+def cells_of(plan: PlanFile) -> list[Cell]:
+    return [cell for station in list_stations(plan, {}) for cell in station.cells]
 
 
-def unpacked(plan: str, into: Path) -> Path:
-    with zipfile.ZipFile(io.BytesIO(zipped(plan))) as archive:
-        archive.extractall(into)
-        for entry in archive.infolist():
-            (into / entry.filename).chmod(entry.external_attr >> 16)
-    return into / kit_name(plan)
+def run_script(folder: Path, text: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    (folder / "repeat.sh").write_text(text)
+    argv = ["bash", "repeat.sh", *words]
+    variables = {"PATH": "/usr/bin:/bin", **environment}
+    return subprocess.run(argv, cwd=folder, env=variables, capture_output=True, text=True)
 
 
-def test_it_is_the_same_file_whenever_it_is_made():
-    plan = as_text(a_file())
-    assert zipped(plan) == zipped(plan)
-    with zipfile.ZipFile(io.BytesIO(zipped(plan))) as archive:
-        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert {entry.filename.split("/")[0] for entry in archive.infolist()} == {kit_name(plan)}
-    assert kit_name(plan) != kit_name(as_text(a_file(name="Small!"))) != kit_name(as_text(a_file(seed=2)))
+def test_script_has_servers_checks_and_clients():
+    plan = as_text(a_file(entries=entries("always", "off")))
+
+    script = repeat_script(plan)
+
+    assert script == repeat_script(plan)
+    for text in (
+        "appendfsync always", "appendonly no", "# Station 1-cache-off", "appendfsync is always", "BENCHSITE_JARS",
+        "YCSB_HOME", "rows after 0001-redis-always-load-r1: 1000", "deletes data of others too",
+        "cell 0002-redis-always-a-2t-r1 measure threadcount=2",
+    ):  # fmt: skip
+        assert text in script, text
+    assert "redis.host=" not in script and "redis.password=" not in script
 
 
-def test_it_holds_everything_that_a_stranger_needs():
-    files = files_of(as_text(a_file(entries=entries("always", "off"))))
-    assert {"README.md", "plan.toml", "lib.sh", "run-here.sh", "client-1.sh", "expected-rows.csv", "outputs/kit.json",
-            "load-1-cache-always.sh", "load-1-cache-off.sh"} <= set(files)  # fmt: skip
-    assert "appendfsync always" in files["servers/1-cache-always/redis.conf"]
-    assert "appendonly no" in files["servers/1-cache-off/redis.conf"]
-    assert "redis.host" not in "".join(text for name, text in files.items() if name.startswith("properties/"))
-    for word in ("HOST", "BENCHSITE_JARS", "YCSB_HOME", "EMPTY_DATABASE", "run by hand", "`appendfsync` is `always`"):
-        assert word in files["README.md"], word
-    assert "It deletes everything in database 0 of that Redis, also data of others" in files["README.md"]
-    postgresql = a_database(name="Elephant", system="postgresql", version="15")
-    files = files_of(as_text(a_file(databases={"database-1": postgresql}, entries=entries("on"))))
-    assert "createdb" in files["README.md"], "psql and the clients ask for a database that initdb does not make"
-    assert 'CREATE TABLE "usertable"' in files["schema/0001-postgresql-on-load-r1.sql"]
-    assert "synchronous_commit" in files["servers/1-elephant-on/postgresql.conf"]
+def test_script_has_the_table_of_postgresql():
+    database = a_database(name="Elephant", system="postgresql", version="15")
+
+    script = repeat_script(as_text(a_file(databases={"database-1": database}, entries=entries("on"))))
+
+    assert "createdb" in script, "psql and the clients ask for a database that initdb does not make"
+    assert "file 0001-postgresql-on-load-r1.sql" in script and 'CREATE TABLE "usertable"' in script
+    assert "synchronous_commit" in script
 
 
-def test_cells_are_runs_of_the_plan_and_name_their_files():
-    file = a_file(generators=generators(2), repeats=2)
-    cells = [cell for station in stations_of(file) for cell in station.cells]
-    runs = expand(planned(file)).runs
+def test_cells_are_the_runs_of_the_plan():
+    plan = a_file(generators=generators(2), repeats=2)
+    runs = expand(planned(plan)).runs
+
+    cells = cells_of(plan)
+
     assert [cell.name for cell in cells] == [cell_name(run) for run in runs]
-    assert [sum(client.threads for client in cell.clients) for cell in cells] == [run.threads for run in runs]
-    assert sum(int(client.properties["insertcount"]) for client in cells[0].clients) == 1000
-    assert output_of(f"a/b\\{cells[1].name}.client-2.READ.hdr") == (cells[1].name, 1, "READ.hdr")
-    for other in ("README.md", "0001-x.client-0.summary.txt", "x.client-1.READ.hdr", "0001-a.client-1."):
-        assert output_of(other) is None
+    threads = [sum(int(client["threadcount"]) for client in cell.clients) for cell in cells]
+    assert threads == [run.threads for run in runs]
+    assert sum(int(client["insertcount"]) for client in cells[0].clients) == 1000
 
 
-def test_its_values_stay_values_whatever_they_say(tmp_path):
-    """Names that would be commands, were they ever read as such; the scripts stop at the first missing variable."""
+def test_clients_get_what_load_generators_give_them():
+    """The window of a target begins after the warm-up, and short runs are compiled quickly, as in `workers`."""
+    plan = a_file(ladder="target", threads=4, rungs=[500], warmup_s=3)
+
+    script = repeat_script(as_text(plan))
+
+    measured = cells_of(plan)[1].clients[0]
+    assert (measured["target"], measured["window.start_s"], measured["measurement.interval"]) == ("500", "3", "both")
+    assert re.search("^run_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
+    assert not re.search("^load_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
+
+
+def test_search_is_repeated_at_the_loads_it_measured():
+    search = PlanSearch(width=0.1, max_trials=9, max_error_rate=0.01)
+    plan = a_file(rungs=[2], search=search, entries=entries("always", "off"))
+    names = {cell.run.sweep.name for cell in cells_of(a_file(entries=entries("always", "off")))}
+    always = next(name for name in names if "always" in name and "load" not in name)
+    off = next(name for name in names if "off" in name and "load" not in name)
+
+    script = repeat_script(as_text(plan), {always: [2, 24], off: [2, 48]})
+
+    measured = re.findall("^cell [0-9]+-(.*) measure", script, re.MULTILINE)
+    assert measured == ["redis-always-a-2t-r1", "redis-always-a-24t-r1", "redis-off-a-2t-r1", "redis-off-a-48t-r1"]
+    with pytest.raises(PlanRefused, match="loads of this search are not known"):
+        repeat_script(as_text(plan))
+
+
+def test_values_of_the_plan_are_no_commands(tmp_path):
     plan = as_text(
         a_file(
             name=NASTY,
@@ -139,48 +160,52 @@ def test_its_values_stay_values_whatever_they_say(tmp_path):
             workloads={"workload-1": a_workload(NASTY, NASTY[:12])},
         )
     )
-    folder = unpacked(plan, tmp_path)
-    environment = {"PATH": "/usr/bin:/bin", "EMPTY_DATABASE": "true"}
-    for script in sorted(folder.glob("*.sh")):
-        assert subprocess.run(["/bin/sh", "-n", script], capture_output=True, check=True).stderr == b""
-        if script.name != "lib.sh":
-            done = subprocess.run([script, "all"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-            assert done.returncode == 2 and "Set HOST" in done.stderr
+
+    done = run_script(tmp_path, repeat_script(plan), "all", EMPTY_DATABASE="true")
+
+    assert done.returncode == 2 and "Set HOST" in done.stderr
     assert not list(tmp_path.rglob("pwned*")), "something was run"
-    for line in (folder / "client-1.sh").read_text().splitlines():
-        if line.startswith(("cell ", "station ")):
-            assert all(word == shlex.quote(shlex.split(word)[0]) for word in shlex.split(line, posix=False)[1:])
-    assert "\n" not in (folder / "README.md").read_text().splitlines()[0]
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "message"),
     [
-        ("HOST", "a;touch pwned", "HOST holds a character"),
-        ("HOST", "$(touch pwned)", "HOST holds a character"),
-        ("PORT", "1;2", "PORT must be a number"),
-        ("EXTRA_PROPERTIES", "/nowhere", "EXTRA_PROPERTIES names no file"),
-        ("BENCHSITE_JARS", "/nowhere", "BENCHSITE_JARS names no folder"),
+        ("HOST", "", "Set HOST"),
+        ("BENCHSITE_JARS", "/nowhere", "BENCHSITE_JARS is no folder"),
         ("YCSB_HOME", "/nowhere", "no bin/ycsb.sh"),
         ("NOTHING", "", "Set YCSB_HOME"),
         ("EMPTY_DATABASE", "", "Set EMPTY_DATABASE"),
+        ("EMPTY_DATABASE", "false", "Before 0001-redis-always-load-r1 failed"),
     ],
 )
-def test_it_stops_where_the_environment_lacks_something(tmp_path, name, value, says):
-    folder = unpacked(as_text(a_file()), tmp_path)
-    environment = {"PATH": "/usr/bin:/bin", "EMPTY_DATABASE": "true", "HOST": "db", name: value}
+def test_script_stops_where_the_environment_lacks_something(tmp_path, name, value, message):
+    environment = {"EMPTY_DATABASE": "true", "HOST": "db"}
     if name == "EMPTY_DATABASE":
         environment["BENCHSITE_JARS"] = str(tmp_path)
-    done = subprocess.run(["./client-1.sh", "all"], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2 and says in done.stderr
-    assert not list(tmp_path.rglob("pwned*")) and not list((folder / "outputs").glob("*.txt"))
+
+    done = run_script(tmp_path, repeat_script(as_text(a_file())), "all", **environment | {name: value})
+
+    assert done.returncode == 2 and message in done.stderr
+    assert not list(tmp_path.glob("outputs/*.txt"))
 
 
-def test_its_scripts_know_their_cells(tmp_path):
-    folder = unpacked(as_text(a_file()), tmp_path)
-    for words in ([], ["nothing"], ["0001"]):
-        done = subprocess.run(["./client-1.sh", *words], cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 2 and ("no cell" in done.stderr or "Say what to run" in done.stderr)
+@pytest.mark.parametrize("words", [[], ["nothing"], ["0001"]])
+def test_script_refuses_unknown_cells(tmp_path, words):
+    done = run_script(tmp_path, repeat_script(as_text(a_file())), *words)
+
+    assert done.returncode == 2 and ("No cell or station" in done.stderr or "Name what to run" in done.stderr)
+
+
+def test_settings_of_servers_are_written_and_never_replaced(tmp_path):
+    script = repeat_script(as_text(a_file()))
+    assert run_script(tmp_path, script, "servers").returncode == 0
+    settings = tmp_path / "servers" / "1-cache-always" / "redis.conf"
+    assert "appendfsync always" in settings.read_text()
+
+    settings.write_text("port 1\n")
+    assert run_script(tmp_path, script, "servers").returncode == 0
+
+    assert settings.read_text() == "port 1\n"
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "\u202egnp.exe", "nul\0", "x" * 200])
@@ -192,10 +217,10 @@ def test_it_takes_no_name_that_could_pass_for_something_else(name):
 def test_it_refuses_a_plan_that_cannot_be_shared_out():
     file = a_file(generators=generators(3))
     with pytest.raises(PlanRefused, match="2 threads cannot be shared out"):
-        zipped(as_text(file))
+        repeat_script(as_text(file))
     twice = a_file(overrides=[Override(match=Cells(), set=Changes(threads=4))])
     with pytest.raises(PlanRefused, match="planned twice"):
-        zipped(as_text(twice))
+        repeat_script(as_text(twice))
 
 
 TEXTS = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=12)
@@ -242,5 +267,5 @@ def test_any_plan_is_the_same_after_its_way_through_a_file(file):
     again = read_plan(text)
     assert again == file and as_text(again) == text
     assert expand(planned(again)) == expand(planned(file))
-    names = [cell.name for station in stations_of(again) for cell in station.cells]
+    names = [cell.name for cell in cells_of(again)]
     assert len(set(names)) == len(names) == len(expand(planned(file)).runs)
