@@ -31,7 +31,9 @@ from workers.guards import disk_problem
 from workers.provision.administration import AdministrationError
 from workers.provision.cpu_quota import remove_unused_groups
 from workers.provision.disk import probe_disk
+from workers.provision.external import ExternalProvisioner
 from workers.provision.leftovers import sweep
+from workers.provision.listeners import find_listener
 from workers.provision.network_cut import remove_unused_cuts
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
 from workers.provision.process import ProcessProvisioner
@@ -69,6 +71,9 @@ class Standing:
     @property
     def process_ids(self) -> list[int]:
         """The main process of each node, where they run on this host."""
+        if isinstance(self.provisioner, ExternalProvisioner):
+            listeners = [find_listener(host, port) for host, port in self.server.nodes]
+            return [pid for pid in listeners if pid is not None]
         process = self.server.process
         return cast("list[int]", process.get("pids") or ([process["pid"]] if "pid" in process else []))
 

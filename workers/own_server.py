@@ -15,8 +15,9 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import is_operator, team_of, team_required, user_of
-from benchsite.core.addresses import AddressRefused, split_address
-from runs.catalog import System, load_catalog
+from benchsite.core.addresses import AddressRefused, is_own_address, resolve, split_address
+from runs.catalog import System, data_target, load_catalog
+from runs.data_confirmations import confirm
 from runs.forms.clusters import machines_for
 from runs.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.forms.matrices import generators_for
@@ -26,7 +27,8 @@ from runs.models.plan import Provisioner, Purpose
 from runs.planning import PlanError, submit
 from runs.property_schema import PropertyError
 from runs.views.clusters import may_edit
-from runs.ycsb.properties import CORE_WORKLOADS
+from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
+from workers.host_identity import host_key
 from workers.server_checks import CheckRefused, read_check, start_check
 
 RUNGS = (1, 2, 4, 8, 16, 32)  # threads of each client in the first ladder
@@ -112,7 +114,8 @@ class ServerForm(DescribedForm):
         cleaned = self.cleaned_data
         with transaction.atomic():
             if cleaned["machine"] == NEW_MACHINE:
-                machine, _ = Machine.objects.get_or_create(name=split_address(cleaned["address"])[0][:80])
+                host, port = split_address(cleaned["address"])
+                machine = _own_machine(host, port) or Machine.objects.get_or_create(name=host[:80])[0]
             else:
                 machine = Machine.objects.get(pk=cleaned["machine"])
             cluster = Cluster.objects.create(
@@ -125,15 +128,27 @@ class ServerForm(DescribedForm):
             )  # fmt: skip
 
 
+def _own_machine(host: str, port: int) -> Machine | None:
+    """This machine, where the address is its own and it drives clients; its load generator has described it."""
+    is_own = any(map(is_own_address, resolve(host, port)))
+    return Machine.objects.filter(host_key=host_key()).first() if is_own else None
+
+
 class FirstMatrixForm(DescribedForm):
     """What the first curve measures."""
 
     mode = forms.ChoiceField(choices=[], label="Durability mode", widget=forms.RadioSelect)
     workload = forms.ChoiceField(choices=[(letter, f"{letter}: {text}") for letter, text in EXAMPLES.items()])
     records = forms.IntegerField(min_value=1, max_value=10_000_000, initial=DEFAULT_RECORDS)
+    confirmed = forms.BooleanField(
+        label="Benchsite may add and delete its own records beside this data",
+        error_messages={"required": "Allow it, or empty the server and check again: nothing is loaded without it."},
+    )
 
-    def __init__(self, *args: Any, system: System, modes: tuple[str, ...], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, system: System, modes: tuple[str, ...], is_foreign: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not is_foreign:
+            del self.fields["confirmed"]
         self.fields["mode"].initial = modes[0] if modes else ""
         # Modes that the server is not in would fail the first run.
         self.fields["mode"].choices = [(name, system.modes[name].name) for name in modes]  # type: ignore[attr-defined]
@@ -162,8 +177,16 @@ class FirstMatrixForm(DescribedForm):
             matrix.workloads.set([workload])
             matrix.load_generators.set(generators)
             MatrixEntry.objects.create(matrix=matrix, database=database, mode=self.cleaned_data["mode"], position=0)
+            if "confirmed" in self.cleaned_data:
+                self._confirm(database, user)
             submit(matrix, user)
         return matrix
+
+    def _confirm(self, database: Database, user: User) -> None:
+        system = load_catalog().system(database.system, database.flavour)
+        table = str(WORKLOAD_PROPERTIES["table"].default)
+        target = data_target(system, database.cluster.address, database.binding_properties, table)
+        confirm(database.cluster, target, user)
 
 
 @team_required("GET", "POST")
@@ -222,7 +245,8 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     context["progress"] = progress
     if progress is None or progress.target is None:
         return render(request, "workers/own_server_first.html", context)
-    form = FirstMatrixForm(request.POST or None, system=system, modes=progress.target.modes)
+    is_foreign = bool(progress.target.foreign_data)
+    form = FirstMatrixForm(request.POST or None, system=system, modes=progress.target.modes, is_foreign=is_foreign)
     if form.is_valid():
         try:
             matrix = form.save(database, user_of(request))

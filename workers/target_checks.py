@@ -37,6 +37,7 @@ class TargetChecks:
     checks: tuple[TargetCheck, ...]
     version: str = ""  # the server's own answer; empty where it cannot be reached
     modes: tuple[str, ...] = ()  # durability modes in force, the first of the catalog first
+    foreign_data: str = ""  # an example of what it holds and Benchsite did not write
 
     @property
     def is_reachable(self) -> bool:
@@ -95,7 +96,9 @@ def check_target(
         note_step(2)
         latency_s = _measure_latency(server)
         note_step(3)
-        return TargetChecks(tuple(_checks_of(system, server, modes, latency_s)), server.version, modes)
+        foreign = "" if server.administration.read_marker(TABLE) else str(server.administration.content(TABLE) or "")
+        checks = tuple(_checks_of(system, server, modes, latency_s, foreign))
+        return TargetChecks(checks, server.version, modes, foreign)
     except AdministrationError as error:
         return TargetChecks((TargetCheck("Settings", "reject", str(error)),))
     finally:
@@ -111,9 +114,10 @@ def _measure_latency(server: Server) -> float:
     return median(answers_s)
 
 
-def _checks_of(system: System, server: Server, modes: tuple[str, ...], latency_s: float) -> list[TargetCheck]:
+def _checks_of(
+    system: System, server: Server, modes: tuple[str, ...], latency_s: float, foreign: str
+) -> list[TargetCheck]:
     names = ", ".join(f"{name} ({system.modes[name].name})" for name in modes)
-    content = server.administration.content(TABLE)
     return [
         TargetCheck("Reachable", "pass", f"{system.name} answers at {server.host}:{server.port}."),
         TargetCheck("Version", "pass", f"The server states version {server.version}."),
@@ -125,12 +129,7 @@ def _checks_of(system: System, server: Server, modes: tuple[str, ...], latency_s
             "pass",
             f"A connection with one answer takes {formatting.latency(latency_s * 1e6)} from this site.",
         ),
-        TargetCheck(
-            "Data",
-            "warn",
-            f"The target holds data, such as {content}. An admin confirms on the page of the cluster that "
-            "Benchsite may write beside it; until then nothing is loaded.",
-        )
-        if content and not server.administration.read_marker(TABLE)
+        TargetCheck("Data", "warn", f"The server holds data that Benchsite did not write, such as {foreign}.")
+        if foreign
         else TargetCheck("Data", "pass", "The target is empty, or holds Benchsite's own data set."),
     ]

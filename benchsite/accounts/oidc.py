@@ -5,6 +5,8 @@ it did not expect.
 """
 
 import logging
+import threading
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, Final
@@ -18,7 +20,10 @@ from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect import views
 from django.http import Http404, HttpRequest, HttpResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
-from requests import RequestException
+from requests import PreparedRequest, RequestException, Response, Session, Timeout
+from requests.adapters import HTTPAdapter
+
+from benchsite.accounts.password_hashing import Busy
 
 log = logging.getLogger(__name__)
 # With a private key of the provider: the client's secret signs nothing here.
@@ -27,10 +32,39 @@ ALGORITHMS: Final = frozenset({
 })  # fmt: skip
 REQUIRED_CLAIMS: Final = ("iss", "aud", "exp", "iat", "sub")
 MAX_CLOCK_DIFFERENCE_S: Final = 30
+DEADLINE_S: Final = 10.0  # of an answer; nothing arrives for half of it: it ends earlier
+MAX_ANSWER_BYTES: Final = 1_000_000
+# A provider that answers slowly occupies so many of a process's threads and no more.
+_slots: Final = threading.BoundedSemaphore(2)
 # Of an answer that is not the protocol's: the person may try again, and the log has what was wrong.
 MALFORMED: Final = (
     OAuth2Error, RequestException, jwt.PyJWTError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
 )  # fmt: skip
+
+
+class _BoundedAnswers(HTTPAdapter):
+    """Reads answers of at most MAX_ANSWER_BYTES for at most DEADLINE_S. Raises RequestException."""
+
+    def send(self, request: PreparedRequest, *_: Any, **options: Any) -> Response:
+        end = time.monotonic() + DEADLINE_S
+        content = bytearray()
+        with super().send(request, **{**options, "stream": True, "timeout": DEADLINE_S / 2}) as response:
+            while block := response.raw.read1(65_536, decode_content=True):
+                content += block
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise RequestException(f"The answer has more than {MAX_ANSWER_BYTES} bytes.")
+                if time.monotonic() > end:
+                    raise Timeout(f"The answer is not complete after {DEADLINE_S:.0f} s.")
+        response._content = bytes(content)
+        return response
+
+
+def make_session() -> Session:
+    """For requests to the provider."""
+    session = Session()
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, _BoundedAnswers())
+    return session
 
 
 def _printable(text: str) -> str:
@@ -97,11 +131,15 @@ def _refusing(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
     @wraps(view)
     def respond(request: HttpRequest, provider_id: str) -> HttpResponse:
+        if not _slots.acquire(blocking=False):
+            raise Busy
         try:
             response: HttpResponse = view(request, provider_id)
         except MALFORMED as error:
             log.warning("The identity provider's answer was refused: %s: %s", type(error).__name__, str(error)[:500])
             response = render_authentication_error(request, None, exception=error)
+        finally:
+            _slots.release()
         return response
 
     return respond

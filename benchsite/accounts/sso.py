@@ -13,8 +13,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest
 from django.urls import reverse
+from requests import Session
 
-from benchsite.accounts import membership
+from benchsite.accounts import membership, oidc
 from benchsite.accounts.models import User
 
 PROVIDER_ID = "sso"
@@ -62,6 +63,9 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             user.confirmed_email = user.email
             user.save(update_fields=["confirmed_email"])
         return user
+
+    def get_requests_session(self) -> Session:
+        return oidc.make_session()
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
         messages.success(request, f"From now on you can sign in through {settings.OIDC_NAME} too.")

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 
 NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
+PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 _LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
 USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 _ADDRESS = re.compile(
@@ -178,6 +179,19 @@ def own_addresses() -> frozenset[IPAddress]:
             if entry.family in (socket.AF_INET, socket.AF_INET6):
                 values.add(ipaddress.ip_address(entry.address.partition("%")[0]))
     return frozenset(values)
+
+
+def is_own_address(address: IPAddress) -> bool:
+    """Whether a connection to the address stays on this machine."""
+    return _is_local(address, own_addresses())
+
+
+def one_machine_networks() -> list[str]:
+    """What whoever uses a site that listens on loopback alone may connect to: this machine and private networks."""
+    own = [
+        f"{address}/{address.max_prefixlen}" for address in sorted(own_addresses(), key=str) if not address.is_loopback
+    ]
+    return [*PRIVATE_NETWORKS, *own]
 
 
 def _unmapped(address: IPAddress) -> IPAddress:

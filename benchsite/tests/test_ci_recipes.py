@@ -24,7 +24,7 @@ from benchsite.tests.pipelines import (
 from reports.models import Baseline
 from runs.models import Run
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.needs("curl")]
 CORPUS = settings.BASE_DIR.parent / "shared" / "data" / "corpus"
 OLD, NEW = "a" * 40, "b" * 40
 

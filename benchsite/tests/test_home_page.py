@@ -165,7 +165,7 @@ def test_shows_latest_finished_matrix_with_its_two_figures(client_in, team):
     assert reverse("news") in text_of(client_in.get("/"))
     response = client_in.get(reverse("news"))
     result, page = response.context["result"], text_of(response)
-    assert result["matrix"] == finished and "indicative only" in page
+    assert result["matrix"] == finished and "1 run each" in page
     assert [figure.src.split("?")[0] for figure in result["figures"]] == ["/figures/ceilings/", "/figures/latency/"]
     assert f"/compare/?v=1&amp;matrix={finished.pk}" in page
 

@@ -1,11 +1,14 @@
 """nginx as docs/deployment.md configures it: slow clients delay no page, and uploads go through as they arrive."""
 
+import contextlib
 import os
 import pwd
 import re
 import shutil
 import socket
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,20 +55,29 @@ def is_open(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+@contextlib.contextmanager
+def documented_nginx(folder: Path, site: int) -> Iterator[int]:
+    """The port of an nginx in front of the site at that port."""
+    port = free_port()
+    path = write_configuration(folder, documented(port, site))
+    with subprocess.Popen([NGINX, "-p", folder, "-c", path]) as nginx:
+        end = time.monotonic() + 10
+        while not is_open(port):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        yield port
+        nginx.terminate()
+
+
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory):
     """The site behind nginx, with `port` that of nginx."""
     folder = tmp_path_factory.mktemp("nginx")
     web = Web(folder)
     web.start()
-    port = free_port()
-    path = write_configuration(folder, documented(port, web.port))
-    nginx = subprocess.Popen([NGINX, "-p", folder, "-c", path])
-    web.port = port
-    web.until(lambda: is_open(port))
-    yield web
-    nginx.terminate()
-    nginx.wait()
+    with documented_nginx(folder, web.port) as port:
+        web.port = port
+        yield web
     web.part.guarded.stop()
 
 

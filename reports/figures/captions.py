@@ -12,7 +12,6 @@ KIND_HELP = {
     "response": "Response time: latency from the scheduled start, so waiting for an earlier operation counts too",
 }
 BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
-NOTHING_LEFT_OUT = "nothing left out"
 MAX_MACHINES = 3  # that are named
 MAX_STATED = 3  # sides that are named
 DEMONSTRATION = "Demonstration: too short to publish"
@@ -67,58 +66,56 @@ def _uneven(curves: Sequence[Curve]) -> str:
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
-    """n, window, warm-up, service or response, clients merged, generator CPU, mode, exclusions, worst finding."""
+    """Repeats, window and kind of latency, then what is not as it should be; the rest is in `conditions_of`."""
     points = [point for curve in curves for point in curve.points]
     if not points:
         return stand_in_sentence(curves)
     # How many points have no throughput: no ceiling or knee is made of them.
     none = sum(point.throughput_ops_s.median <= 0 for point in points)
+    findings = sum(bool(point.worst_finding) for point in points)
     parts = [
         _repeats(points),
         _window(points),
-        KIND_SAYS[kind] + (" (from the call)" if kind == "service" else " (from the scheduled start)") if kind else "",
+        KIND_SAYS[kind] if kind else "",
         _by_hand(curves),
-        _clients(points),
-        _generators(points),
-        _modes(points),
+        _clients(points) if _is_partial(points) else "",
+        "" if all(point.mode_verified for point in points) else _modes(points),
         _left_out(points),
         stand_in_sentence(curves).rstrip("."),
         f"no throughput at {formatting.counted(none, 'point')}" if none else "",
-        _worst(points),
+        f"checks complain at {formatting.counted(findings, 'point')}" if findings else "",
     ]
     return " · ".join(part for part in parts if part) + "."
 
 
-def chips_of(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
-    """What a page states once for all its figures: in a few words, and in a sentence."""
+def conditions_of(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
+    """Term and sentence of every condition that all figures of a page share."""
     points = [point for curve in curves for point in curve.points]
     if not points:
         return []
-    repeats, window, generators, left_out = _repeats(points), _window(points), _generators(points), _left_out(points)
-    partial = any(point.clients_merged < point.clients_expected for point in points)
-    machines, uneven = machine_sentence(curves), _uneven(curves)
-    chips = [
-        (repeats.partition(" run")[0], repeats),
-        (window.replace(" measured", "").replace(" of warm-up", " warm-up"), window),
-        (KIND_SAYS[kind], KIND_HELP[kind]),
-        ("clients missing" if partial else "", _clients(points)),
-        (
-            generators.partition(", not")[0].replace("load generators' CPU at most", "generator CPU ≤"),
-            f"{generators}. {BUSY_GENERATOR}",
-        ),
-        ("" if all(point.mode_verified for point in points) else "durability mode not read back", _modes(points)),
-        ("" if left_out == NOTHING_LEFT_OUT else left_out, f"{left_out}. Hollow in the figures"),
-        ("checks complain" if any(point.worst_finding for point in points) else "", _worst(points)),
-        ("" if all(curve.publishable for curve in curves) else "demonstration", DEMONSTRATION),
-        (machines and ("one machine" if machines.startswith("Everything") else "shared machines"), machines or "."),
-        (uneven and "uneven ladder", uneven or "."),
+    conditions = [
+        ("Repeats", _repeats(points)),
+        ("Window", _window(points)),
+        ("Latency", KIND_HELP[kind]),
+        ("Clients", _clients(points)),
+        ("Load generators", f"{_generators(points)}. {BUSY_GENERATOR}"),
+        ("Durability mode", _modes(points)),
+        ("Left out", _left_out(points) or "nothing"),
+        ("Checks", _worst(points)),
+        ("Purpose", "" if all(curve.publishable for curve in curves) else DEMONSTRATION),
+        ("Machines", machine_sentence(curves)),
+        ("Ladders", _uneven(curves)),
     ]
-    # "n = 3" stays as statisticians write it.
-    return [
-        (text, f"{full[0] if full.startswith('n =') else full[0].upper()}{full[1:].rstrip('.')}.")
-        for text, full in chips
-        if text
-    ]
+    return [(term, f"{capitalised(text)}.") for term, text in conditions if text]
+
+
+def capitalised(text: str) -> str:
+    """With a capital letter first, but "n = 3" as statisticians write it."""
+    return text if text.startswith("n =") else text[:1].upper() + text[1:].rstrip(".")
+
+
+def _is_partial(points: Sequence[Point]) -> bool:
+    return any(point.clients_merged < point.clients_expected for point in points)
 
 
 def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
@@ -192,7 +189,7 @@ def _left_out(points: Sequence[Point]) -> str:
         "rejected but counted with a written reason": sum(len(point.overridden) for point in points),
     }
     parts = [f"{formatting.counted(number, 'run')} {outcome}" for outcome, number in numbers.items() if number]
-    return " and ".join(parts) if parts else NOTHING_LEFT_OUT
+    return " and ".join(parts)
 
 
 def stand_in_sentence(curves: Sequence[Curve]) -> str:

@@ -22,10 +22,10 @@ from reports.frozen import method, tables
 from reports.frozen.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
 from reports.frozen.drafts import Draft, DraftFootnote
 from reports.frozen.figures import cells, frozen_figure
-from reports.frozen.headline import proposed
 from reports.frozen.method import Side, environment_table
 from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
+from reports.pages.answer_messages import text_of
 from reports.pages.charts import shown_operations
 from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
@@ -105,7 +105,7 @@ def build(team: Team, draft: Draft, title: str) -> Built:
     problems = [*material.problems, *_licence_warnings(material)]
     if missing := [name for name in draft.items if name not in {item.name for item in every}]:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
-    headline = proposed(material.curves, material.against, material.labels)
+    headline = text_of(material.answer)
     shown = [item for item in every if item.name in names]
     frozen: list[FrozenTable] = [
         {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}

@@ -13,6 +13,7 @@ from reports.figures.theme import labels_of
 from reports.frozen.drafts import Draft
 from reports.frozen.redaction import Redactor, safe_value
 from reports.packing import encode
+from reports.pages.answer import Answer, answer_of
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import Picture, every_picture, shown_operations
 from reports.pages.equal_load import EqualLoad, equal_load
@@ -105,6 +106,7 @@ class Material:
     selection: Selection
     curves: tuple[Curve, ...]
     labels: Mapping[UUID, str]
+    answer: Answer
     kind: str  # of latency
     equal: EqualLoad | None
     against: Against | None
@@ -142,7 +144,7 @@ def gather(team: Team, draft: Draft) -> Material:
     submitted = submitted_of(curves)
     matrices = {curve.matrix_id for curve in curves}
     drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
-    compared = None
+    compared = judging = None
     if len(curves) > 1:
         floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
         judging = Judging(sides_by_sweep(curves, submitted), profile_of(team, curves), floors, kind)
@@ -158,6 +160,7 @@ def gather(team: Team, draft: Draft) -> Material:
         selection=selection,
         curves=curves,
         labels=labels_of(curves),
+        answer=answer_of(curves, judging, labels_of(curves)),
         kind=kind,
         equal=equal,
         against=compared,

@@ -11,9 +11,8 @@ from reports.analysis.sessions import SessionSpread
 from reports.curves import Setup
 from reports.pages.baseline_ratios import Judging, against, baseline_of
 from reports.pages.equal_load import equal_load
-from reports.pages.headline import headline_of
 from reports.tests.curves import curve, point
-from reports.views.compare import SESSIONS, caveats
+from reports.views.compare import SESSIONS, conditions
 from runs.validity import profile
 
 NOBODY_KNOWS = Judging({}, profile("measured", {}), {})
@@ -93,7 +92,7 @@ def test_session_variation_counts_between_plans_not_within():
 def test_states_that_variation_between_sessions_is_unknown():
     sides = side(1.1, "off", session="job-1"), side(1, "always", session="job-2")
     table = against(sides, NOBODY_KNOWS, None)
-    assert table.sessions_unknown and SESSIONS in caveats(sides, "service", headline_of(sides, NOBODY_KNOWS, {}), table)
+    assert table.sessions_unknown and SESSIONS in conditions(sides, "service", table)
     assert not against([replace(curve, session="job-1") for curve in sides], NOBODY_KNOWS, None).sessions_unknown
 
 

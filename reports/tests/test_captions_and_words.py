@@ -5,7 +5,7 @@ from dataclasses import replace
 from reports.analysis.differences import differences
 from reports.analysis.points import Spread
 from reports.curves import MachineFacts, Setup, Standing, promise_of
-from reports.figures.captions import caption, machine_sentence, notes_of
+from reports.figures.captions import caption, conditions_of, machine_sentence, notes_of
 from reports.figures.theme import labels_of
 from reports.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
@@ -49,19 +49,22 @@ def test_notes_name_the_rung_that_no_curve_explains():
     assert notes_of([uneven, uneven])[0].startswith("Uneven ladder, and 1 more: ")
 
 
-def test_caption_states_n_window_kind_clients_and_exclusions():
+def test_caption_states_runs_window_and_kind():
     text = caption([curve()], kind="service")
-    for part in ("n = 1 run per point", "10\u202fs measured after 2\u202fs", "service time (from the call)"):
-        assert part in text
-    for part in (
-        "2 of 2 clients merged",
-        "read back before and after every run",
-        "nothing left out",
-        "no check complained",
-    ):
-        assert part in text
-    assert "response time (from the scheduled start)" in caption([curve()], kind="response")
+
+    assert text.replace("\u202f", " ") == (
+        "n = 1 run per point, so no interval · 10 s measured after 2 s of warm-up · service time."
+    )
+    assert "response time" in caption([curve()], kind="response")
     assert caption([curve(points=[])]) == ""
+
+
+def test_conditions_say_what_is_as_it_should_be():
+    conditions = dict(conditions_of([curve()], "service"))
+
+    assert conditions["Clients"] == "2 of 2 clients merged at every point."
+    assert conditions["Durability mode"] == "Durability mode read back before and after every run."
+    assert (conditions["Left out"], conditions["Checks"]) == ("Nothing.", "No check complained.")
 
 
 def test_the_caption_admits_what_is_missing():
@@ -76,7 +79,10 @@ def test_the_caption_admits_what_is_missing():
     assert "only 1 of 2 clients merged at 1 point" in text
     assert "durability mode not read back at 1 point" in text
     assert "1 run rejected and 1 run left out by a person" in text
-    assert text.endswith("worst finding V03 reject: the client was the limit; checks complain at 2 points.")
+    assert text.endswith("checks complain at 2 points.")
+    assert len(text.replace("\u202f", " ").split()) <= 60
+    conditions = dict(conditions_of([curve(points=points)], "service"))
+    assert conditions["Checks"].startswith("Worst finding V03 reject: the client was the limit")
 
 
 def test_the_ladder_in_words():

@@ -40,4 +40,4 @@ def test_offers_nothing_that_is_queued_or_unplanned(client_in, plan, change):
 def test_viewers_are_offered_no_repeats(client, team, plan):
     client.force_login(make_user(team=team, role="viewer"))
     html = client.get(f"/compare/?v=1&matrix={plan.pk}").content.decode()
-    assert "indicative only" in html and "add-repeats" not in html
+    assert "1 run each" in html and "add-repeats" not in html

@@ -20,10 +20,13 @@ from reports.analysis.pairs import PairFinding, pair_findings
 from reports.analysis.repeat_comparison import Outcome
 from reports.analysis.sessions import SessionSpread
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
-from reports.figures.captions import chips_of
+from reports.figures.captions import conditions_of
 from reports.figures.ceilings import Ranking
 from reports.figures.overlay import choices as studies
 from reports.figures.theme import MAX_DATABASES, databases_of, labels_of
+from reports.ladder_text import status_sentences
+from reports.pages.answer import Answer, answer_of
+from reports.pages.answer_messages import certainty, sentence
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import (
     FigureLink,
@@ -38,7 +41,6 @@ from reports.pages.decision import Need, decide
 from reports.pages.equal_load import EqualLoad, equal_load, number_text, only_single_rungs
 from reports.pages.exclusions import left_out
 from reports.pages.filter_menus import chips, menus
-from reports.pages.headline import Headline, headline_of
 from reports.queries import (
     Compared,
     Facets,
@@ -67,16 +69,11 @@ KIND_MENU_SAYS = {
     "service": "from the call (service time)",
     "response": "from the scheduled start (response time)",
 }
-BOUNDS = (
-    "A ceiling that is at least so much may lie higher: ratios are bounds, and it is never called lower than another. "
-    "An unconfirmed one rests on a single run, or its repeats leave its end open."
-)
 SESSIONS = (
-    "variation between sessions unknown",
+    "Sessions",
     "Sides were measured in different sessions, and how much sessions vary on their machines is not known. Intervals "
     "hold within these sessions only: a neighbour or a cache may make the difference. Measure both sides in one plan.",
 )
-SINGLE = "A single run has no interval: a difference may be chance. Repeats show how far results vary."
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 # What the form of the menus gives itself, and what that of the movable line does.
 MENU_NAMES = frozenset(
@@ -221,7 +218,7 @@ def parts_of(team: Team, selection: Selection) -> ComparisonParts:
     def made(context: dict[str, Any]) -> ComparisonParts:
         comparison: Compared = context["compared"]
         # What is undecided is decided by more repeats.
-        is_open = is_undecided(context.get("headline"), context.get("against"))
+        is_open = is_undecided(context["answer"], context.get("against"))
         matrix: Matrix | None = context["matrix"]
 
         def render_part(name: str) -> SafeString:
@@ -269,11 +266,13 @@ def is_going(curves: Sequence[Curve]) -> bool:
     return any(curve.progress.going for curve in curves)
 
 
-def is_undecided(headline: Headline | None, table: Against | None) -> bool:
+def is_undecided(answer: Answer, table: Against | None) -> bool:
     """Whether some ceiling was measured once, or some ratio has no verdict yet."""
-    ratios = [ratio.comparison for row in table.rows for ratio in row.ratios] if table else []
+    if table is None:
+        return False
+    ratios = [ratio.comparison for row in table.rows for ratio in row.ratios]
     inconclusive = any(comparison is not None and comparison.outcome is Outcome.INCONCLUSIVE for comparison in ratios)
-    return headline is not None and (bool(headline.certainty) or inconclusive)
+    return answer.repeats[0] == 1 or inconclusive
 
 
 def title_of(comparison: Compared) -> str:
@@ -323,7 +322,9 @@ def context_of(
         "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
         **verdicts,
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
-        "caveats": caveats(curves, selection.kind_for(curves), verdicts.get("headline"), verdicts.get("against")),
+        "findings": list(map(sentence, verdicts["answer"].findings)),
+        "certainty": certainty(verdicts["answer"]),
+        "conditions": conditions(curves, selection.kind_for(curves), verdicts.get("against")),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.exists(),
     }
@@ -390,13 +391,13 @@ def judged(
     floors: Mapping[str, SessionSpread],
     equal: EqualLoad | None,
 ) -> dict[str, Any]:
-    """The ratios and the headline; nothing of fewer than two sides."""
+    """The answer, and the ratios of two or more sides."""
     if len(curves) < 2:
-        return {}
+        return {"answer": answer_of(curves, None, labels_of(curves))}
     sides, profile = sides_by_sweep(curves), profile_of(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
-        "headline": headline_of(curves, judging, labels_of(curves)),
+        "answer": answer_of(curves, judging, labels_of(curves)),
         "against": against(
             curves,
             judging,
@@ -455,13 +456,8 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     ]
 
 
-def caveats(
-    curves: Sequence[Curve], kind: str, headline: Headline | None, table: Against | None
-) -> list[tuple[str, str]]:
-    """What every reader has to know before believing the figures: in a few words, and in a sentence."""
-    chips = chips_of(curves, kind)
-    if headline is None:
-        return chips
-    single = [(headline.certainty, SINGLE)] if headline.certainty else chips[:1]
+def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> list[tuple[str, str]]:
+    """What limits all figures of the page: term and sentence."""
+    ceilings = [("Ceilings", f"{text}.") for text in status_sentences(curves, labels_of(curves))]
     sessions = [SESSIONS] if table and table.sessions_unknown else []
-    return [*((text, BOUNDS) for text in headline.bounds), *single, *sessions, *chips[1:]]
+    return [*ceilings, *sessions, *conditions_of(curves, kind)]

@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings as site_settings
 
 from benchsite.core.child_environment import ALLOWED_VARIABLES
+from benchsite.tests.needs import need
 from runs.catalog import GO_FLAVOUR, client_properties, load_catalog, secret_properties
 from workers.client import Client
 from workers.manifests import find_binding
@@ -174,6 +175,8 @@ def test_go_ycsb_has_no_secret(tmp_path, settings, monkeypatch, slug):
 @pytest.mark.parametrize("slug", STARTED_SYSTEMS)
 def test_server_and_its_administration_have_no_secret(servers, slug):
     system = CATALOG.system(slug)
+    if slug in ("memcached", "mariadb"):
+        need(slug)
     if system.process.program == "java" and not (site_settings.SERVERS_DIR / slug).exists():
         pytest.skip(f"needs `make servers {slug}`")
     if slug == "ferretdb" and not (site_settings.SERVERS_DIR / slug).exists():

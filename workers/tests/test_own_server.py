@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
-from runs.tests.factories import make_load_generator, make_team, make_user
+from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
+from workers.host_identity import host_key
 from workers.provision.process import ProcessProvisioner
 from workers.provision.servers import Wanted
 from workers.server_checks import MAX_CHECKS_OF_TEAM
@@ -116,6 +117,30 @@ def test_data_of_others_is_named_and_kept(server):
     assert [check.outcome for check in target.checks] == ["pass", "pass", "pass", "pass", "warn"]
     assert "precious" in target.checks[-1].text
     assert server.administration.size("usertable") == 1
+
+
+def test_foreign_data_is_confirmed_in_the_form(operator, server, team):
+    for name in ("load-1", "load-2"):
+        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
+    with redis_client(server) as client:
+        client.set("precious", "1")
+    address = check_server(operator, server)
+    form = {"mode": "off", "workload": "B", "records": "500"}
+
+    refused = operator.post(address, form)
+    allowed = operator.post(address, {**form, "confirmed": "on"})
+
+    assert refused.status_code == 422 and "nothing is loaded without it" in refused.content.decode()
+    assert allowed.status_code == 302 and Matrix.objects.get(team=team).submitted_at
+    assert Cluster.objects.get(team=team).data_confirmations.get().confirmed_by
+
+
+def test_server_on_the_generators_machine_is_filed_there(operator, server, team):
+    machine = make_machine(name="here", host_key=host_key())
+
+    check_server(operator, server)
+
+    assert Cluster.objects.get(team=team).nodes.get().machine == machine
 
 
 def test_runners_describe_no_servers(team):

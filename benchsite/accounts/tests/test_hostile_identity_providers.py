@@ -2,16 +2,19 @@
 
 import json
 import time
+from functools import partial
 
 import jwt
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from benchsite.accounts import oidc
 from benchsite.accounts.models import User
 from benchsite.accounts.tests.identity_provider import CLIENT_ID, SECRET
 from benchsite.accounts.tests.test_single_sign_on import come, provider, who
 from runs.tests.factories import make_user
+from workers.tests.hostile_servers import HostileServer, drip, repeat, silent
 
 __all__ = ["provider"]
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -85,6 +88,35 @@ def test_changed_id_token_is_refused(client, provider, ada, monkeypatch):
     answer = answer_with(provider, monkeypatch)
     answer["id_token"] = f"{answer['id_token'].rpartition('.')[0]}.{signature}"
     refused(client)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [silent, partial(drip, begin=HEAD), partial(repeat, begin=HEAD, piece=b"a")],
+    ids=["silent", "drip", "endless"],
+)
+def test_answer_has_a_limit(client, provider, settings, monkeypatch, behaviour):
+    """Nobody waits for the whole of it."""
+    monkeypatch.setattr(oidc, "DEADLINE_S", 2.0)
+    with HostileServer(behaviour) as server:
+        [app] = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"]
+        app["settings"]["server_url"] = f"http://127.0.0.1:{server.port}"
+        start = time.monotonic()
+
+        answer = client.post("/sso/sso/login/")
+
+    assert answer.status_code == 401
+    assert time.monotonic() - start < 10
+
+
+def test_others_wait_while_the_provider_is_slow(client, provider):
+    with oidc._slots, oidc._slots:
+        assert client.post("/sso/sso/login/").status_code == 503
+
+    assert client.post("/sso/sso/login/").status_code == 302
 
 
 HOSTILE = [

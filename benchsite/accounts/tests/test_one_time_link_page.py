@@ -87,3 +87,10 @@ def test_it_refuses_a_forged_form(user, careful, settings, headers):
     forged = {"csrfmiddlewaretoken": "x" * 64}
     assert careful.post(path, forged, headers=headers).status_code == 403
     assert not user.sign_in_links.filter(used_at__isnull=False).exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "page"), [("/team/members/", "/team/members/"), ("//elsewhere.example/", "/"), ("", "/")]
+)
+def test_it_leads_to_a_page_of_this_site(client, link, address, page):
+    assert client.post(f"{link}?next={address}").url == page

@@ -127,7 +127,7 @@ def _sign_in_once(request: HttpRequest, token: str) -> HttpResponse:
         if user is not None:
             login(request, user, backend=BACKEND)
     if user is not None:
-        response: HttpResponse = redirect("/")
+        response: HttpResponse = redirect(next_address(request))
     else:
         failed = request.method == "POST"
         response = render(request, "teams/sign_in_once.html", {"failed": failed}, status=410 if failed else 200)

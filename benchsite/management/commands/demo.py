@@ -32,9 +32,7 @@ class Command(BaseCommand):
             with Site(port=settings.WEB_PORT) as site:
                 succeeded = self._study(site)
                 if not ends:
-                    if settings.EMBEDDED:
-                        _, user = ensure_demo_team()
-                        self.stdout.write(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
+                    self._print_link(site, reverse("home"))
                     self.stdout.write("The site stays up until you press Ctrl-C.")
                     site.stay()
         except SiteError as error:
@@ -44,6 +42,12 @@ class Command(BaseCommand):
             return
         if not succeeded:
             sys.exit(1)
+
+    def _print_link(self, site: Site, page: str) -> None:
+        """A link that signs in and opens this page; a site with other servers has passwords."""
+        if settings.EMBEDDED:
+            _, user = ensure_demo_team()
+            self.stdout.write(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}?next={page}")
 
     def _study(self, site: Site) -> bool:
         """Run the study to its end; whether every run succeeded."""
@@ -63,6 +67,7 @@ class Command(BaseCommand):
         }
         databases = " and ".join(dict.fromkeys(matrix.entries.values_list("database__name", flat=True)))
         self.stdout.write(f"Quick study: {databases} in {matrix.entries.count()} modes. Watch it at {urls['matrix']}")
+        self._print_link(site, reverse("matrix", args=[matrix.pk]))
         try:
             Progress([matrix], sys.stdout).follow(site.check)
         except KeyboardInterrupt:

@@ -93,7 +93,7 @@ def test_client_stall_at_window_start_is_not_caught_up(redis_target: Target):
 def test_stall_in_the_window_is_made_up_for_and_seen(redis_target: Target):
     redis_target.load()
     merged = measure(redis_target, PACED, stall_at_s=3.0, stall_s=0.8)
-    assert 0.95 < merged.throughput_ops_s / TARGET_OPS_S < 1.01
+    assert 0.95 < merged.throughput_ops_s / TARGET_OPS_S < 1.02
     # A quarter of the window's operations were due in the stall: service time shows four of them.
     assert response_us(merged, 90) > 200_000
     service = next(entry.histogram for entry in merged.operations if entry.kind == "service")

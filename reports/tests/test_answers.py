@@ -1,0 +1,160 @@
+"""What a comparison found, in a sentence, and how sure it is: every kind of sentence with an example.
+
+A cost or a ratio needs two bracketed ceilings whose repeats decide; what is a bound is called "at least".
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from reports.analysis.points import spread
+from reports.figures.captions import conditions_of
+from reports.pages.answer import Code, answer_of
+from reports.pages.answer_messages import certainty, sentence, text_of
+from reports.pages.baseline_ratios import Judging
+from reports.tests.curves import MEMORY, ONE_MACHINE, curve, point
+from runs.validity import profile
+
+LADDER = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3700.0), (64, 3300.0))
+RISING = ((1, 1000.0), (2, 2000.0), (4, 4000.0))
+ONE_SECOND = {**MEMORY, "loss_window_s": 1.0}
+HOUSE_WORDS = ("side", "rung", "sustained", "bracket", "among the best", "inconclusive", "(")
+
+
+def side(database, mode, factor, *, runs=5, ladder=LADDER, scatter=0.002, **changes):
+    """A side `factor` times as high as the ladder, whose runs differ by up to twice the scatter."""
+    points = []
+    for place, (threads, ops_s) in enumerate(ladder):
+        values = [ops_s * factor * (1 + scatter * ((number * 7 + place * 3) % 5 - 2)) for number in range(runs)]
+        points.append(replace(point(threads, ops_s * factor), throughput_ops_s=spread(values)))
+    return curve(database, mode, points, **changes)
+
+
+def answer(*curves):
+    labels = {curve.sweep_id: curve.label for curve in curves}
+    return answer_of(curves, Judging({}, profile("measured", {}), {}), labels)
+
+
+def limited(**changes):
+    """A side whose clients were at their limit on its last rung."""
+    made = side("Redis", "always", 1, ladder=RISING, **changes)
+    return replace(made, points=tuple(replace(point, client_limited=True) for point in made.points))
+
+
+EXAMPLES = {
+    "cost": (
+        [side("Redis", "off", 3, durability=MEMORY), side("Redis", "always", 2)],
+        "Losing no write in a power cut costs Redis 33 % of its throughput.",
+        "5 runs each.",
+    ),
+    "cost of less": (
+        [side("Redis", "off", 3, durability=MEMORY), side("Redis", "everysec", 2, durability=ONE_SECOND)],
+        "Losing at most 1 s of writes costs Redis 33 % of its throughput.",
+        "5 runs each.",
+    ),
+    "small cost": (
+        [side("Redis", "off", 2, durability=MEMORY), side("Redis", "everysec", 2, durability=ONE_SECOND)],
+        "Losing at most 1 s of writes costs Redis less than 5 % of its throughput.",
+        "5 runs each.",
+    ),
+    "faster": (
+        [side("PostgreSQL", "on", 1), side("Redis", "always", 2)],
+        "Redis · always served 2.0 times as much as PostgreSQL · on.",
+        "5 runs each.",
+    ),
+    "same": (
+        [side("PostgreSQL", "on", 1.001), side("Redis", "always", 1)],
+        "PostgreSQL · on and Redis · always served the same within 5 %.",
+        "5 runs each.",
+    ),
+    "single runs": (
+        [side("PostgreSQL", "on", 1, runs=1), side("Redis", "always", 2, runs=1)],
+        "Losing no write, Redis · always did 7.83k ops/s and PostgreSQL · on did 3.92k ops/s.",
+        "1 run each; too few to call a difference.",
+    ),
+    "undecided": (
+        [side("PostgreSQL", "on", 1.04, scatter=0.02), side("Redis", "always", 1, scatter=0.02)],
+        "Losing no write, PostgreSQL · on did 4.05k ops/s and Redis · always did 3.90k ops/s.",
+        "5 runs each; too few to call a difference.",
+    ),
+    "bounds of one database": (
+        [side("Redis", "off", 2, durability=MEMORY, ladder=RISING), side("Redis", "always", 1, ladder=RISING)],
+        "Redis did at least 4.00k ops/s in mode always and at least 8.00k ops/s in mode off.",
+        "5 runs each; the load ended early, so values may be higher.",
+    ),
+    "bounds of two databases": (
+        [side("PostgreSQL", "on", 2, ladder=RISING), side("Redis", "always", 1, ladder=RISING)],
+        "Losing no write, PostgreSQL · on did at least 8.00k ops/s and Redis · always did at least 4.00k ops/s.",
+        "5 runs each; the load ended early, so values may be higher.",
+    ),
+    "clients at their limit": (
+        [limited()],
+        "Redis · always did at least 4.00k ops/s.",
+        "5 runs each; the clients were the limit, so values may be higher.",
+    ),
+    "other promises": (
+        [side("Redis", "off", 3, durability=MEMORY), side("PostgreSQL", "on", 1)],
+        "Redis · off did 11.7k ops/s and PostgreSQL · on did 3.90k ops/s.",
+        "5 runs each; too few to call a difference.",
+    ),
+    "alone": ([side("Redis", "always", 1)], "Redis · always did 3.90k ops/s.", "5 runs each."),
+    "nothing measured": ([curve(points=())], "Nothing was measured yet.", ""),
+    "nothing counts": (
+        [curve(points=[point(2, 1000.0, standing="rejected")])],
+        "Nothing counts: the checks rejected 1 point.",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_finding_and_certainty_are_plain(name):
+    curves, expected, sure = EXAMPLES[name]
+
+    found = answer(*curves)
+
+    first = sentence(found.findings[0]).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert (first, certainty(found)) == (expected, sure)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_sentences_are_short_and_without_house_words(name):
+    found = answer(*EXAMPLES[name][0])
+
+    for finding in found.findings:
+        words = sentence(finding).replace(" ·", "").split()
+        assert len(words) <= 20
+        assert not [word for word in HOUSE_WORDS if word in sentence(finding)]
+    assert len(certainty(found).split()) <= 15
+
+
+def test_databases_are_compared_where_they_promise_the_same():
+    found = answer(side("Redis", "off", 3, durability=MEMORY), side("PostgreSQL", "on", 1), side("Redis", "always", 2))
+
+    assert [finding.code for finding in found.findings] == [Code.COST, Code.FASTER, Code.KNEE]
+    assert [side.label for side in found.findings[1].sides] == ["Redis · always", "PostgreSQL · on"]
+    assert sentence(found.findings[2]).startswith("The latency of Redis · always rises steeply beyond ")
+
+
+def test_workloads_are_not_ranked_against_each_other():
+    found = answer(side("Redis", "always", 3, workload="A"), side("PostgreSQL", "on", 1, workload="E"))
+
+    assert [sentence(finding) for finding in found.findings if finding.code is Code.VALUES] == [
+        "Redis · always did 11.7k\N{NARROW NO-BREAK SPACE}ops/s under A.",
+        "PostgreSQL · on did 3.90k\N{NARROW NO-BREAK SPACE}ops/s under E.",
+    ]
+
+
+def test_machines_and_purpose_limit_an_answer():
+    setup = replace(curve().setup, cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,))
+    found = answer(side("Redis", "always", 1, setup=setup, purpose="demo"))
+
+    assert certainty(found) == "5 runs each, one machine, short demo."
+    assert text_of(found).endswith("ops/s. 5 runs each, one machine, short demo.")
+
+
+def test_conditions_are_named():
+    conditions = dict(conditions_of([side("Redis", "always", 1)], "service"))
+
+    assert conditions["Window"].replace("\N{NARROW NO-BREAK SPACE}", " ") == "10 s measured after 2 s of warm-up."
+    assert conditions["Left out"] == "Nothing."

@@ -1,0 +1,61 @@
+"""Which process of this machine listens at an address: an external server under test beside its clients."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from benchsite.core.addresses import AddressRefused, is_own_address, resolve
+
+TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
+LISTEN: Final = "0A"
+
+
+def find_listener(host: str, port: int) -> int | None:
+    """The main process behind host:port; None where that is another machine, or nothing tells which process it is.
+
+    The kernel names the process of a socket to root and to the process's own user. Of another user's socket it names
+    the user: that user's first process is taken, unless it is root.
+    """
+    try:
+        if not any(map(is_own_address, resolve(host, port))):
+            return None
+    except AddressRefused:
+        return None
+    pids = {
+        connection.pid
+        for connection in psutil.net_connections(kind="tcp")
+        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid
+    }
+    return _find_main_process(pids or _processes_of_users(_users_listening(port) - {0, os.geteuid()}))
+
+
+def _users_listening(port: int) -> set[int]:
+    users = set()
+    for table in TABLES:
+        for line in Path(table).read_text().splitlines()[1:] if Path(table).exists() else ():
+            fields = line.split()
+            if fields[3] == LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                users.add(int(fields[7]))
+    return users
+
+
+def _processes_of_users(users: set[int]) -> set[int]:
+    if not users:
+        return set()
+    return {process.pid for process in psutil.process_iter(["uids"]) if process.info["uids"].effective in users}
+
+
+def _find_main_process(pids: set[int]) -> int | None:
+    """The first that started, or its eldest ancestor of the same program: children of a server share its socket."""
+    started = []
+    for pid in pids:
+        try:
+            process = psutil.Process(pid)
+            while (parent := process.parent()) is not None and parent.name() == process.name():
+                process = parent
+            started.append((process.create_time(), process.pid))
+        except psutil.Error:
+            continue  # It has ended.
+    return min(started)[1] if started else None

@@ -1,0 +1,78 @@
+"""The process that listens at an address of this machine is the server under test there."""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from benchsite.tests.ports import free_port
+from workers.host_sampler import HostSampler
+from workers.provision.listeners import find_listener
+
+SERVER = """
+import ctypes, os, socket, sys, time
+ctypes.CDLL(None).prctl(15, b"a-server", 0, 0, 0)  # the name of a program, which is no ancestor's
+if len(sys.argv) > 2:
+    os.setuid(int(sys.argv[2]))
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+if not os.fork():
+    while True:
+        pass
+print(flush=True)
+time.sleep(60)
+"""
+OTHER_USER = 65534  # nobody
+
+
+@contextmanager
+def server(*user: int):
+    """A server that lets a child work for it: its port and process."""
+    port = free_port()
+    argv = [sys.executable, "-c", SERVER, str(port), *map(str, user)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield port, process.pid
+        finally:
+            os.killpg(process.pid, 9)
+
+
+def test_finds_the_parent_of_what_listens():
+    with server() as (port, pid):
+        assert find_listener("127.0.0.1", port) == pid
+        assert find_listener("localhost", port) == pid
+
+
+@pytest.mark.needs("root")
+def test_other_users_server_is_found_by_its_user(monkeypatch):
+    """The kernel tells nobody else which process has the socket."""
+    monkeypatch.setattr("psutil.net_connections", lambda kind: [])
+
+    with server(OTHER_USER) as (port, pid):
+        assert find_listener("127.0.0.1", port) == pid
+
+
+def test_finds_nothing_elsewhere():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        assert find_listener("10.255.0.1", port) is None
+
+    assert find_listener("127.0.0.1", port) is None
+
+
+def test_its_work_is_that_of_a_server(tmp_path):
+    with server() as (port, _):
+        pid = find_listener("127.0.0.1", port)
+        sampler = HostSampler(service=os.getpid(), registry=tmp_path, servers=[pid])
+        sampler.interval_s = 0.5
+        while sampler.text.count("\n") < 4:
+            sampler.tick()
+        names, *rows = sampler.text.splitlines()
+
+    cores = [float(row.split(",")[names.split(",").index("servers_cores")]) for row in rows]
+    assert max(cores) > 0.1
