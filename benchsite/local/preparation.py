@@ -4,7 +4,7 @@ The supervisor does it in processes of their own (`benchsite.local.supervisor.in
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from django.conf import settings
@@ -18,12 +18,29 @@ from runs.artifacts import mark_storage
 from runs.models import LoadGenerator
 from workers import enrolment
 
+Note = Callable[[str], None]  # takes what a task is at
 
-def prepare(generators: Sequence[str], site_url: str) -> dict[str, dict[str, str]]:
+
+class MigrationNotes:
+    """A stream for the lines of `migrate`: it notes which migration is applied."""
+
+    def __init__(self, note: Note) -> None:
+        self.note = note
+
+    def write(self, line: str) -> None:
+        if line.lstrip().startswith("Applying "):
+            self.note(line.split()[1].rstrip("."))
+
+    def flush(self) -> None:
+        pass
+
+
+def prepare(note: Note, generators: Sequence[str], site_url: str) -> dict[str, dict[str, str]]:
     """Bring database and static files up to date; the environments of the load generators by name."""
-    call_command("migrate", interactive=False, verbosity=0)
+    call_command("migrate", interactive=False, stdout=MigrationNotes(note))
     ensure_demo_team()
     mark_storage()
+    note("static files")
     collect_static()
     return {name: generator_environment(name, site_url) for name in generators}
 
@@ -54,7 +71,7 @@ def generator_environment(name: str, site_url: str) -> dict[str, str]:
     return {"BENCHSITE_GENERATOR_FILE": str(path)}
 
 
-def first_link() -> str:
+def first_link(note: Note) -> str:
     """The address of a first sign-in, below the site's own."""
     _, user = ensure_demo_team()
     return make_link(user)

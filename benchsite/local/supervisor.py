@@ -285,10 +285,10 @@ class Site:
         self._handlers = {}
 
 
-def in_child(task: str, *arguments: Any, tick: Callable[[], None] = lambda: None) -> Any:
+def in_child(task: str, *arguments: Any, tick: Callable[[str], None] = lambda detail: None) -> Any:
     """What a function of `benchsite.local.preparation` returns, called in a forked process, which takes what it imports
     and allocates with it. Raises what it raises of PASSED_ON, and SiteError for other errors and where it is killed.
-    `tick` is called while it works.
+    `tick` is called while it works, with what it is at as the task notes it.
     """
     connections.close_all()  # A connection is of one process.
     receiver, sender = multiprocessing.Pipe(duplex=False)
@@ -296,9 +296,15 @@ def in_child(task: str, *arguments: Any, tick: Callable[[], None] = lambda: None
     child.start()
     sender.close()
     try:
-        while not receiver.poll(READY_CHECK_S):
-            tick()
-        value, error = receiver.recv()
+        detail = ""
+        while True:
+            if receiver.poll(READY_CHECK_S):
+                received = receiver.recv()
+                if not isinstance(received, str):
+                    break
+                detail = received
+            tick(detail)
+        value, error = received
     except EOFError:
         raise SiteError("The process that prepares the site was killed.") from None
     finally:
@@ -318,7 +324,7 @@ def _answer(task: str, arguments: tuple[Any, ...], sender: Connection, parent: i
         django.setup()
         import_module("benchsite.accounts.tenancy").serve_all_teams()
         function = getattr(import_module("benchsite.local.preparation"), task)
-        answer: tuple[Any, BaseException | None] = (function(*arguments), None)
+        answer: tuple[Any, BaseException | None] = (function(sender.send, *arguments), None)
     except PASSED_ON as error:
         answer = (None, error)
     except BaseException as error:

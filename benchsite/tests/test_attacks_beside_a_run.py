@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 import requests
 
 from benchsite.accounts import tokens
+from benchsite.tests.hostile_servers import REDIS, HostileServer
 from benchsite.tests.live_site import LiveSite, site
 from benchsite.tests.pipelines import ycsb_output
 from benchsite.tests.test_external_clients import external_database, submitted
@@ -24,7 +26,6 @@ from benchsite.tests.test_nginx_example import documented_nginx
 from benchsite.tests.test_slow_clients import ENROLMENT, repeated_attack
 from runs.models.run import Status
 from runs.tests.factories import make_team, make_user
-from workers.tests.hostile_servers import REDIS, HostileServer
 
 __all__ = ["site"]
 pytestmark = [
@@ -61,7 +62,7 @@ def get_health(port: int) -> float:
 
 def upload(port: int, token: str, number: int) -> float:
     """A file of 100 KB; its seconds."""
-    files = {
+    files: dict[str, Any] = {
         "manifest": (
             None,
             json.dumps({"system": "redis", "workload": "YCSB A", "mode": "always", "threads": 16}),

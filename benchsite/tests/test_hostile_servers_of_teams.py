@@ -14,9 +14,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from benchsite.tests.hostile_servers import REDIS, HostileServer
 from benchsite.tests.test_requests_counted_by_all_workers import Web
 from runs.tests.factories import make_team, make_user
-from workers.tests.hostile_servers import REDIS, HostileServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
 TEAMS, FORMS_OF_TEAM = 5, 5  # more forms than the site has threads

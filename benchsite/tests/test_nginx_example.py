@@ -60,6 +60,7 @@ def documented_nginx(folder: Path, site: int) -> Iterator[int]:
     """The port of an nginx in front of the site at that port."""
     port = free_port()
     path = write_configuration(folder, documented(port, site))
+    assert NGINX is not None
     with subprocess.Popen([NGINX, "-p", folder, "-c", path]) as nginx:
         end = time.monotonic() + 10
         while not is_open(port):

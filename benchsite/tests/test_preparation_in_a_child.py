@@ -20,7 +20,7 @@ django.setup()
 from benchsite.local import preparation
 from benchsite.local.supervisor import in_child
 
-def work():
+def work(note):
     print(os.getpid(), flush=True)
     time.sleep(60)
 
@@ -29,19 +29,20 @@ in_child('work')
 """
 
 
-def identify(*arguments):
+def identify(note, *arguments):
+    note("half of it")
     return os.getpid(), arguments
 
 
-def refuse():
+def refuse(note):
     raise CommandError("There is no such table.")
 
 
-def miss():
+def miss(note):
     raise Team.DoesNotExist("There is no such team.")
 
 
-def die():
+def die(note):
     os.kill(os.getpid(), 9)
 
 
@@ -52,9 +53,11 @@ def tasks(monkeypatch):
 
 
 def test_answer_and_errors_reach_the_supervisor():
-    pid, arguments = in_child("identify", "a", 2)
+    details = []
+    pid, arguments = in_child("identify", "a", 2, tick=details.append)
     assert pid != os.getpid()
     assert arguments == ("a", 2)
+    assert details[-1] == "half of it"
     with pytest.raises(CommandError, match="no such table"):
         in_child("refuse")
     with pytest.raises(SiteError, match=r"DoesNotExist: There is no such team\."):

@@ -13,6 +13,7 @@ from uuid import UUID
 from reports.analysis.ceiling import CLIENT_LIMITED, Status
 from reports.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.curves import Curve, durability_key
+from reports.durability_costs import list_trades
 from reports.pages.baseline_ratios import Judging, against
 
 MAX_FINDINGS: Final = 3
@@ -113,12 +114,9 @@ def _findings_of_workload(
 
 def _costs(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
     """Of each database the best ceilings of its strongest and of its weakest promise, where these differ."""
-    for database in dict.fromkeys(curve.database_name for curve in curves):
-        group = [curve for curve in curves if curve.database_name == database and curve.durability]
-        keys = sorted({durability_key(curve.durability) for curve in group})
-        if len(keys) > 1:
-            strongest, weakest = (_best(group, key) for key in (keys[0], keys[-1]))
-            yield strongest, weakest, True
+    for trade in list_trades(curves):
+        if len(trade.best) > 1:
+            yield trade.best[-1], trade.best[0], True
 
 
 def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
@@ -129,11 +127,6 @@ def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
         if len(group) > 1:
             first, second, *_ = sorted(group, key=lambda curve: -curve.ceiling_ops_s)
             yield first, second, False
-
-
-def _best(curves: Sequence[Curve], key: tuple[float, ...]) -> Curve:
-    same = [curve for curve in curves if durability_key(curve.durability) == key]
-    return max(same, key=lambda curve: curve.ceiling_ops_s)
 
 
 def _compare(first: Curve, second: Curve, judging: Judging | None) -> Comparison | None:

@@ -1,4 +1,4 @@
-"""What a comparison found, in a sentence, and how sure it is: every kind of sentence with an example.
+"""What a comparison answered, in a sentence, and how sure it is: every kind of sentence with an example.
 
 A cost or a ratio needs two bracketed ceilings whose repeats decide; what is a bound is called "at least".
 """
@@ -111,35 +111,37 @@ EXAMPLES = {
 def test_finding_and_certainty_are_plain(name):
     curves, expected, sure = EXAMPLES[name]
 
-    found = answer(*curves)
+    answered = answer(*curves)
 
-    first = sentence(found.findings[0]).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert (first, certainty(found)) == (expected, sure)
+    first = sentence(answered.findings[0]).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert (first, certainty(answered)) == (expected, sure)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_sentences_are_short_and_without_house_words(name):
-    found = answer(*EXAMPLES[name][0])
+    answered = answer(*EXAMPLES[name][0])
 
-    for finding in found.findings:
+    for finding in answered.findings:
         words = sentence(finding).replace(" ·", "").split()
         assert len(words) <= 20
         assert not [word for word in HOUSE_WORDS if word in sentence(finding)]
-    assert len(certainty(found).split()) <= 15
+    assert len(certainty(answered).split()) <= 15
 
 
 def test_databases_are_compared_where_they_promise_the_same():
-    found = answer(side("Redis", "off", 3, durability=MEMORY), side("PostgreSQL", "on", 1), side("Redis", "always", 2))
+    answered = answer(
+        side("Redis", "off", 3, durability=MEMORY), side("PostgreSQL", "on", 1), side("Redis", "always", 2)
+    )
 
-    assert [finding.code for finding in found.findings] == [Code.COST, Code.FASTER, Code.KNEE]
-    assert [side.label for side in found.findings[1].sides] == ["Redis · always", "PostgreSQL · on"]
-    assert sentence(found.findings[2]).startswith("The latency of Redis · always rises steeply beyond ")
+    assert [finding.code for finding in answered.findings] == [Code.COST, Code.FASTER, Code.KNEE]
+    assert [side.label for side in answered.findings[1].sides] == ["Redis · always", "PostgreSQL · on"]
+    assert sentence(answered.findings[2]).startswith("The latency of Redis · always rises steeply beyond ")
 
 
 def test_workloads_are_not_ranked_against_each_other():
-    found = answer(side("Redis", "always", 3, workload="A"), side("PostgreSQL", "on", 1, workload="E"))
+    answered = answer(side("Redis", "always", 3, workload="A"), side("PostgreSQL", "on", 1, workload="E"))
 
-    assert [sentence(finding) for finding in found.findings if finding.code is Code.VALUES] == [
+    assert [sentence(finding) for finding in answered.findings if finding.code is Code.VALUES] == [
         "Redis · always did 11.7k\N{NARROW NO-BREAK SPACE}ops/s under A.",
         "PostgreSQL · on did 3.90k\N{NARROW NO-BREAK SPACE}ops/s under E.",
     ]
@@ -147,10 +149,10 @@ def test_workloads_are_not_ranked_against_each_other():
 
 def test_machines_and_purpose_limit_an_answer():
     setup = replace(curve().setup, cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,))
-    found = answer(side("Redis", "always", 1, setup=setup, purpose="demo"))
+    answered = answer(side("Redis", "always", 1, setup=setup, purpose="demo"))
 
-    assert certainty(found) == "5 runs each, one machine, short demo."
-    assert text_of(found).endswith("ops/s. 5 runs each, one machine, short demo.")
+    assert certainty(answered) == "5 runs each, one machine, short demo."
+    assert text_of(answered).endswith("ops/s. 5 runs each, one machine, short demo.")
 
 
 def test_conditions_are_named():

@@ -23,11 +23,8 @@ def find_listener(host: str, port: int) -> int | None:
             return None
     except AddressRefused:
         return None
-    pids = {
-        connection.pid
-        for connection in psutil.net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid
-    }
+    sockets = [socket for socket in psutil.net_connections(kind="tcp") if socket.status == psutil.CONN_LISTEN]
+    pids = {socket.pid for socket in sockets if socket.laddr and socket.laddr.port == port and socket.pid}
     return _find_main_process(pids or _processes_of_users(_users_listening(port) - {0, os.geteuid()}))
 
 

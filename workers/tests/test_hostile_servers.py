@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 import psutil
 import pytest
 
+from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
 from workers.provision.external import ExternalProvisioner
 from workers.provision.servers import ServerDidNotStart, Wanted
 from workers.target_checks import check_target
 from workers.tests.external import NETWORKS
-from workers.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 TABLE = [

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from benchsite.tests.hostile_servers import silent_server
 from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
@@ -17,7 +18,6 @@ from workers.server_checks import MAX_CHECKS_OF_TEAM
 from workers.target_checks import check_target
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS
-from workers.tests.hostile_servers import silent_server
 from workers.tests.test_administration import redis_client
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

@@ -13,8 +13,8 @@ from benchsite.accounts import oidc
 from benchsite.accounts.models import User
 from benchsite.accounts.tests.identity_provider import CLIENT_ID, SECRET
 from benchsite.accounts.tests.test_single_sign_on import come, provider, who
+from benchsite.tests.hostile_servers import HostileServer, drip, repeat, silent
 from runs.tests.factories import make_user
-from workers.tests.hostile_servers import HostileServer, drip, repeat, silent
 
 __all__ = ["provider"]
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
