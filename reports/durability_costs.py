@@ -7,9 +7,18 @@ from uuid import UUID
 
 from benchsite.core.formatting import TIMES, significant
 from reports.analysis.ratios import bound_sign
-from reports.curves import Curve, durability_key
+from reports.curves import Curve, durability_key, in_order
 
 MAX_MODE: Final = 20  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """One database under one workload: the best ceiling of each promise, the weakest first, and all its modes."""
+
+    label: str
+    best: tuple[Curve, ...]
+    curves: tuple[Curve, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +44,34 @@ class DurabilityCost:
         return f"{self.sign}{significant(self.ratio, 2)}{TIMES} of {self.weakest.mode[:MAX_MODE]}{single}"
 
 
-def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
-    """By sweep; of the modes that promise more than the weakest of their database under the same workload."""
+def list_trades(curves: Sequence[Curve]) -> list[Trade]:
+    """A promise is weaker with fewer copies, then with less safe ones, then with a longer loss."""
     groups: dict[tuple[str, str], list[Curve]] = {}
-    for curve in curves:
+    for curve in in_order(curves):
         if curve.durability and curve.ceiling_ops_s > 0:
             groups.setdefault((curve.database_name, curve.workload), []).append(curve)
+    several = len({workload for _, workload in groups}) > 1
+    return [
+        _trade(f"{database} · {workload}" if several else database, group)
+        for (database, workload), group in groups.items()
+    ]
+
+
+def _trade(label: str, curves: Sequence[Curve]) -> Trade:
+    best: dict[tuple[float, ...], Curve] = {}
+    for curve in sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True):
+        best.setdefault(durability_key(curve.durability), curve)
+    # The key of a stronger promise is smaller.
+    return Trade(label, tuple(best[key] for key in sorted(best, reverse=True)), tuple(curves))
+
+
+def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
+    """By sweep; of the modes that promise more than the weakest of their database."""
     costs = {}
-    for group in groups.values():
-        # The key of a weaker promise is larger.
-        weakest_key = max(durability_key(curve.durability) for curve in group)
-        same = [curve for curve in group if durability_key(curve.durability) == weakest_key]
-        weakest = max(same, key=lambda curve: curve.ceiling_ops_s)
-        for curve in group:
-            if durability_key(curve.durability) != weakest_key:
+    for trade in list_trades(curves):
+        weakest = trade.best[0]
+        for curve in trade.curves:
+            if durability_key(curve.durability) != durability_key(weakest.durability):
                 sign = bound_sign(_is_bound(curve), _is_bound(weakest))
                 costs[curve.sweep_id] = DurabilityCost(curve, weakest, sign)
     return costs
