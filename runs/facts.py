@@ -10,6 +10,7 @@ MAX_TEXT_LENGTH: Final = 500
 MAX_NUMBER: Final = 2**63 - 1
 MAX_CORES: Final = 4096
 MAX_BYTES: Final = 2**60
+MAX_CLOCK_STEPS: Final = 100
 
 # Facts that are numbers, with what they may lie between.
 NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
@@ -37,11 +38,24 @@ def fact_problem(name: str, value: object) -> str:
         if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
             return ""
         return f"{name} is a number between {least} and {most}"
+    if name == "clock_steps":
+        return "" if _are_pairs(value) else f"{name} are at most {MAX_CLOCK_STEPS} pairs of numbers"
     if isinstance(value, str):
         return "" if len(value) <= MAX_TEXT_LENGTH else f"{name} has more than {MAX_TEXT_LENGTH} characters"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"{name} is neither a text nor a number"
     return "" if abs(value) <= MAX_NUMBER else f"{name} is too large a number"
+
+
+def _are_pairs(value: object) -> bool:
+    """When a clock was stepped and by how much, several times."""
+    if not isinstance(value, list | tuple) or len(value) > MAX_CLOCK_STEPS:
+        return False
+    numbers = [number for pair in value for number in (pair if isinstance(pair, list | tuple) else ())]
+    return len(numbers) == 2 * len(value) and all(
+        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= MAX_NUMBER
+        for number in numbers
+    )
 
 
 def checked_machine_facts(facts: Mapping[str, Any]) -> dict[str, dict[str, object]]:

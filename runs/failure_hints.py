@@ -64,8 +64,16 @@ REMEDIES: dict[str, str] = {
     ),
     Reason.CLIENT_FAILED: "The client's last lines below say why. Correct what they name, then run this point again.",
     Reason.CLIENT_NOT_STARTED: (
-        "The detail above names what the load generator lacks: java, a sound binding, or space for its work folder. It "
+        "The detail above names what the load generator lacks: java, a sound binding, space, memory or a free port. It "
         "is in quarantine, and gets runs again by itself once a client can be started there."
+    ),
+    Reason.GENERATOR_UNFIT: (
+        "The detail above names what the load generator lacks: space, memory, a free port, or a JVM that starts. It is "
+        "in quarantine, and gets runs again by itself once it has that. The run is repeated once."
+    ),
+    Reason.CLOCK_STEPPED: (
+        "The load generator's clock was set while its client waited for the common start, so the clients did not begin "
+        "together. The run is repeated once. Keep the clock by NTP, which slews it."
     ),
     Reason.OUTPUT_NOT_STORED: (
         "The artifact store was full or did not answer for minutes. The detail above names the cause. Nothing is lost: "

@@ -16,9 +16,12 @@ from benchsite.accounts.models import Team
 from runs import client_lifecycle
 from runs.bindings import Capacity
 from runs.models import ClientRun, LoadGenerator, Machine, Run
+from runs.reasons import Reason
 
 # A load generator gives a sign of life every 5 s; runs wait for one that has been silent longer than this.
 SILENT_AFTER = timedelta(seconds=20)
+# Why clients fail that would fail there again.
+UNFIT: Final = (Reason.CLIENT_NOT_STARTED, Reason.GENERATOR_UNFIT)
 # Runs with less CPU time of their clients per second say little about the CPU time of an operation.
 MIN_CLIENT_CORES: Final = 0.25
 
@@ -73,12 +76,11 @@ def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:
 
 
 def quarantine(client_run: ClientRun) -> None:
-    """The load generator of this client run could not or did not start it, or fell silent with it: it gets no run for
-    now.
-    """
+    """The load generator of this client run could not carry it out, or fell silent with it: it gets no run for now."""
     client = f"Client {client_run.number} of {client_run.run.name}"
     if client_run.state == ClientRun.State.FAILED:
-        reason = f"{client} could not be started: {client_run.reason_detail}"
+        verb = "started" if client_run.reason == Reason.CLIENT_NOT_STARTED else "finished"
+        reason = f"{client} could not be {verb}: {client_run.reason_detail}"
     elif client_run.state == ClientRun.State.WAITING:
         reason = f"{client} was not started within {client_lifecycle.UNCLAIMED_AFTER.seconds} s."
     else:

@@ -55,6 +55,8 @@ INFRASTRUCTURE = frozenset(
         Reason.WORKER_LOST,
         Reason.LOAD_GENERATOR_SILENT,
         Reason.CLIENT_NOT_STARTED,
+        Reason.GENERATOR_UNFIT,
+        Reason.CLOCK_STEPPED,
         Reason.INTERNAL_ERROR,
         Reason.INTERRUPTED,
         Reason.OUTPUT_NOT_STORED,

@@ -20,6 +20,8 @@ class Reason(TextChoices):
     BINDING_MISMATCH = "binding_mismatch", "the load generators' bindings differ"
     CLIENT_FAILED = "client_failed", "a YCSB client failed"
     CLIENT_NOT_STARTED = "client_not_started", "a load generator could not start its client"
+    GENERATOR_UNFIT = "generator_unfit", "a load generator could not go on with its client"
+    CLOCK_STEPPED = "clock_stepped", "the clock of a load generator was stepped"
     OUTPUT_NOT_STORED = "output_not_stored", "a client's output could not be stored"
     OUTPUT_NOT_MERGED = "output_not_merged", "the clients' output cannot be merged"
     NO_PROGRESS = "no_progress", "no operation succeeded for a minute"

@@ -14,8 +14,10 @@ import psutil
 from django.conf import settings
 
 from benchsite.core.backoff import retry_with_backoff
+from benchsite.core.formatting import grouped
 from runs import live
 from runs.bindings import how_to_align
+from runs.facts import MAX_CLOCK_STEPS
 from runs.reasons import Reason
 from runs.spec import ClientOrder
 from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
@@ -31,7 +33,9 @@ from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
+from workers.clock import Clock
 from workers.cpu_sets import confine
+from workers.fitness import host_problem, start_problem
 from workers.guards import ProgressGuard, disk_problem
 from workers.host_identity import generator_name
 from workers.host_sampler import FILE_NAME, HostSampler
@@ -86,7 +90,8 @@ class Client:
         self.site, self.folder, self.reporter = site, folder, reporter
         self.order: ClientOrder = claimed["order"]
         self.label: str = claimed["label"]
-        self.offset_s = 0.0
+        self.clock = Clock()
+        self.told_at_s = 0.0  # the common start
         self.begun = False
         self.started_epoch_s: float | None = None
         self.running: Guarded | None = None
@@ -103,7 +108,9 @@ class Client:
         """Prepare and run; the process's exit code is kept but proves nothing."""
         try:
             command = self._prepare()
-            self.offset_s = retry_with_backoff(self.site.clock_offset_s, errors=(SiteUnreachable,))
+            self.clock.offset_s = retry_with_backoff(
+                lambda: self.site.clock_offset_s(self.clock), errors=(SiteUnreachable,)
+            )
             self._report(command=[redact(part) for part in command])
             # The first client of a load creates the table before any client begins.
             if self.is_go and self.order["properties"].get("insertstart") == "0":
@@ -116,7 +123,7 @@ class Client:
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
-            reason = Reason.CLIENT_FAILED if self.running else Reason.CLIENT_NOT_STARTED
+            reason = Reason.GENERATOR_UNFIT if self.running else Reason.CLIENT_NOT_STARTED
             return ClientResult(reason, _explain(error))
         except (ManifestError, StartError) as error:
             return ClientResult(Reason.CLIENT_NOT_STARTED, str(error))
@@ -152,7 +159,7 @@ class Client:
         )
 
     def _prepare(self) -> list[str]:
-        """The folder, the 0600 property file and the command line. Raises ManifestError."""
+        """The folder, the 0600 property file and the command line. Raises ManifestError and StartError."""
         manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
         if manifest.digest != self.order["digest"]:
             held, wanted = manifest.digest[:12], self.order["digest"][:12]
@@ -160,6 +167,8 @@ class Client:
                 f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
                 f"with {wanted}: {how_to_align(self.order['binding'])}"
             )
+        if problem := host_problem():
+            raise StartError(problem)
         base, properties = self.folder.path, self.folder.properties
         properties.touch(mode=0o600)
         places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
@@ -202,11 +211,11 @@ class Client:
 
     def _await_start(self) -> bool:
         """Waits for the agreed instant, for go-ycsb connects and begins at once; False where the run ended before."""
-        self._report(state="ready", clock_offset_s=self.offset_s, facts={"host": platform.node()})
+        self._report(state="ready", clock_offset_s=self.clock.offset_s, facts={"host": platform.node()})
         self.reporter.await_start()
         deadline = time.monotonic() + self.order["deadline_s"]
         while not self._should_stop() and time.monotonic() < deadline:
-            if self.reporter.starts_at is not None and time.time() + self.offset_s >= self.reporter.starts_at:
+            if self.reporter.starts_at is not None and self.clock.now_s() >= self.reporter.starts_at:
                 return True
             time.sleep(TICK_S / 10)
         return False
@@ -219,7 +228,7 @@ class Client:
                 service=os.getppid(),
                 registry=settings.GUARDED_DIR,
                 duration_s=self.order["duration_s"],
-                clock_offset_s=self.offset_s,
+                clock=self.clock,
             )
 
     def _line(self, line: str) -> None:
@@ -230,10 +239,11 @@ class Client:
                 with suppress(FileNotFoundError):  # It has ended.
                     confine(self.running.pid, self.cpus)
             facts = {"host": platform.node(), "java": line.removeprefix(READY).strip()}
-            self._report(state="ready", clock_offset_s=self.offset_s, facts=facts)
+            self._report(state="ready", clock_offset_s=self.clock.offset_s, facts=facts)
             self.reporter.await_start()
         elif line.startswith(STARTED):
-            self.started_epoch_s = int(line.removeprefix(STARTED).strip()) / 1000
+            self._check_start()
+            self.started_epoch_s = self.clock.local_s()
             self._measure_cpu()
         else:
             status = parse_status(line)
@@ -244,7 +254,7 @@ class Client:
     def _go_line(self, line: str) -> None:
         """One line of go-ycsb's standard output: it prints its properties as it begins, then a report each second."""
         if GO_BEGINS in line:
-            self.started_epoch_s = time.time()
+            self.started_epoch_s = self.clock.local_s()
             self.ends_at = time.monotonic() + self.order["duration_s"] if self.order["duration_s"] else None
         report_line = plain_line(line)
         status = self.reports.add(report_line) if report_line is not None else None
@@ -268,11 +278,11 @@ class Client:
             succeeded = sum(count.get("count", 0) for count in counts)
             self.guard.add(time.monotonic(), succeeded, sum(count.get("failed", 0) for count in counts))
         if problem := disk_problem(self.folder.path, f"work folder on {platform.node()}"):
-            self.failure = (Reason.DISK_FULL, problem)
+            self.failure = (Reason.GENERATOR_UNFIT, problem)
         self.reporter.lines.append(
             {
                 "elapsed_s": status.elapsed_s,
-                "at_epoch_s": time.time() + self.offset_s,
+                "at_epoch_s": self.clock.now_s(),
                 "operations_total": status.operations_done,
                 "rate_ops_s": status.rate_ops_s or 0.0,
                 "by_operation": by_operation,
@@ -286,7 +296,9 @@ class Client:
             self.sampler.tick()
         instant = self.reporter.starts_at
         if instant is not None and not self.begun and self.running is not None:
-            self.running.write_line(f"START {round((instant - self.offset_s) * 1000)}")
+            # The JVM waits by the host's clock as it is now.
+            self.told_at_s = self.clock.local_s()
+            self.running.write_line(f"START {round((instant - self.clock.offset_s + self.clock.stepped_s()) * 1000)}")
             self.begun = True
             if not self.order.get("has_faults"):  # Planned faults stall the run and fail its operations.
                 # go-ycsb reports nothing while it warms up.
@@ -294,6 +306,16 @@ class Client:
             self._report(state="running")
         if self.guard is not None and self.failure is None:
             self._check_progress(self.guard, time.monotonic())
+        self._check_start()
+
+    def _check_start(self) -> None:
+        """Where the host's clock is stepped while the JVM waits by it, the clients do not start together."""
+        stepped_s = self.clock.stepped_s()
+        is_waiting = self.begun and self.started_epoch_s is None and not self.is_go
+        if is_waiting and self.clock.steps and self.clock.steps[-1][0] > self.told_at_s:
+            host = platform.node()
+            detail = f"The clock of {host} was stepped by {grouped(stepped_s, 1)} s while the client waited to start."
+            self.failure = (Reason.CLOCK_STEPPED, detail)
 
     def _check_progress(self, guard: ProgressGuard, now_s: float) -> None:
         if self.order["duration_s"] and now_s - guard.started_s > self.order["duration_s"]:
@@ -344,7 +366,13 @@ class Client:
             reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
-        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
+            if problem := start_problem([self.order["binding"]]):
+                reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"
+        self.clock.stepped_s()
+        facts = {
+            "host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts(),
+            **({"clock_steps": self.clock.steps[:MAX_CLOCK_STEPS]} if self.clock.steps else {}),
+        }  # fmt: skip
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 
     def _has_summary(self) -> bool:

@@ -37,6 +37,7 @@ from runs.spec import RunSpec
 from runs.ycsb.errors import YcsbError
 from workers import scheduling
 from workers.client_commands import check_slots, client_orders, ready_deadline_s
+from workers.clock import Clock
 from workers.deployment import Standing, stand
 from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
@@ -325,18 +326,18 @@ class Conductor:
     def _sample_servers(self) -> None:
         """From now on: this host, where it runs the servers, and the counters of servers that can be asked."""
         duration_s = self._expected_end - time.monotonic()
-        offset_s = database_now().timestamp() - time.time()
+        clock = Clock(database_now().timestamp() - time.time())
         if self._sampler is None and (servers := self.standing.process_ids):
             self._sampler = HostSampler(
                 service=os.getpid(),
                 registry=settings.GUARDED_DIR,
                 servers=servers,
                 duration_s=duration_s,
-                clock_offset_s=offset_s,
+                clock=clock,
             )
         if self._counters is None and self.standing.system.administered:
             administration = self.standing.server.administration
-            self._counters = CounterSampler(administration, duration_s=duration_s, clock_offset_s=offset_s)
+            self._counters = CounterSampler(administration, duration_s=duration_s, clock=clock)
 
     def _apply_faults(self) -> None:
         """From now on, in a thread of its own: the planned faults of the run."""
@@ -345,15 +346,15 @@ class Conductor:
             return
         provisioner = self.standing.provisioner
         assert self.run.starts_at is not None and isinstance(provisioner, ProcessProvisioner | DockerProvisioner)
-        offset_s = database_now().timestamp() - time.time()
-        begins_at = self.run.starts_at.timestamp() - offset_s + self.spec["window"]["warmup_s"]
+        clock = Clock(database_now().timestamp() - time.time())
+        begins_at = self.run.starts_at.timestamp() + self.spec["window"]["warmup_s"]
         self._faults = FaultInjector(
             faults,
             self.standing,
             provisioner,
             self._note_fault,
-            begins_in_s=begins_at - time.time(),
-            clock_offset_s=offset_s,
+            begins_in_s=begins_at - clock.now_s(),
+            clock=clock,
         )
 
     def _note_fault(self, text: str) -> None:
@@ -419,7 +420,7 @@ class Conductor:
             return
         # Clients fail when their server does: that is then the reason of the run.
         self.standing.check_alive()
-        if client.state != ClientRun.State.FAILED or client.reason == Reason.CLIENT_NOT_STARTED:
+        if client.state != ClientRun.State.FAILED or client.reason in generators.UNFIT:
             generators.quarantine(client)
         raise _client_trouble(client)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from workers import guardian
+from workers.clock import Clock
 from workers.node_probe import INTERVAL_S, Counters, machine_values, row_text
 from workers.process_registry import read_records
 
@@ -52,8 +53,7 @@ class HostSampler:
 
     Clients are found by the registry's records. Benchsite is `service`, the process whose tree this is part of, with
     all processes that its owner guards (the parts of a one-machine site); what is started apart counts as other.
-    `at_s` of a row is its end in seconds since 1970 plus `clock_offset_s`. What cannot be read ends the sampling, never
-    the run.
+    `at_s` of a row is its end by `clock`. What cannot be read ends the sampling, never the run.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class HostSampler:
         registry: Path,
         servers: Iterable[int] = (),
         duration_s: float | None = None,
-        clock_offset_s: float = 0.0,
+        clock: Clock | None = None,
     ) -> None:
-        self.registry, self.clock_offset_s = registry, clock_offset_s
+        self.registry, self._clock = registry, clock or Clock()
         self.interval_s = sampling_interval_s(duration_s)
         nodes = {pid: f"node{number}" for number, pid in enumerate(servers, 1)}
         self._nodes = list(nodes.values())
@@ -110,7 +110,7 @@ class HostSampler:
         machine = machine_values(before[0], now[0])
         user = machine["user_cores"] + machine["system_cores"]
         values = {
-            "at_s": time.time() + self.clock_offset_s,
+            "at_s": self._clock.now_s(),
             "interval_s": elapsed_s,
             "servers_cores": sum(owned[node] for node in self._nodes),
             "clients_cores": owned[CLIENTS],

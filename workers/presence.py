@@ -3,10 +3,8 @@
 import logging
 import os
 import platform
-import tempfile
 import threading
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -16,23 +14,15 @@ from benchsite.core.generator_access import replaced_credential
 from workers import liveness
 from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
+from workers.fitness import start_problem
 from workers.host_identity import MACHINE_VARIABLE, host_key
-from workers.manifests import (
-    Manifest,
-    ManifestError,
-    find_binding,
-    installed_bindings,
-    java_executable,
-    stock_bindings,
-)
+from workers.manifests import Manifest, installed_bindings, stock_bindings
 from workers.pool_probe import PoolProbe, PoolState
 from workers.restart import restart_worker
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
-# A client's work folder needs that at the least.
-MIN_FREE_BYTES = 1024**2
 
 
 def available_bindings() -> dict[str, Manifest]:
@@ -57,21 +47,6 @@ def description(slots: int) -> dict[str, Any]:
         "host_name": os.environ.get(MACHINE_VARIABLE) or platform.node() or "this machine",
         "machine_facts": machine_facts(settings.VAR_DIR),
     }
-
-
-def start_problem(bindings: Iterable[str]) -> str:
-    """Why a client with one of these bindings cannot be started here; empty where nothing is in the way."""
-    try:
-        java_executable()
-        for binding in bindings:
-            if "/" not in binding:  # A distribution is too large to be read every few seconds.
-                find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, binding)
-        settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=settings.WORK_DIR) as file:
-            file.write(bytes(MIN_FREE_BYTES))
-    except (ManifestError, OSError) as error:
-        return str(error)
-    return ""
 
 
 def beat_forever(name: str, slots: int) -> None:

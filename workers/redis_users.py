@@ -1,7 +1,8 @@
 """Redis users of load generators: each reaches the messages of its own queue and nothing else.
 
 The credential of a load generator is also the password of its Redis user. Redis is given its SHA-256 only, as the site
-keeps it. Redis may lose its users (it writes nothing to disk), so the scheduler restores them.
+keeps it. Redis may lose its users (it writes nothing to disk), so the scheduler restores them. Redis limits no user's
+memory, so the scheduler revokes a load generator whose keys hold too much of it.
 """
 
 import logging
@@ -11,10 +12,12 @@ from typing import Final
 
 from django.conf import settings
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from redis import Redis
 from redis.exceptions import NoPermissionError, RedisError, ResponseError
 from redis.lock import Lock
 
+from benchsite.accounts import audit
 from benchsite.core.generator_access import AccessRefused, redis_user, unacked_keys, without_user
 from workers.models import GeneratorCredential
 
@@ -32,6 +35,9 @@ COMMANDS: Final = (
 # Redis before 7.0 answers QUIT before it looks at a user's rules, in which it does not know the word.
 ALLOWED_WHERE_UNKNOWN: Final = frozenset({"quit"})
 PRIORITIES: Final = "\x06\x16"  # between a queue's name and a priority, in Celery's transport
+PRIORITY_STEPS: Final = (3, 6, 9)  # of Celery's transport, beside the queue itself
+MAX_HELD_BYTES: Final = 8 << 20  # thousands of messages
+_restored: Final = set[str]()  # users whose rules this process has stated, which may be those of an earlier release
 
 
 @cache
@@ -42,12 +48,18 @@ def connection() -> Redis:
     )
 
 
-def rules(name: str, secret_sha256: str, commands: Iterable[str] = COMMANDS) -> list[str]:
-    """The rules of `ACL SETUSER` for the load generator `name`, from none on."""
+def keys(name: str) -> list[str]:
+    """Every key that the load generator `name` can write."""
     queue = f"load.{name}"
     bindings = (f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
-    keys = (queue, f"{queue}{PRIORITIES}*", *bindings, *unacked_keys(name).values())
-    return ["reset", "on", f"#{secret_sha256}", *(f"~{key}" for key in keys), *(f"+{command}" for command in commands)]
+    by_priority = (f"{queue}{PRIORITIES}{step}" for step in PRIORITY_STEPS)
+    return [queue, *by_priority, *bindings, *unacked_keys(name).values()]
+
+
+def rules(name: str, secret_sha256: str, commands: Iterable[str] = COMMANDS) -> list[str]:
+    """The rules of `ACL SETUSER` for the load generator `name`, from none on."""
+    patterns, granted = (f"~{key}" for key in keys(name)), (f"+{command}" for command in commands)
+    return ["reset", "on", f"#{secret_sha256}", *patterns, *granted]
 
 
 def server_commands(names: Iterable[str]) -> set[str]:
@@ -81,6 +93,7 @@ def create_user(name: str, secret_sha256: str) -> None:
             return
         granted = rules(name, secret_sha256, grantable_commands())
         connection().execute_command("ACL", "SETUSER", user, *granted)  # type: ignore[no-untyped-call]
+        _restored.add(user)
     except NoPermissionError as error:
         log.warning(USERS_NOT_UPDATED, error)
     except ResponseError as error:
@@ -92,14 +105,17 @@ def create_user(name: str, secret_sha256: str) -> None:
 
 
 def synchronise() -> None:
-    """Create the users of valid credentials that Redis lacks; delete those of revoked ones, with their connections.
+    """Create the users of valid credentials that Redis lacks; delete those of revoked ones, with their connections and
+    the keys of load generators that have no other credential. Load generators that hold too much are revoked first.
 
     Users of other sites are left as they are. Raises AccessRefused as `create_user` does.
     """
     try:
         # Celery's transport releases a lock by this script. Load generators can execute loaded scripts and load none.
         connection().script_load(Lock.LUA_RELEASE_SCRIPT)
+        _revoke_excessive()
         users = {str(user) for user in connection().acl_users()}
+        valid = set(GeneratorCredential.objects.filter(revoked_at=None).values_list("generator", flat=True))
         rows = GeneratorCredential.objects.filter(Q(revoked_at=None) | Q(generator__in=_names(users)))
         # The revoked come first: whatever the creation of others meets, these lose their access.
         for name, secret_sha256, revoked_at in rows.order_by(F("revoked_at").asc(nulls_last=True)).values_list(
@@ -108,10 +124,31 @@ def synchronise() -> None:
             user = redis_user(name, secret_sha256)
             if revoked_at is not None and user in users:
                 connection().acl_deluser(user)
-            elif revoked_at is None and user not in users:
+                if name not in valid:
+                    connection().unlink(*keys(name))
+            elif revoked_at is None and user not in users & _restored:
                 create_user(name, secret_sha256)
     except RedisError as error:
         log.warning(USERS_NOT_UPDATED, error)
+
+
+def _revoke_excessive() -> None:
+    """Revoke the credentials of load generators whose keys hold more than MAX_HELD_BYTES, and delete these keys."""
+    names = list(GeneratorCredential.objects.filter(revoked_at=None).values_list("generator", flat=True))
+    pipeline = connection().pipeline(transaction=False)
+    for name in names:
+        for key in keys(name):
+            pipeline.memory_usage(key, samples=0)  # all elements: a few small ones could hide a large one
+    sizes = iter(pipeline.execute())
+    for name in names:
+        held_bytes = sum(next(sizes) or 0 for _ in keys(name))
+        if held_bytes <= MAX_HELD_BYTES:
+            continue
+        text = f"Its keys in Redis held {held_bytes >> 20} MiB, more than {MAX_HELD_BYTES >> 20}."
+        log.error("The credential of %s is revoked. %s Enrol it again once it is trusted.", name, text)
+        GeneratorCredential.objects.filter(generator=name, revoked_at=None).update(revoked_at=Now())
+        audit.note("generator_credential_revoked", team=None, actor=None, subject=name, text=text)
+        connection().unlink(*keys(name))
 
 
 def _names(users: set[str]) -> list[str]:

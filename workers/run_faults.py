@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from runs.planning.faults import AVAILABLE, MIN_GAP_S, fault_sentence
 from runs.spec import FaultSpec
+from workers.clock import Clock
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota
 from workers.provision.docker import DockerProvisioner
@@ -70,14 +71,14 @@ class FaultInjector:
         note: Callable[[str], None],
         *,
         begins_in_s: float,
-        clock_offset_s: float = 0.0,
+        clock: Clock | None = None,
     ) -> None:
         self._target, self._provisioner, self._note = target, provisioner, note
         self.records: Final[list[FaultRecord]] = [
             {"fault": fault, "began_at": None, "ended_at": None, "error": ""} for fault in faults
         ]
         self._begin = time.monotonic() + begins_in_s
-        self._clock_offset_s = clock_offset_s
+        self._clock = clock or Clock()
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._apply_all, name="faults", daemon=True)
         self._thread.start()
@@ -103,11 +104,11 @@ class FaultInjector:
                 if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
                     return
                 due = time.monotonic() + record["fault"]["duration_s"]
-                record["began_at"] = time.time() + self._clock_offset_s
+                record["began_at"] = self._clock.now_s()
                 with applied:
                     self._note(f"Fault {number} began: {sentence}.")
                     self._cancelled.wait(max(0.0, due - time.monotonic()))
-                record["ended_at"] = time.time() + self._clock_offset_s
+                record["ended_at"] = self._clock.now_s()
                 self._note(f"Fault {number} ended: {sentence}.")
             except Exception as error:
                 if not isinstance(error, ProvisionError | QuotaError | StorageError | CutError):

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import Final
 
+from workers.clock import Clock
 from workers.host_sampler import sampling_interval_s
 from workers.node_probe import row_text
 from workers.provision.administration import Administration, AdministrationError, Counters
@@ -23,9 +24,9 @@ class CounterSampler:
     """Reads from its start to its stop. What cannot be read ends the sampling, never the run."""
 
     def __init__(
-        self, administration: Administration, *, duration_s: float | None = None, clock_offset_s: float = 0.0
+        self, administration: Administration, *, duration_s: float | None = None, clock: Clock | None = None
     ) -> None:
-        self._administration, self._clock_offset_s = administration, clock_offset_s
+        self._administration, self._clock = administration, clock or Clock()
         self._interval_s = sampling_interval_s(duration_s)
         self._names: list[str] = []
         self._lines: list[str] = []
@@ -68,7 +69,7 @@ class CounterSampler:
         if self._last is not None and counters.counts.keys() | counters.values.keys():
             before_at, before = self._last
             elapsed_s = now - before_at
-            values = {"at_s": time.time() + self._clock_offset_s, "interval_s": elapsed_s}
+            values = {"at_s": self._clock.now_s(), "interval_s": elapsed_s}
             for name, count in counters.counts.items():
                 change = count - before.counts.get(name, float("nan"))
                 # A server that was started again counts from 0.

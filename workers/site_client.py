@@ -6,7 +6,6 @@ Every call can be repeated. `SiteUnreachable` means that it may succeed later; `
 import hashlib
 import io
 import json
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,6 +22,7 @@ from django.core.exceptions import ImproperlyConfigured
 from benchsite.core.formatting import size as size_in_words
 from benchsite.core.generator_access import replaced_credential
 from runs.ycsb.redact import redact
+from workers.clock import Clock
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
 # The site writes the whole file into its artifact store before it answers.
@@ -85,13 +85,13 @@ class SiteClient:
     def end_calibration(self, capacities: Mapping[str, Mapping[str, Any]], error: str) -> None:
         self._post("calibration", {"capacities": capacities, "error": error})
 
-    def clock_offset_s(self) -> float:
+    def clock_offset_s(self, clock: Clock) -> float:
         """PostgreSQL's clock minus this host's, in seconds: of several answers the one that came fastest."""
         best_trip, best_offset = float("inf"), 0.0
         for _ in range(CLOCK_SAMPLES):
-            before = time.time()
+            before = clock.local_s()
             now = float(self._request("GET", "clock")["now"])
-            after = time.time()
+            after = clock.local_s()
             if after - before < best_trip:
                 best_trip, best_offset = after - before, now - (before + after) / 2
         return best_offset

@@ -1,23 +1,23 @@
 """Guessing passwords: whoever states too many wrong ones waits before the next is looked at, in every form.
 
 Counted for each name from each address, so that nobody can keep somebody else out from elsewhere, and for an address as
-a whole, so that nobody tries one password with all names.
+a whole, so that nobody tries one password with all names. PostgreSQL counts: Redis may be away, full, or forget.
 """
 
 import hashlib
 import ipaddress
 import logging
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.signals import user_logged_in
-from django.core.cache import cache
 from django.dispatch import receiver
 from django.http import HttpRequest
-from redis.exceptions import RedisError
+
+from benchsite.accounts import counters
+from benchsite.accounts.models import Counter
 
 log = logging.getLogger(__name__)
 WINDOW_S: Final = 15 * 60
@@ -30,25 +30,14 @@ SAID: Final = f"Too many wrong passwords came from here. Wait {WINDOW_S // 60} m
 def counted(limits: Sequence[tuple[str, int]], window_s: int) -> bool:
     """Count one more attempt under each key; False, and under none, once one of the keys has as many as its limit.
 
-    Attempts are counted before they are looked at, so that many at once are no more than many in a row. Raises
-    RedisError or ValueError while nobody can count.
+    Attempts are counted before they are looked at, so that many at once are no more than many in a row.
     """
     for number, (key, limit) in enumerate(limits):
-        cache.add(key, 0, window_s)
-        attempts = cache.incr(key)
-        if attempts == 1:  # Perhaps it ended just before, and what counts without an end would keep somebody out.
-            cache.touch(key, window_s)
-        if attempts > limit:
+        if counters.add(key, limit, window_s) is None:
             # Waiting is no attempt: who keeps on trying one name does not keep the whole address out.
-            _uncount(key for key, _ in limits[: number + 1])
+            counters.take_back(key for key, _ in limits[:number])
             return False
     return True
-
-
-def _uncount(keys: Iterable[str]) -> None:
-    for key in keys:
-        with suppress(ValueError):  # its time ended, or its person came in
-            cache.decr(key)
 
 
 class GuardedSignIn(forms.Form):
@@ -60,11 +49,7 @@ class GuardedSignIn(forms.Form):
         if request is None or not name or not password:
             return super().clean() or {}
         keys = _keys(request, name)
-        try:
-            may_try = counted(list(zip(keys, (MAX_PER_NAME, MAX_PER_ADDRESS), strict=True)), WINDOW_S)
-        except (RedisError, ValueError):  # gone, or its time ended at this very moment
-            may_try = True  # Nobody is locked out because nobody can count.
-        if not may_try:
+        if not counted(list(zip(keys, (MAX_PER_NAME, MAX_PER_ADDRESS), strict=True)), WINDOW_S):
             log.warning("Too many wrong passwords from %s: it has to wait.", request.META.get("REMOTE_ADDR"))
             raise forms.ValidationError(SAID, code=TOO_MANY)
         is_wrong = False
@@ -75,8 +60,7 @@ class GuardedSignIn(forms.Form):
             raise
         finally:
             if not is_wrong:  # The password was right, or nobody looked at it.
-                with suppress(RedisError):
-                    _uncount(keys)
+                counters.take_back(keys)
 
 
 class SignInForm(GuardedSignIn, AuthenticationForm):
@@ -88,24 +72,18 @@ class GuardedPasswordChange(PasswordChangeForm):
 
     def clean_old_password(self) -> str:
         key = f"guess:account:{self.user.pk}"
-        try:
-            may_try = counted([(key, MAX_PER_NAME)], WINDOW_S)
-        except (RedisError, ValueError):
-            may_try = True  # As in GuardedSignIn.
-        if not may_try:
+        if not counted([(key, MAX_PER_NAME)], WINDOW_S):
             log.warning("Too many wrong passwords in the account of %s: it has to wait.", self.user.pk)
             raise forms.ValidationError(SAID, code=TOO_MANY)
         password = super().clean_old_password()
-        with suppress(RedisError):
-            _uncount([key])
+        counters.take_back([key])
         return password
 
 
 @receiver(user_logged_in, dispatch_uid="forget_wrong_passwords")
 def forget(sender: object, request: HttpRequest, user: Any, **signal: Any) -> None:
     """Who knows the password may mistype it again. The address keeps its count: it may know one of many."""
-    with suppress(RedisError):
-        cache.delete(_keys(request, user.get_username())[0])
+    Counter.objects.filter(key=_keys(request, user.get_username())[0]).delete()
 
 
 def _keys(request: HttpRequest, name: str) -> tuple[str, str]:

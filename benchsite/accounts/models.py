@@ -202,6 +202,17 @@ class AuditEntry(models.Model):
         return f"{self.actor_name}: {self.kind} {self.subject}"
 
 
+class Counter(models.Model):
+    """How often something was tried or used in its window. Written by `benchsite.accounts.counters`."""
+
+    key = models.CharField(max_length=200, primary_key=True)
+    used = models.PositiveIntegerField()
+    ends_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.used}"
+
+
 class NoticeKind(models.TextChoices):
     """What people and programs can be told of; a page says the label."""
 

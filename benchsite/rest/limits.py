@@ -1,8 +1,8 @@
 """How often a token may ask: requests and uploads a minute, and uploads an hour of all tokens of its team, counted in
 Redis and said in every answer.
 
-Counting is one round trip, and what is refused is not counted. While Redis is away nobody is refused, and it is not
-waited for: a site that cannot count goes on. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
+Counting is one round trip, and what is refused is not counted. While Redis is away or full it is not waited for, and
+PostgreSQL counts. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
 `RateLimit`, `Retry-After`.
 """
 
@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from benchsite.accounts import counters
 from benchsite.accounts.models import ApiToken, Team
 from benchsite.rest.problems import Problem
 
@@ -114,24 +115,38 @@ def _spent(request: HttpRequest) -> list[Spent]:
 
 
 def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
-    """What is used of each policy then, and whether this was counted; nothing while nobody can count."""
-    global _away_until
-    if not policies or time.monotonic() < _away_until:
+    """What is used of each policy then, and whether this was counted."""
+    if not policies:
         return []
-    now, keys, numbers = time.time(), list[str](), list[int]()
-    for policy in policies:
-        keys.append(_key(policy.name, policy.owner, int(now // policy.window_s)))
-        numbers += [policy.quota, policy.window_s]
-    try:
-        answers = _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers)
-    except RedisError as error:
-        _away_until = time.monotonic() + AWAY_S
-        log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
-        return []
+    now = time.time()
+    answers = _charge_in_redis(policies, now) or [_charge_in_database(policy, now) for policy in policies]
     return [
         (Spent(policy, int(used), policy.window_s - int(now % policy.window_s)), bool(is_counted))
         for policy, (used, is_counted) in zip(policies, answers, strict=True)
     ]
+
+
+def _charge_in_redis(policies: Sequence[Policy], now: float) -> list[tuple[int, int]]:
+    """Used and counted for each; nothing while Redis does not count."""
+    global _away_until
+    if time.monotonic() < _away_until:
+        return []
+    keys, numbers = list[str](), list[int]()
+    for policy in policies:
+        keys.append(_key(policy.name, policy.owner, int(now // policy.window_s)))
+        numbers += [policy.quota, policy.window_s]
+    try:
+        return cast(list[tuple[int, int]], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers))
+    except RedisError as error:
+        _away_until = time.monotonic() + AWAY_S
+        log.warning("Redis does not count (%s): PostgreSQL counts requests for %g s", error, AWAY_S)
+        return []
+
+
+def _charge_in_database(policy: Policy, now: float) -> tuple[int, int]:
+    window = int(now // policy.window_s)
+    used = counters.add(_key(policy.name, policy.owner, window), policy.quota, policy.window_s)
+    return (policy.quota, 0) if used is None else (used, 1)
 
 
 def used_uploads(team: Team) -> int | None:

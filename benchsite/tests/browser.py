@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partialmethod
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,8 @@ PAGES = (
     "published", "notifications", "schedules", "reports", "baselines", "members", "tokens", "audit",
     "team-limits", "account", "plan-import",
 )  # fmt: skip
+# How a hand presses: so long, on a path of so many steps, and it moves by so many pixels meanwhile.
+PRESS_MS, PATH_STEPS, DRIFT_PX = 70, 8, 3
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
 
 
@@ -39,6 +42,9 @@ def chromium() -> Iterator[object]:
     # Playwright's loop runs in this thread, and Django would take the tests for asynchronous views.
     with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        for kind in (playwright.Locator, playwright.Page):
+            patch.setattr(kind, "click", partialmethod(kind.click, delay=PRESS_MS, steps=PATH_STEPS))
+        patch.setattr(playwright.Mouse, "dblclick", partialmethod(playwright.Mouse.dblclick, delay=PRESS_MS))
         started = engine.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         )
@@ -82,6 +88,27 @@ def site(chromium: Any, live_server: Any, team: Any) -> Iterator[SimpleNamespace
     client.force_login(make_user(team=team, username="ada", role="admin", is_staff=True))
     with opened_site(chromium, live_server.url, client, world=world) as opened:
         yield opened
+
+
+def press(page: Any, x: float, y: float, *, ms: float = PRESS_MS, drift_px: float = DRIFT_PX) -> None:
+    """Press there as a hand does. Playwright's `mouse.click` jumps there and takes no time."""
+    page.mouse.move(x - 80, y + 50)
+    page.mouse.move(x, y, steps=PATH_STEPS)
+    page.mouse.down()
+    page.wait_for_timeout(ms / 2)
+    page.mouse.move(x + drift_px, y)
+    page.wait_for_timeout(ms / 2)
+    page.mouse.up()
+
+
+def touch(page: Any, x: float, y: float, *, ms: float = PRESS_MS, drift_px: float = DRIFT_PX) -> None:
+    """Touch there as a finger does."""
+    fingers = page.context.new_cdp_session(page)
+    for kind, points in (
+        ("touchStart", [{"x": x, "y": y}]), ("touchMove", [{"x": x + drift_px, "y": y}]), ("touchEnd", []),
+    ):  # fmt: skip
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        page.wait_for_timeout(ms / 2)
 
 
 def axe_findings(page: Any) -> list[str]:

@@ -43,6 +43,7 @@ class LiveSite:
         (settings.VAR_DIR / "log").mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.environments: dict[str, dict[str, str]] = {}  # of load generators: where their site is, and credentials
+        self.variables: dict[str, dict[str, str]] = {}  # of load generators: what a test adds
         self.parts = {
             part.name: part for part in (components.web(self.port), components.scheduler(), components.conductor())
         }
@@ -64,7 +65,9 @@ class LiveSite:
             if name in GENERATORS:
                 environment = generator_environment(name, f"http://127.0.0.1:{self.port}")
                 self.environments[name] = environment
-                self.parts[name] = components.load_generator(name, {**environment, **NO_DATABASE})
+                self.parts[name] = components.load_generator(
+                    name, {**environment, **NO_DATABASE, **self.variables.get(name, {})}
+                )
             part = self.parts[name]
             part.env = {"DATABASE_URL": database_url(), "PGAPPNAME": name, **part.env}
             part.start(self.registry)

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.tests.browser import chromium, site
+from benchsite.tests.browser import chromium, press, site, touch
 from runs.models import Run
 from runs.tests.factories import make_run, make_sweep
 
@@ -12,16 +12,27 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 WIDE = {"width": 1280, "height": 900}
 
 
-@pytest.fixture
-def page(site):
+def compare(site, **options):
     rival = make_sweep(matrix=site.world.matrix, mode="off")
     for threads in (2, 4, 8):
         make_run(rival, threads=threads, throughput=1500.0 * threads)
-    page = site.open(viewport=WIDE, reduced_motion="reduce")
+    page = site.open(viewport=WIDE, reduced_motion="reduce", **options)
     page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
     page.locator("#plot-ceilings").hover()
     page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
     return page
+
+
+@pytest.fixture
+def page(site):
+    return compare(site)
+
+
+def find_middle(page, figure, selector):
+    part = page.locator(".js-plotly-plot").nth(figure).locator(selector).first
+    part.scroll_into_view_if_needed()
+    box = part.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def test_arrow_keys_move_over_points_and_enter_opens_run(page, site):
@@ -35,10 +46,39 @@ def test_arrow_keys_move_over_points_and_enter_opens_run(page, site):
     assert not site.complaints
 
 
-def test_click_on_bar_opens_its_sweep(page):
-    bar = page.locator(".js-plotly-plot").nth(0).locator(".bars .point").first.bounding_box()
-    page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
-    page.wait_for_url("**/sweeps/**")
+@pytest.mark.parametrize("ms", [30, 120])
+@pytest.mark.parametrize(
+    ("figure", "selector", "address"),
+    [(0, ".bars .point path", "**/sweeps/**"), (1, ".scatterlayer .point", "**/runs/**")],
+    ids=["bar", "point"],
+)
+def test_press_opens_what_the_cursor_offers(page, figure, selector, address, ms):
+    x, y = find_middle(page, figure, selector)
+    page.mouse.move(x, y, steps=4)
+    drag_layer = page.locator(".is-link .nsewdrag").first
+    assert drag_layer.evaluate("layer => getComputedStyle(layer).cursor") == "pointer"
+    press(page, x, y, ms=ms)
+    page.wait_for_url(address)
+
+
+def test_drag_over_a_point_zooms_and_opens_nothing(page):
+    x, y = find_middle(page, 1, ".scatterlayer .point")
+    address = page.url
+    press(page, x, y, drift_px=80)
+    page.wait_for_url("**#*=*")
+    assert page.url.startswith(address.split("#")[0])
+
+
+def test_second_touch_opens_a_point(site):
+    page = compare(site, has_touch=True)
+    address = page.url
+    x, y = find_middle(page, 1, ".scatterlayer .point")
+    touch(page, x, y)
+    page.locator(".hoverlayer .hovertext").first.wait_for()
+    assert page.url == address
+    page.wait_for_timeout(400)  # longer than Plotly's double click
+    touch(page, x, y)
+    page.wait_for_url("**/runs/**")
 
 
 def test_hidden_side_is_part_of_the_address_until_reset(page):

@@ -24,6 +24,7 @@ from runs.recording.uploaded_runs import judge_by
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merge import recut as merge_stored
@@ -217,6 +218,7 @@ def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
         threads=stated.get("threads"),
         truncated=bool(stated.get("truncated")),
         evidence=ClientEvidence(**evidence) if evidence else None,
+        clock_steps=tuple(ClockStep(*step) for step in stated.get("clock_steps", ())),
     )
 
 

@@ -17,6 +17,7 @@ from runs.spec import RunSpec
 from runs.validity import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, facts_of, judge_run
 from runs.validity.concurrency import mean_service_us
 from runs.validity.spec_facts import cluster_facts, shared_machine
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.merged import Phase as YcsbPhase
@@ -111,6 +112,16 @@ def summary_of(client: ClientRun) -> Summary | None:
             except YcsbError:
                 return None
     return None
+
+
+def read_clock_steps(client: ClientRun) -> tuple[float, list[ClockStep]]:
+    """By how much the client's clock was stepped between the measurement of its offset and its start, and its steps
+    since then, on its clock at its start.
+    """
+    started_s = client.facts.get("started_epoch_s") or 0.0
+    steps = [ClockStep(*step) for step in client.facts.get("clock_steps", ())]
+    stepped_s = sum(step.by_s for step in steps if step.at_s < started_s)
+    return stepped_s, [ClockStep(step.at_s + stepped_s, step.by_s) for step in steps if step.at_s >= started_s]
 
 
 def _gc_share(summary: Summary | None) -> float | None:

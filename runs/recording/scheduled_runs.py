@@ -18,7 +18,7 @@ from runs.models.run import Phase, Status
 from runs.recording.client_merge import Collected, Merged, merge_logs
 from runs.recording.intervals import store_intervals
 from runs.recording.rows import write_series, write_set
-from runs.recording.run_context import findings_of, summary_of, surroundings_of
+from runs.recording.run_context import findings_of, read_clock_steps, summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
@@ -179,6 +179,7 @@ def _reports(client: ClientRun) -> ClientFiles:
 
 
 def _logs(client: ClientRun) -> ClientLogs:
+    stepped_s, steps = read_clock_steps(client)
     return ClientLogs(
         number=client.number,
         logs=[
@@ -187,7 +188,8 @@ def _logs(client: ClientRun) -> ClientLogs:
             if artifact.kind == "hdr"
         ],
         summary=summary_of(client),
-        clock_offset_s=client.clock_offset_s or 0.0,
+        clock_offset_s=(client.clock_offset_s or 0.0) - stepped_s,
+        clock_steps=steps,
         threads=client.order["threads"],
         response_only=client.order.get("properties", {}).get("measurement.interval") == "intended",
     )

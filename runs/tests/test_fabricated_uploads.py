@@ -125,6 +125,35 @@ def test_rejects_same_logs_begun_later():
     assert judged(files)["V27"].severity == "reject"
 
 
+def timeouts(log: str) -> str:
+    """A log with five timeouts of one length in each interval of `log`."""
+    failed = read_file("READ.hdr", io.BytesIO(log.encode()))[0].runs[0].logs[0]
+    intervals = len(failed)
+    slowest = indices_of(np.full(intervals, 10_002_431)).astype(np.int32)
+    offsets, count = np.arange(intervals + 1), np.full(intervals, 5)
+    return file_of(lines_of(replace(failed, index=slowest, count=count, offsets=offsets))).decode()
+
+
+@pytest.mark.parametrize("is_log", [True, False], ids=["logs", "summaries"])
+def test_accepts_equal_failures_of_different_clients(is_log: bool):
+    """Each timeout takes the same time, and the mean of three values has one of three fractions."""
+    files = real("READ.hdr", "UPDATE.hdr") if is_log else real(*SUMMARIES)
+    for number in (0, 1):
+        for name in ("READ", "UPDATE"):
+            if is_log:
+                files[f"client{number}/{name}-FAILED.hdr"] = timeouts(files[f"client{number}/{name}.hdr"])
+                continue
+            files[f"client{number}/summary.txt"] += "".join(
+                f"[{name}-FAILED], {key}, {value}\n"
+                for key, value in {
+                    "Operations": 3, "AverageLatency(us)": f"{10_001_406 + 40 * number}.3333333333",
+                    "MinLatency(us)": 10_000_384, "MaxLatency(us)": 10_002_431,
+                    "95thPercentileLatency(us)": 10_002_431, "99thPercentileLatency(us)": 10_002_431,
+                }.items()
+            )  # fmt: skip
+    assert judged(files, grouping="together")["V27"].severity == "pass"
+
+
 def moved(text: str, name: str, to: Callable[[Any], Any]) -> str:
     """The latencies of a log or of a summary, moved."""
     if name.endswith(".hdr"):

@@ -1,5 +1,6 @@
 """Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks,
-V27 clients distinct, V28 upload as stated, V29 client messages, V32 keys of clients, V34 property names.
+V27 clients distinct, V28 upload as stated, V29 client messages, V32 keys of clients, V34 property names,
+V35 clocks steady.
 """
 
 import math
@@ -16,6 +17,8 @@ from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.hints import DATABASE
 from runs.ycsb.known_names import effect
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
+
+MAX_STEPS: Final = 5  # that are named
 
 
 @check(
@@ -339,6 +342,32 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
         if bad
         else "The load generators' clocks agree with the reference clock.",
         "Let an NTP service keep the clocks of the load generators." if bad else "",
+    )  # fmt: skip
+
+
+@check("V35", "Clocks steady", "no clock stepped", loads=True)
+def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """YCSB takes the times of its intervals and its run time from the wall clock, which others may set.
+
+    Formula: Benchsite's clients: the wall clock against the monotonic clock; uploads: intervals that end before they
+        begin. The steps are taken out of intervals and run times
+    Warns: a step; of an upload a guess of its size
+    Not assessed without: histograms by interval: does not apply
+    """
+    if facts.whole_runs:
+        return None
+    steps = [
+        f"{client.machine or f'client {client.number}'} by {step.by_s:+.1f} s after {duration(step.at_s)}"
+        for client in facts.clients
+        for step in client.clock_steps
+    ]
+    return Outcome(
+        "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
+        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
+        "bindings date by their clocks is not."
+        if steps
+        else "No clock of a client was seen to be set while it ran.",
+        "Let an NTP service slew the clocks, and set them before a run." if steps else "",
     )  # fmt: skip
 
 

@@ -140,6 +140,7 @@ def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> Cli
         cores=known.cores.get(number),
         gc_share=known.gc_shares.get(number, evidence.gc_share if evidence is not None else None),
         clock_offset_s=known.clock_offsets_s.get(number),
+        clock_steps=client.clock_steps if isinstance(client, MergedClient) else (),
         evidence=evidence,
         **own,
     )

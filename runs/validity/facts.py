@@ -8,6 +8,7 @@ from typing import Final
 
 from runs.facts import NUMBERS, fact_problem
 from runs.measures.host import HostSamples
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import LatencyKind
@@ -66,6 +67,7 @@ class ClientFacts:
     cores: int | None = None  # of that host
     gc_share: float | None = None  # of its run time
     clock_offset_s: float | None = None
+    clock_steps: Sequence[ClockStep] = ()  # in seconds since its first operation
     evidence: ClientEvidence | None = None  # of an upload: what its files say beside its numbers
 
 

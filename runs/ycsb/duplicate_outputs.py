@@ -1,5 +1,6 @@
 """Outputs of one client that were brought as those of two."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,6 +19,10 @@ _MANY_DIGITS: Final = 6
 _MIN_EQUAL: Final = 4  # numbers
 _MIN_LINES: Final = 3  # of status
 _MIN_VALUES: Final = 20  # of a histogram
+# Failures of one kind, like timeouts, take one time: clients share it. Means of few values have few fractions.
+_MIN_BUCKETS: Final = 4
+_MIN_SPREAD: Final = 1.01
+_MIN_MEAN_VALUES: Final = 1000
 # Counts of operations by the second: so many values differ at least, so large a share is equal, and so many intervals
 # may be missing at one end.
 _MIN_DIFFERENT: Final = 4
@@ -35,7 +40,7 @@ class ClientNumbers:
 
     printed: Mapping[tuple[str, str], float]  # by metric and key
     status: frozenset[tuple[float, int]]  # when each status line was written, and the operations done by then
-    logs: Mapping[str, tuple[int, float]]  # by measurement: values, and the sum of their latencies in µs
+    logs: Mapping[str, tuple[int, float]]  # by measurement that varies: values, and the sum of their latencies in µs
     counts: Mapping[str, Sequence[int]]  # operations of each interval in order, by measurement; "" of the status lines
 
 
@@ -44,7 +49,7 @@ def numbers_of(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientNumber
     sums = {}
     for log in logs:
         histogram = log.histogram()
-        if histogram.count >= _MIN_VALUES:
+        if histogram.count >= _MIN_VALUES and np.unique(log.index[log.count > 0]).size >= _MIN_BUCKETS:
             sums[log.operation] = (histogram.count, histogram.total_us)
     printed = {key: value for key, value in _printed(run) if _digits(value) >= _MIN_DIGITS} if run is not None else {}
     status = _status(run)
@@ -56,12 +61,13 @@ def numbers_of(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientNumber
 def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
     """Whether two outputs are of one client, also where numbers of one were changed.
 
-    Clients of one run never share the sums of their latencies, nor the instants of their status lines, nor how many
-    operations they did in second after second, nor the distance of their mean latencies in all operations, nor most of
-    what they print: of the numbers that both print at least half are equal then, one of them with six digits or more.
+    Clients of one run never share the sums of most of their latencies that vary, nor the instants of their status
+    lines, nor how many operations they did in second after second, nor the distance of their mean latencies in all
+    operations, nor most of what they print: of the numbers that both print at least half are equal then, one of them
+    with six digits or more.
     """
     shared = a.logs.keys() & b.logs.keys()
-    if shared and sum(a.logs[name] == b.logs[name] for name in shared) * 2 >= len(shared):
+    if shared and sum(a.logs[name] == b.logs[name] for name in shared) * 2 > len(shared):
         return True
     lines = min(len(a.status), len(b.status))
     if lines >= _MIN_LINES and len(a.status & b.status) * 2 >= lines:
@@ -132,9 +138,11 @@ def _printed(run: ReadRun) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def _values(operation: ReadOperation) -> Iterator[tuple[str, float]]:
+    if (operation.max_us or math.inf) <= (operation.min_us or 0) * _MIN_SPREAD:
+        return
     for key in ("count", "mean_us", "min_us", "max_us", "variance_us2"):
         value = getattr(operation, key)
-        if value is not None:
+        if value is not None and (key != "mean_us" or (operation.count or math.inf) >= _MIN_MEAN_VALUES):
             yield key, value
     yield from operation.percentiles_us.items()
 

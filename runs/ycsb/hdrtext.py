@@ -31,7 +31,7 @@ class Row(NamedTuple):
     name: str
     origin_s: float
     start_s: float
-    length_s: float
+    length_s: float  # negative where the clock was set back meanwhile
     max_s: float  # the column is divided by a million, so microseconds come as seconds
     payload: bytes
     line_number: int
@@ -131,10 +131,10 @@ class LogText:
             start, length, longest = float(columns[0]), float(columns[1]), float(columns[2])
         except ValueError:
             start = length = longest = math.nan
-        if not (-math.inf < start < math.inf and 0 <= length < math.inf and -math.inf < longest < math.inf):
+        if not (-math.inf < start < math.inf and -math.inf < length < math.inf and -math.inf < longest < math.inf):
             raise HistogramError("the times of the interval are not numbers", self._line_number)
         name, origin_s = self._measurement(tag, start)
-        if not EARLIEST_S <= origin_s + start <= LATEST_S:
+        if not all(EARLIEST_S <= origin_s + at <= LATEST_S for at in (start, start + length)):
             raise HistogramError("the time of the interval is no date", self._line_number)
         return Row(name, origin_s, start, length, longest, columns[3].rstrip(), self._line_number)
 

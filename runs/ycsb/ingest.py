@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.encoded import Counts, Payload, decode, inflate
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.grid import Grid, grid_of
@@ -50,6 +51,7 @@ class ClientLogs:
     logs: Sequence[LogSource | IntervalLog]
     summary: Summary | None = None
     clock_offset_s: float = 0.0  # the reference clock minus this client's
+    clock_steps: Sequence[ClockStep] = ()  # of its clock since it started, that were measured
     threads: int | None = None
     response_only: bool = False  # measurement.interval=intended alone: plain names are response times
 
@@ -252,7 +254,7 @@ def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
     by_name: dict[str, list[_Part]] = {}
     for client in sorted(clients, key=lambda client: client.number):
         for source in client.logs:
-            for log in scan(source):
+            for log in scan(source, client.clock_steps):
                 name = as_response(log.operation) if client.response_only else log.operation
                 parts = by_name.setdefault(name, [])
                 first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
@@ -261,9 +263,16 @@ def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
 
 
 def _statement(client: ClientLogs, measurements: Sequence[_Measurement]) -> ClientStatement:
-    mine = (part for measurement in measurements for part in measurement.parts if part.client.number == client.number)
-    truncated = any(part.log.truncated for part in mine)
-    return ClientStatement(client.number, client.summary, client.threads, truncated, client.response_only)
+    parts = (part for measurement in measurements for part in measurement.parts)
+    logs = [part.log for part in parts if part.client.number == client.number]
+    started_s = min((log.start_time_s + float(log.start_s.min()) for log in logs if log.start_s.size), default=0.0)
+    # A log that ended earlier shows fewer of them.
+    steps = max((log.steps for log in logs), key=len, default=())
+    summary = client.summary.without_steps(sum(step.by_s for step in steps)) if client.summary else None
+    return ClientStatement(
+        client.number, summary, client.threads, any(log.truncated for log in logs), client.response_only,
+        clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for step in steps),
+    )  # fmt: skip
 
 
 def reuse_memory() -> None:

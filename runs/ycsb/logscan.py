@@ -5,12 +5,13 @@ It is cheap, and it is all that the common window of a run's clients and the gri
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from runs.ycsb.clock_steps import ClockStep, without_steps
 from runs.ycsb.encoded import decode, inflate
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.hdr import IntervalLog
@@ -47,20 +48,24 @@ class ScannedLog:
     length_s: Floats
     last_counted: int  # the last interval that counts anything (in memory by its time); -1 without one
     truncated: bool
+    steps: tuple[ClockStep, ...] = ()  # of the client's clock, which are taken out of the times
 
 
-def scan(source: LogSource | IntervalLog, *, thorough: bool = False) -> tuple[ScannedLog, ...]:
+def scan(
+    source: LogSource | IntervalLog, steps: Sequence[ClockStep] = (), *, thorough: bool = False
+) -> tuple[ScannedLog, ...]:
     """All measurements of one log. Raises HistogramError like the decoder, but for damage within histograms.
 
-    `thorough` decodes every histogram to see whether it is empty.
+    `steps` of the client's clock were measured. `thorough` decodes every histogram to see whether it is empty.
     """
     if isinstance(source, IntervalLog):
+        times = without_steps(source.start_time_s, source.start_s, source.length_s, steps)
         counting = np.flatnonzero(np.diff(source.offsets))
-        middle_s = (source.start_s + source.length_s / 2)[counting]
+        middle_s = (times.start_s + times.length_s / 2)[counting]
         last_counted = int(counting[middle_s.argmax()]) if counting.size else -1
         scanned = ScannedLog(
-            source, source.operation, source.start_time_s, source.start_s, source.length_s, last_counted,
-            source.truncated,
+            source, source.operation, source.start_time_s, times.start_s, times.length_s, last_counted,
+            source.truncated, times.steps,
         )  # fmt: skip
         return (scanned,)
     text = LogText(source.operation)
@@ -79,19 +84,14 @@ def scan(source: LogSource | IntervalLog, *, thorough: bool = False) -> tuple[Sc
     for name, known in seen.items():
         at = known.last_counted()
         if at is None:
-            return scan(source, thorough=True)
+            return scan(source, steps, thorough=True)
         counted[name] = at
     return tuple(
         ScannedLog(
-            source=source,
-            operation=name,
-            start_time_s=start_time_s,
-            start_s=np.array(seen[name].start_s if name in seen else (), dtype=np.float64),
-            length_s=np.array(seen[name].length_s if name in seen else (), dtype=np.float64),
-            last_counted=counted.get(name, -1),
-            truncated=truncated,
+            source, name, start_time_s, times.start_s, times.length_s, counted.get(name, -1), truncated, times.steps
         )
         for name, start_time_s in text.start_times.items()
+        for times in (without_steps(start_time_s, *seen.get(name, _Seen(start_time_s)).times(), steps),)
     )
 
 
@@ -115,6 +115,9 @@ class _Seen:
         elif self._counts(row.payload):
             self.counting = at
             self.later.clear()
+
+    def times(self) -> tuple[Floats, Floats]:
+        return np.array(self.start_s, dtype=np.float64), np.array(self.length_s, dtype=np.float64)
 
     def drop(self) -> None:
         """The last interval broke off."""

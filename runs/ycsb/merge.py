@@ -118,6 +118,7 @@ def _client(
         truncated=statement.truncated,
         threads=statement.threads,
         evidence=statement.evidence,
+        clock_steps=statement.clock_steps,
     )
 
 

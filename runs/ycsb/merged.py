@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Histogram
@@ -27,6 +28,7 @@ class ClientStatement:
     truncated: bool = False  # a log broke off in the middle of a line
     response_only: bool = False  # measurement.interval=intended alone: plain names are response times
     evidence: ClientEvidence | None = None
+    clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its first interval began
 
     @property
     def printed_counts(self) -> dict[str, int] | None:
@@ -122,6 +124,7 @@ class MergedClient:
     truncated: bool = False  # a log broke off in the middle of a line
     threads: int | None = None
     evidence: ClientEvidence | None = None  # of an upload
+    clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its first interval began; its times are without them
 
 
 @dataclass(frozen=True, slots=True)

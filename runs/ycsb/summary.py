@@ -32,6 +32,14 @@ class Summary:
         """How many values each metric counted."""
         return {name: operation.count for name, operation in self.operations.items() if operation.count is not None}
 
+    def without_steps(self, by_s: float) -> "Summary":
+        """With the run time, which YCSB takes from the wall clock, as if that had not been stepped by `by_s`."""
+        if not by_s or self.runtime_ms is None or self.throughput_ops_s is None or self.runtime_ms <= by_s * 1000:
+            return self
+        runtime_ms = self.runtime_ms - by_s * 1000
+        throughput_ops_s = self.throughput_ops_s * self.runtime_ms / runtime_ms
+        return replace(self, runtime_ms=runtime_ms, throughput_ops_s=throughput_ops_s)
+
 
 def is_process(metric: str) -> bool:
     """Whether a metric is of the client's own process: garbage collection, memory, threads."""

@@ -16,12 +16,14 @@
   const FIGURES = "figure[data-src]";
   const NARROW_PX = 440;
   const PATIENCE_MS = 500;
+  const DRIFT_PX = 6; // of a hand or finger that presses
+  const HOVER_MS = 60; // Plotly looks for points every 50 ms
   const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
   const known = new WeakMap(); // plot → its state: htmx keeps a plot where it replaces the figure around it
   const built = new WeakSet(); // figures
   const sketches = new WeakMap(); // plot → address of the server's drawing that it shows
   const early = new Map(); // address → drawing or answer that was asked for before its figure was in the page
-  let plotly = null, line = Promise.resolve(), foreseen = null, isAwake = false;
+  let plotly = null, line = Promise.resolve(), foreseen = null, isAwake = false, pressed = null;
 
   function loadPlotly() {
     plotly ||= new Promise(function (resolve, reject) {
@@ -336,6 +338,26 @@
     }
   }
 
+  // A press of a hand on a point is the event benchsite:press of its plot. Plotly's own clicks are not: it takes a move of
+  // one pixel for a drag, so that smaller moves are kept from it, and knows the point of a press only a moment later.
+  const drift = ({ clientX, clientY }) => Math.hypot(clientX - pressed.clientX, clientY - pressed.clientY);
+
+  function release(event) {
+    const plot = pressed?.target.closest(".js-plotly-plot"), byTouch = event.pointerType === "touch";
+    const isPress = plot && pressed.target.matches(".nsewdrag") && !event.button && drift(event) < DRIFT_PX;
+    pressed = null;
+    if (!isPress) return;
+    setTimeout(function () {
+      const point = plot._hoverdata?.[0];
+      if (point) plot.dispatchEvent(new CustomEvent("benchsite:press", { detail: { point, byTouch } }));
+    }, HOVER_MS);
+  }
+
+  document.addEventListener("pointerdown", (event) => (pressed = event.target.closest?.(".js-plotly-plot") ? event : null), true);
+  document.addEventListener("pointerup", release, true);
+  document.addEventListener("pointercancel", () => (pressed = null), true);
+  for (const type of ["mousemove", "touchmove"])
+    document.addEventListener(type, (event) => pressed && drift(event.touches?.[0] || event) < DRIFT_PX && event.stopPropagation(), true);
   for (const type of ["pointerover", "focusin"]) document.addEventListener(type, wake);
   // Before htmx takes its time to ask for the page.
   document.addEventListener("change", ({ target }) => target.form?.id === "choose" && foresee(target.name, target.value), true);

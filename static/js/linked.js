@@ -1,4 +1,4 @@
-// Links the figures of a page with its table: hover, hidden sides and zoom are shared. A click or Enter on a point opens
+// Links the figures of a page with its table: hover, hidden sides and zoom are shared. A press or Enter on a point opens
 // its run, on a bar its sweep. Traces carry their sweep as `meta`, points their run as `customdata`, a table row its sweep
 // as data-side. The state is the fragment of the address: #hide=ID,ID&READ+p99=x0,x1,y0,y1
 (function () {
@@ -9,11 +9,12 @@
   const asked = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
   const hidden = new Set((asked.get("hide") || "").split(",").filter(Boolean));
   const zooms = new Map([...asked].filter(([name]) => name !== "hide").map(([name, value]) => [name, value.split(",").map(Number)]));
-  let resets = 0, shown = null, touched = null, byTouch = false;
+  let resets = 0, shown = null, touched = null;
 
   const short = (side) => side.slice(-ID_LENGTH);
   const page = () => document.querySelector("[data-run-href]");
   const figures = () => [...document.querySelectorAll("figure[data-src]")];
+  const isPressed = () => document.querySelector(".dragcover"); // Plotly lays it over the page at mouse-down
   const plotOf = (figure) => figure.querySelector(".js-plotly-plot");
 
   // Ranges mean something on the axes that they were taken from only.
@@ -57,11 +58,11 @@
   }
 
   function highlight(side) {
-    if (side === shown) return;
+    if (side === shown || isPressed()) return; // Plotly would lose the point below the pointer
     shown = side;
     for (const row of document.querySelectorAll("[data-side]")) row.classList.toggle("is-linked", row.dataset.side === side);
     requestAnimationFrame(function () {
-      if (shown !== side) return;
+      if (shown !== side || isPressed()) return;
       for (const figure of figures()) {
         const plot = plotOf(figure);
         if (!plot?.data || plot.data.length > MAX_TRACES || !plot.data.some((trace) => trace.meta)) continue;
@@ -70,9 +71,11 @@
     });
   }
 
+  const address = ({ meta }, run) => (run || meta) && page()?.dataset[run ? "runHref" : "sweepHref"]?.replace(NO_ID, run || meta);
+
   function open(trace, run) {
-    const base = run ? page()?.dataset.runHref : page()?.dataset.sweepHref;
-    if (base && (run || trace.meta)) location.assign(base.replace(NO_ID, run || trace.meta));
+    const href = address(trace, run);
+    if (href) location.assign(href);
   }
 
   // Arrow keys move over the points of a figure: along a curve, and from curve to curve.
@@ -110,10 +113,16 @@
   document.addEventListener("benchsite:drawn", function (event) {
     const plot = event.target, nameOf = () => plot.closest("figure").dataset.name;
     if (!page()?.contains(plot) || !plot.data.some((trace) => trace.meta)) return;
-    plot.on("plotly_hover", (hover) => highlight(hover.points[0].data.meta || null));
-    plot.on("plotly_unhover", () => highlight(null));
-    plot.on("plotly_click", function (click) {
-      const point = click.points[0], key = `${nameOf()} ${point.curveNumber} ${point.pointNumber}`;
+    plot.on("plotly_hover", function ({ points: [{ data, customdata }] }) {
+      plot.classList.toggle("is-link", !!address(data, customdata));
+      highlight(data.meta || null);
+    });
+    plot.on("plotly_unhover", function () {
+      plot.classList.remove("is-link");
+      highlight(null);
+    });
+    plot.addEventListener("benchsite:press", function ({ detail: { point, byTouch } }) {
+      const key = `${nameOf()} ${point.curveNumber} ${point.pointNumber}`;
       // The first touch shows what a point is, the second opens it.
       if (byTouch && touched !== key) return void (touched = key);
       open(point.data, point.customdata);
@@ -159,7 +168,6 @@
   document.addEventListener("DOMContentLoaded", boxes);
   document.addEventListener("htmx:afterSwap", boxes);
   document.addEventListener("htmx:pushedIntoHistory", store);
-  document.addEventListener("pointerdown", (event) => (byTouch = event.pointerType === "touch"), true);
   document.addEventListener("change", function (event) {
     if (!event.target.matches(".side-shown:not([name])")) return;
     toggle(event.target.closest("tr").dataset.side, !event.target.checked);

@@ -193,7 +193,7 @@ def test_full_work_disk_ends_the_client(monkeypatch, tmp_path):
         registry=tmp_path / "registry", label="test", on_stderr_line=client._line, should_stop=client._should_stop,
     )  # fmt: skip
     result = client._conclude(ended)
-    assert result.reason == Reason.DISK_FULL and f" {tmp_path} is " in result.reason_detail
+    assert result.reason == Reason.GENERATOR_UNFIT and f" {tmp_path} is " in result.reason_detail
     assert len(reporter.lines) == 1
 
 

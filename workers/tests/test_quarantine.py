@@ -1,5 +1,11 @@
 """A load generator that does not start a client gets no run until it answers a probe or an operator releases it."""
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+
 import pytest
 from django.urls import reverse
 
@@ -8,7 +14,7 @@ from runs import generators
 from runs.models import LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep
 from runs.tests.pages import text_of
-from workers import presence, registration
+from workers import fitness, presence, registration
 from workers.tests.test_dispatching import matrix, tick
 
 __all__ = ["matrix"]
@@ -102,11 +108,54 @@ def test_generator_without_java_is_quarantined_until_it_has_one(settings, tmp_pa
     assert "could not be started: There is no java" in generator.quarantine_reason
     settings.WORK_DIR = tmp_path / "work"
     bindings = ["redis", "postgresql"]
-    assert presence.start_problem(bindings) == ""
+    assert fitness.start_problem(bindings) == ""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert "no bin/java in it" in presence.start_problem(bindings)
+    assert "no bin/java in it" in fitness.start_problem(bindings)
     monkeypatch.delenv("JAVA_HOME")
-    assert "There is no binding" in presence.start_problem(["redis", "gone"])
+    assert "There is no binding" in fitness.start_problem(["redis", "gone"])
     settings.WORK_DIR = tmp_path / "file"
     settings.WORK_DIR.touch()
-    assert "exists" in presence.start_problem(bindings)
+    assert "exists" in fitness.start_problem(bindings)
+
+
+def test_java_that_does_not_start_is_named(settings, tmp_path, monkeypatch):
+    """By a JVM whose address space is too small, as where memory is short."""
+    settings.WORK_DIR = tmp_path / "work"
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f'#!/bin/sh\nulimit -v 200000\nexec {shutil.which("java")} "$@"\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    assert re.search("java does not start: .*(memory|heap)", fitness.start_problem(["redis"]))
+    assert fitness.start_problem(["go-ycsb/redis"]) == ""
+
+
+def test_host_without_memory_runs_no_client(settings, tmp_path, monkeypatch):
+    settings.WORK_DIR = tmp_path / "work"
+    monkeypatch.setattr(fitness, "MIN_MEMORY_BYTES", 1 << 60)
+    assert "of memory are available" in fitness.start_problem(["redis"])
+
+
+PORTS_OF_ONE_NAMESPACE = """
+import socket
+from pathlib import Path
+import django
+django.setup()
+from workers.fitness import start_problem
+Path("/proc/sys/net/ipv4/ip_local_port_range").write_text("40000 40001")
+held = [socket.socket() for _ in range(2)]
+for each in held:
+    each.bind(("", 0))
+print(start_problem(["go-ycsb/redis"]))
+"""
+
+
+@pytest.mark.needs("root")
+def test_host_without_a_free_port_runs_no_client(tmp_path, settings):
+    environment = {**os.environ, "BENCHSITE_WORK": str(tmp_path)}
+    command = ["unshare", "--net", sys.executable, "-c", PORTS_OF_ONE_NAMESPACE]
+    process = subprocess.run(
+        command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+    )
+    assert "Address already in use" in process.stdout

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from runs.measures.host import read_columns
+from workers.clock import Clock
 from workers.server_counters import CounterSampler
 from workers.tests.test_administration import redis_client
 from workers.tests.trees import until
@@ -25,7 +26,7 @@ def rows(sampler, number):
 
 def test_counts_become_rates(servers):
     server = servers("redis", "off").start()
-    sampler = CounterSampler(server.administration, clock_offset_s=100.0)
+    sampler = CounterSampler(server.administration, clock=Clock(100.0))
     with redis_client(server) as client:
         client.set("user0", "x")
         until(lambda: sampler._last is not None, "the counters were not read")

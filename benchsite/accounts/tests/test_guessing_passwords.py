@@ -4,9 +4,9 @@ from ipaddress import ip_address
 from random import randrange
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
+from benchsite.accounts import counters
 from benchsite.accounts.login_throttling import MAX_PER_ADDRESS, MAX_PER_NAME
 from runs.tests.factories import make_team, make_user
 
@@ -42,7 +42,7 @@ def test_nobody_is_kept_out_from_elsewhere(person, here):
 
 
 def test_one_password_is_not_tried_with_all_names(person, here):
-    cache.set(f"guess:{here}", MAX_PER_ADDRESS - 1, 60)
+    counters.add(f"guess:{here}", MAX_PER_ADDRESS, 60, MAX_PER_ADDRESS - 1)
     assert tried("wrong", here, name="somebody").status_code == 422
     assert tried("correct horse", here).status_code == 429
 
@@ -69,9 +69,15 @@ def test_all_addresses_of_a_network_are_one(person):
     assert tried("correct horse", f"{network}:3::1").status_code == 302
 
 
-def test_a_site_whose_redis_is_gone_lets_people_in(person, here, settings):
+def test_a_site_whose_redis_is_gone_lets_people_in_and_counts(person, here, settings):
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}}
-    assert tried("wrong", here).status_code == 422
+    assert tried("correct horse", here).status_code == 302
+    assert {tried("wrong", here).status_code for _ in range(MAX_PER_NAME)} == {422}
+    assert tried("correct horse", here).status_code == 429
+
+
+def test_next_window_begins_with_no_attempt(person, here):
+    counters.add(f"guess:{here}", MAX_PER_ADDRESS, 0, MAX_PER_ADDRESS)
     assert tried("correct horse", here).status_code == 302
 
 

@@ -21,6 +21,7 @@ from runs.validity import (
     profile,
 )
 from runs.validity.tests.verdicts import worst
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.evidence import ClientEvidence
 
 MEASURED = profile("measured")
@@ -126,7 +127,7 @@ def test_it_passes_a_good_run():
     assert {result.check_id: result.severity for result in results if result.severity != "pass"} == {}
     assert worst(results) == "pass"
     ids = [result.check_id for result in results]
-    always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24 V25 V30"
+    always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24 V25 V30 V35"
     assert ids == sorted(ids) == always.split()
 
 
@@ -316,6 +317,8 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
         "reject",
     ),
     ("V27", {"clients": both(evidence=ClientEvidence())}, "pass"),
+    ("V35", {"clients": both(clock_steps=())}, "pass"),
+    ("V35", {"clients": (client(0), client(1, clock_steps=(ClockStep(3.0, -2.0),)))}, "warn"),
     ("V27", {"clients": (client(0, evidence=ClientEvidence()),), "clients_expected": 1}, None),
     ("V28", stated({"recordcount": "1000"}, {"recordcount": "2000"}), "reject"),
     ("V28", stated({"requestdistribution": "zipfian"}, {"requestdistribution": "uniform"}), "reject"),

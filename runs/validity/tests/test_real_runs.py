@@ -44,7 +44,7 @@ def test_a_short_run_of_two_clients_is_a_good_demo():
 def test_a_load_is_judged_by_what_applies_to_it():
     merged = merge([client("load/0", 0), client("load/1", 1)], warmup_s=0, phase="load")
     results, severities = judged(merged, "measured", threads=4, workload=A, rows_loaded=1000)
-    assert list(severities) == ["E01", "V01", "V03", "V07", "V16", "V19", "V22", "V23", "V24", "V25"]
+    assert list(severities) == ["E01", "V01", "V03", "V07", "V16", "V19", "V22", "V23", "V24", "V25", "V35"]
     assert worst(results) in ("pass", "warn")
     assert severities["E01"] == severities["V19"] == severities["V23"] == "pass"
     _, severities = judged(merged, "measured", threads=4, workload={**A, "recordcount": "1200"}, rows_loaded=1000)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, InterfaceError, connection
 
+from benchsite.accounts import counters
 from runs import run_completion
 from runs.planning.submission import QUEUE_CHANNEL
 from runs.retry import DATABASE_ERRORS
@@ -108,6 +109,7 @@ class Command(BaseCommand):
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
             self._guard(upload_lifecycle.expire)
+            self._guard(counters.delete_expired)
 
     def _guard(self, duty: Callable[[], object]) -> None:
         """Do it. Whatever goes wrong there, unless the connection is lost, keeps no other duty from being done."""
