@@ -73,7 +73,7 @@ NOT_THERE = {403, 404, 405, 410}
 MARK, SHA256 = "theirs", hashlib.sha256(b"theirs").hexdigest()
 # Of no team: other rows name them, or the whole site has them.
 SITE_WIDE = {
-    "teams.Team", "teams.User", "teams.SignInLink", "runs.Conductor", "runs.Node", "runs.MatrixEntry", "workers.Lease",
+    "teams.Team", "teams.User", "teams.SignInLink", "teams.Counter", "runs.Conductor", "runs.Node", "runs.MatrixEntry", "workers.Lease",
     "workers.EnrolmentCode", "workers.GeneratorCredential",
 }  # fmt: skip
 
