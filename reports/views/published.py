@@ -26,7 +26,8 @@ def published(request: HttpRequest) -> HttpResponse:
         }
         for study in studies()
     ]
-    return render(request, "reports/published.html", {"studies": rows, "total": sum(len(row["lines"]) for row in rows)})
+    total = sum(len(study.facts) for study in studies())
+    return render(request, "reports/published.html", {"studies": rows, "total": total})
 
 
 @team_required("GET")
