@@ -73,8 +73,8 @@ NOT_THERE = {403, 404, 405, 410}
 MARK, SHA256 = "theirs", hashlib.sha256(b"theirs").hexdigest()
 # Of no team: other rows name them, or the whole site has them.
 SITE_WIDE = {
-    "teams.Team", "teams.User", "teams.SignInLink", "runs.Conductor", "runs.Node", "runs.MatrixEntry", "workers.Lease",
-    "workers.EnrolmentCode", "workers.GeneratorCredential",
+    "teams.Team", "teams.User", "teams.SignInLink", "teams.Counter", "runs.Conductor", "runs.Node", "runs.MatrixEntry",
+    "workers.Lease", "workers.EnrolmentCode", "workers.GeneratorCredential",
 }  # fmt: skip
 
 # Parameters of addresses, with the part of the address before them. These name rows:
@@ -94,8 +94,8 @@ TEXTS = {
 }  # fmt: skip
 # These are the same for all teams; some stand behind several parts.
 SAME_FOR_ALL = {
-    "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share", "published/<slug>": "x",
-    "published/<name>": "x", "publish/<digest>": "x", "publish/<name>": "ceilings", "r/<number>": "1",
+    "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share",
+    "publish/<digest>": "x", "publish/<name>": "ceilings", "r/<number>": "1",
     "figures/<name>": "ceilings", "r/<name>": "ceilings", "<kind>": "figures",
     "<form>": "csv", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
     "checks/<check>": "00000000-0000-0000-0000-000000000000",
