@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,11 +12,19 @@ from benchsite.core.formatting import grouped
 from runs.catalog.measured_losses import Disk
 from workers.durability.fuse_server import FSYNC_FILE
 from workers.guarded_process import Guarded, start_guarded
+from workers.guardian import CLONE_NEWNS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MOUNT_TIMEOUT_S: Final = 20.0
 STOP_TIMEOUT_S: Final = 60.0  # to write down what was not synced
 LOG: Final = "storage.log"
+# Exits with 1 where joining its own mount namespace changes the root.
+JOIN_OWN_MOUNTS: Final = f"""
+import ctypes, os, sys
+root = os.stat("/")
+failed = ctypes.CDLL(None).setns(os.open("/proc/self/ns/mnt", os.O_RDONLY), {CLONE_NEWNS})
+sys.exit(failed != 0 or not os.path.samestat(root, os.stat("/")))
+"""
 
 
 class StorageError(Exception):
@@ -35,6 +44,13 @@ def require_volatile_storage() -> None:
             f"/dev/fuse cannot be opened ({error.strerror}): load the kernel module fuse (modprobe fuse), and start a "
             "container with --device /dev/fuse --cap-add SYS_ADMIN."
         ) from error
+    if _is_in_chroot():
+        raise StorageError("Durability is measured outside of a chroot, which ends where a process joins other mounts.")
+
+
+def _is_in_chroot() -> bool:
+    """Whether a process that joins the mount namespace it is in finds another root there."""
+    return subprocess.run([sys.executable, "-I", "-S", "-c", JOIN_OWN_MOUNTS], check=False).returncode != 0
 
 
 def start_storage(
