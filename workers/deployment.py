@@ -28,6 +28,7 @@ from workers.cpu_sets import available_cpus, divide_cpus
 from workers.data_sets import deployments_of_target, target_of
 from workers.errors import RunFailed
 from workers.guards import disk_problem
+from workers.host_identity import host_key
 from workers.provision.administration import AdministrationError
 from workers.provision.cpu_quota import remove_unused_groups
 from workers.provision.disk import probe_disk
@@ -72,6 +73,9 @@ class Standing:
     def process_ids(self) -> list[int]:
         """The main process of each node, where they run on this host."""
         if isinstance(self.provisioner, ExternalProvisioner):
+            # The samples of this host are those of the cluster's nodes only where it is described as one of them.
+            if not self.deployment.cluster.nodes.filter(machine__host_key=host_key()).exists():
+                return []
             listeners = [find_listener(host, port) for host, port in self.server.nodes]
             return [pid for pid in listeners if pid is not None]
         process = self.server.process
