@@ -61,7 +61,7 @@ def test_it_is_built_looked_at_and_published(client_in, report, team):
 
 def test_the_headline_follows_the_numbers_until_it_is_rewritten(client_in, report):
     page = client_in.get(f"/reports/{report.pk}/edit/").content.decode()
-    assert "did 3.90k" in page
+    assert "3.90k\u202fops/s in mode off" in page
     headline = re.search(r'<textarea name="headline"[^>]*>\s*(.*?)</textarea>', page, re.S)[1]
     client_in.post(f"/reports/{report.pk}/edit/", {"title": "T", "headline": headline, "show": ["ceilings"]})
     report.refresh_from_db()
