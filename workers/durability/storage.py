@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import grouped
 from runs.catalog.measured_losses import Disk
 from workers.durability.fuse_server import FSYNC_FILE
@@ -50,7 +51,8 @@ def require_volatile_storage() -> None:
 
 def _is_in_chroot() -> bool:
     """Whether a process that joins the mount namespace it is in finds another root there."""
-    return subprocess.run([sys.executable, "-I", "-S", "-c", JOIN_OWN_MOUNTS], check=False).returncode != 0
+    argv = [sys.executable, "-I", "-S", "-c", JOIN_OWN_MOUNTS]
+    return subprocess.run(argv, env=child_environment(), check=False).returncode != 0
 
 
 def start_storage(
