@@ -24,6 +24,7 @@ from requests import PreparedRequest, RequestException, Response, Session, Timeo
 from requests.adapters import HTTPAdapter
 
 from benchsite.accounts.password_hashing import Busy
+from benchsite.core.formatting import exact
 
 log = logging.getLogger(__name__)
 # With a private key of the provider: the client's secret signs nothing here.
@@ -54,7 +55,7 @@ class _BoundedAnswers(HTTPAdapter):
                 if len(content) > MAX_ANSWER_BYTES:
                     raise RequestException(f"The answer has more than {MAX_ANSWER_BYTES} bytes.")
                 if time.monotonic() > end:
-                    raise Timeout(f"The answer is not complete after {DEADLINE_S:.0f} s.")
+                    raise Timeout(f"The answer is not complete after {exact(DEADLINE_S)} s.")
         response._content = bytes(content)
         return response
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from benchsite.core.formatting import counted, duration, grouped, percent, significant, throughput
+from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClientFacts, RunFacts, number_of
 from runs.validity.profile import Profile
@@ -345,6 +345,11 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
     )  # fmt: skip
 
 
+def signed_seconds(seconds: float) -> str:
+    """ "+2 s"."""
+    return f"{'+' if seconds > 0 else ''}{exact(round(seconds, 1))} s"
+
+
 @check("V35", "Clocks steady", "no clock stepped", loads=True)
 def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     """YCSB takes the times of its intervals and its run time from the wall clock, which others may set.
@@ -357,7 +362,7 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     if facts.whole_runs:
         return None
     steps = [
-        f"{client.machine or f'client {client.number}'} by {step.by_s:+.1f} s after {duration(step.at_s)}"
+        f"{client.machine or f'client {client.number}'} by {signed_seconds(step.by_s)} after {duration(step.at_s)}"
         for client in facts.clients
         for step in client.clock_steps
     ]

@@ -40,7 +40,7 @@ def calls(tmp_path, settings, monkeypatch):
     def carry_out(phase, **properties):
         order = {"binding": "go-ycsb-1.0.3/pg", "phase": phase, "threads": 1, "duration_s": None, "deadline_s": 30}
         claimed = {"order": {**order, "properties": properties}, "label": "test"}
-        site = SimpleNamespace(clock_offset_s=lambda: 0.0)
+        site = SimpleNamespace(clock_offset_s=lambda *_: 0.0)
         reporter = SimpleNamespace(run_ended=False, starts_at=None)
         result = Client(site, claimed, SimpleNamespace(path=tmp_path), reporter).carry_out()
         return result, (tmp_path / "calls.txt").read_text().splitlines()
