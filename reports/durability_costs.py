@@ -16,7 +16,6 @@ MAX_MODE: Final = 20  # characters
 class Trade:
     """One database under one workload: the best ceiling of each promise, the weakest first, and all its modes."""
 
-    label: str
     best: tuple[Curve, ...]
     curves: tuple[Curve, ...]
 
@@ -50,19 +49,15 @@ def list_trades(curves: Sequence[Curve]) -> list[Trade]:
     for curve in in_order(curves):
         if curve.durability and curve.ceiling_ops_s > 0:
             groups.setdefault((curve.database_name, curve.workload), []).append(curve)
-    several = len({workload for _, workload in groups}) > 1
-    return [
-        _trade(f"{database} · {workload}" if several else database, group)
-        for (database, workload), group in groups.items()
-    ]
+    return [_trade(group) for group in groups.values()]
 
 
-def _trade(label: str, curves: Sequence[Curve]) -> Trade:
+def _trade(curves: Sequence[Curve]) -> Trade:
     best: dict[tuple[float, ...], Curve] = {}
     for curve in sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True):
         best.setdefault(durability_key(curve.durability), curve)
     # The key of a stronger promise is smaller.
-    return Trade(label, tuple(best[key] for key in sorted(best, reverse=True)), tuple(curves))
+    return Trade(tuple(best[key] for key in sorted(best, reverse=True)), tuple(curves))
 
 
 def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:

@@ -97,7 +97,7 @@ def check_target(
         latency_s = _measure_latency(server)
         note_step(3)
         foreign = "" if server.administration.read_marker(TABLE) else str(server.administration.content(TABLE) or "")
-        checks = tuple(_checks_of(system, server, modes, latency_s, foreign))
+        checks = tuple(_list_checks(system, server, modes, latency_s, foreign))
         return TargetChecks(checks, server.version, modes, foreign)
     except AdministrationError as error:
         return TargetChecks((TargetCheck("Settings", "reject", str(error)),))
@@ -114,7 +114,7 @@ def _measure_latency(server: Server) -> float:
     return median(answers_s)
 
 
-def _checks_of(
+def _list_checks(
     system: System, server: Server, modes: tuple[str, ...], latency_s: float, foreign: str
 ) -> list[TargetCheck]:
     names = ", ".join(f"{name} ({system.modes[name].name})" for name in modes)

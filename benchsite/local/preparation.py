@@ -21,15 +21,14 @@ from workers import enrolment
 Note = Callable[[str], None]  # takes what a task is at
 
 
-class MigrationNotes:
-    """A stream for the lines of `migrate`: it notes which migration is applied."""
+class Notes:
+    """A stream for what a command prints: each piece is what the task is at."""
 
     def __init__(self, note: Note) -> None:
         self.note = note
 
-    def write(self, line: str) -> None:
-        if line.lstrip().startswith("Applying "):
-            self.note(line.split()[1].rstrip("."))
+    def write(self, text: str) -> None:
+        self.note(text.strip())
 
     def flush(self) -> None:
         pass
@@ -37,7 +36,7 @@ class MigrationNotes:
 
 def prepare(note: Note, generators: Sequence[str], site_url: str) -> dict[str, dict[str, str]]:
     """Bring database and static files up to date; the environments of the load generators by name."""
-    call_command("migrate", interactive=False, stdout=MigrationNotes(note))
+    call_command("migrate", interactive=False, stdout=Notes(note))
     ensure_demo_team()
     mark_storage()
     note("static files")

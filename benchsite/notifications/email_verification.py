@@ -92,7 +92,7 @@ def confirm(token: str) -> User | None:
 
 
 def _count(user: User) -> None:
-    """One more link today: it goes to whom somebody named."""
+    """Counts one more mail: to the address, whose owner may not have asked, and of the account. Raises NotSent."""
     address = hashlib.sha256(user.email.strip().casefold().encode(errors="replace")).hexdigest()
     limits = (
         (f"confirm:{user.pk}:{address}", MAX_OF_AN_ACCOUNT_TO_AN_ADDRESS),

@@ -251,8 +251,8 @@ def values_of(parameter: str, other) -> list[object]:
     if parameter in ROWS:
         label = ROWS[parameter]
         return [other.keys[label], *([other.second[label]] if label == "runs.Matrix" else [])]
-    shown = {"r/<token>": ["reports.Report"]}
-    return [other.links[parameter], *(other.keys[label] for label in shown.get(parameter, ()))]
+    report = [other.keys["reports.Report"]] if parameter == "r/<token>" else []
+    return [other.links[parameter], *report]
 
 
 def test_nothing_of_another_team_is_there(ours, theirs, visitor):

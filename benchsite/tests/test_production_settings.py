@@ -53,3 +53,10 @@ def test_it_takes_cookies_and_hosts_from_its_address(tmp_path):
     assert setting(said, tmp_path, **PRODUCTION) == "True 31536000 bench.example.org"
     plain = {**PRODUCTION, "BENCHSITE_URL": "http://localhost:8000", "BENCHSITE_PROXY": ""}
     assert setting(said, tmp_path, **plain) == "False 0 localhost"
+
+
+def test_private_networks_are_allowed_on_ones_own_machine(tmp_path):
+    networks = "settings.EXTERNAL_NETWORKS[:1]"
+    assert setting(networks, tmp_path, DATABASE_URL="", REDIS_URL="") == "['127.0.0.0/8']"
+    assert setting(networks, tmp_path, DATABASE_URL="", REDIS_URL="", BENCHSITE_URL="http://10.0.0.5:8000") == "[]"
+    assert setting(networks, tmp_path, **PRODUCTION) == "[]"

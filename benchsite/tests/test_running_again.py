@@ -68,15 +68,20 @@ def server(script: Path, work_folder: Path) -> Iterator[int]:
         process.wait(timeout=20)
 
 
-def test_script_repeats_a_plan_without_benchsite(script, server, client_in):
+@pytest.fixture
+def environment(server):
+    """What the script takes."""
     build(settings.YCSB_DIR)
-    environment = {
+    return {
         "PATH": os.environ["PATH"],
         "HOST": "127.0.0.1",
         "PORT": str(server),
         "BENCHSITE_JARS": str(settings.YCSB_DIR / "redis" / "lib"),
         "EMPTY_DATABASE": "true",
     }
+
+
+def test_script_repeats_a_plan_without_benchsite(script, server, environment, client_in):
     argv = ["bash", "repeat.sh", "all"]
 
     done = subprocess.run(argv, cwd=script.parent, env=environment, capture_output=True, text=True)
@@ -104,15 +109,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_stopped_script_stops_its_clients(script, server):
-    build(settings.YCSB_DIR)
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOST": "127.0.0.1",
-        "PORT": str(server),
-        "BENCHSITE_JARS": str(settings.YCSB_DIR / "redis" / "lib"),
-        "EMPTY_DATABASE": "true",
-    }
+def test_stopped_script_stops_its_clients(script, server, environment):
     argv = ["bash", "repeat.sh", "0002-redis-everysec-a-2t-r1"]
     process = subprocess.Popen(argv, cwd=script.parent, env=environment, stderr=subprocess.DEVNULL)
     with redis.Redis(port=server) as client:

@@ -7,7 +7,7 @@ from uuid import UUID
 from reports.curves import Curve
 
 UNKNOWN = "unknown"
-# How runs came about, by `Run.source`: planned and run here, brought along, or planned here and run by a person.
+# How runs came about, by `Run.source`.
 SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded"}
 
 

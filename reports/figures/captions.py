@@ -66,7 +66,7 @@ def _uneven(curves: Sequence[Curve]) -> str:
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
-    """Repeats, window and kind of latency, then what is not as it should be; the rest is in `conditions_of`."""
+    """Repeats, window and kind of latency, then what is not as it should be; the rest is in `list_conditions`."""
     points = [point for curve in curves for point in curve.points]
     if not points:
         return stand_in_sentence(curves)
@@ -87,7 +87,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
     return " · ".join(part for part in parts if part) + "."
 
 
-def conditions_of(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
+def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
     """Term and sentence of every condition that all figures of a page share."""
     points = [point for curve in curves for point in curve.points]
     if not points:

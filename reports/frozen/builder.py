@@ -25,7 +25,7 @@ from reports.frozen.figures import cells, frozen_figure
 from reports.frozen.method import Side, environment_table
 from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
-from reports.pages.answer_messages import text_of
+from reports.pages.answer_messages import render_text
 from reports.pages.charts import shown_operations
 from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
@@ -105,7 +105,7 @@ def build(team: Team, draft: Draft, title: str) -> Built:
     problems = [*material.problems, *_licence_warnings(material)]
     if missing := [name for name in draft.items if name not in {item.name for item in every}]:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
-    headline = text_of(material.answer)
+    headline = render_text(material.answer)
     shown = [item for item in every if item.name in names]
     frozen: list[FrozenTable] = [
         {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}

@@ -13,7 +13,7 @@ from reports.figures.theme import labels_of
 from reports.frozen.drafts import Draft
 from reports.frozen.redaction import Redactor, safe_value
 from reports.packing import encode
-from reports.pages.answer import Answer, answer_of
+from reports.pages.answer import Answer, find_answer
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import Picture, every_picture, shown_operations
 from reports.pages.equal_load import EqualLoad, equal_load
@@ -160,7 +160,7 @@ def gather(team: Team, draft: Draft) -> Material:
         selection=selection,
         curves=curves,
         labels=labels_of(curves),
-        answer=answer_of(curves, judging, labels_of(curves)),
+        answer=find_answer(curves, judging, labels_of(curves)),
         kind=kind,
         equal=equal,
         against=compared,

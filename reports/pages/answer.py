@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from reports.analysis.ceiling import CLIENT_LIMITED, Status
+from reports.analysis.multiple import adjusted
 from reports.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.curves import Curve, durability_key
 from reports.durability_costs import list_trades
@@ -33,13 +34,21 @@ class Code(StrEnum):
 
 
 class Doubt(StrEnum):
-    """What limits the findings, the most important first."""
+    """What limits the findings. Of the limits of a comparison the first that applies is stated."""
 
-    CLIENTS = "clients"
-    SHORT_LADDERS = "short ladders"
-    UNDECIDED = "undecided"
+    CLIENTS = "clients"  # values are lower bounds: the clients were at their limit
+    SHORT_LADDERS = "short ladders"  # values are lower bounds: the load ended below the ceiling
+    OPEN_ENDS = "open ends"  # repeats do not show whether throughput ends there
+    FEW_RUNS = "few runs"
+    OTHER_DIFFERENCES = "other differences"  # what else differs forbids a ratio
+    PROMISES = "promises"  # what sides promise differs or is not known
     ONE_MACHINE = "one machine"
     DEMONSTRATION = "demonstration"
+
+
+LIMITS: Final = (
+    Doubt.CLIENTS, Doubt.SHORT_LADDERS, Doubt.OPEN_ENDS, Doubt.FEW_RUNS, Doubt.OTHER_DIFFERENCES, Doubt.PROMISES,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +65,9 @@ class Finding:
     code: Code
     sides: tuple[Side, ...] = ()
     value: float = 0.0  # COST: a share; FASTER: a factor; KNEE: ops/s; NOTHING_COUNTS: points
-    loss_s: float | None = None  # what the first side's promise may lose at a power cut; None: any, or unknown
+    loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
     workload: str = ""  # where the comparison has several
+    limit: Doubt | None = None  # why VALUES are all that can be stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +76,8 @@ class Answer:
     repeats: tuple[int, int]  # the fewest and the most runs of a ceiling
     doubts: tuple[Doubt, ...]
 
-    @property
-    def is_decided(self) -> bool:
-        return Doubt.UNDECIDED not in self.doubts and self.repeats[0] > 1
 
-
-def answer_of(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Answer:
+def find_answer(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Answer:
     """`labels` are the names of the sides by sweep; without `judging` nothing is compared."""
     measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0]
     if not measured:
@@ -93,18 +99,25 @@ def _findings(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[
 def _findings_of_workload(
     curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str], workload: str
 ) -> Iterator[Finding]:
-    compared: set[UUID] = set()
+    paired: set[UUID] = set()
     pairs = [*_costs(curves), *_rivals(curves)]
-    for first, second, is_cost in pairs:
-        comparison = _compare(first, second, judging)
+    compared = [_compare(first, second, judging) for first, second, _ in pairs]
+    # All comparisons of an answer are judged together, as those of a table are.
+    judged = iter(adjusted([comparison for comparison in compared if isinstance(comparison, Comparison)]))
+    for (first, second, is_cost), comparison in zip(pairs, compared, strict=True):
         sides = _side(first, labels), _side(second, labels)
-        compared |= {first.sweep_id, second.sweep_id}
-        code, value = _judge(comparison, is_cost=is_cost)
-        yield Finding(code, sides, value, _loss_s(first), workload)
-    rest = [curve for curve in curves if curve.sweep_id not in compared]
+        paired |= {first.sweep_id, second.sweep_id}
+        if isinstance(comparison, Comparison):
+            code, value = _judge(next(judged), is_cost=is_cost)
+            limit = Doubt.FEW_RUNS if code is Code.VALUES else None
+        else:
+            code, value, limit = Code.VALUES, 0.0, comparison
+        yield Finding(code, sides, value, _loss_s(first), workload, limit)
+    rest = [curve for curve in curves if curve.sweep_id not in paired]
     if rest:
         highest = sorted(rest, key=lambda curve: -curve.ceiling_ops_s)
-        yield Finding(Code.VALUES, tuple(_side(curve, labels) for curve in highest), workload=workload)
+        limit = Doubt.PROMISES if len(rest) > 1 else None
+        yield Finding(Code.VALUES, tuple(_side(curve, labels) for curve in highest), workload=workload, limit=limit)
     strongest = min(curves, key=lambda curve: (durability_key(curve.durability), -curve.ceiling_ops_s))
     if strongest.knee and strongest.knee.reached:
         yield Finding(
@@ -121,30 +134,31 @@ def _costs(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
 
 def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
     """The two highest ceilings of each promise that several databases or versions give, the strongest first."""
-    known = [curve for curve in curves if curve.durability]
-    for key in sorted({durability_key(curve.durability) for curve in known}):
-        group = [curve for curve in known if durability_key(curve.durability) == key]
+    described = [curve for curve in curves if curve.durability]
+    for key in sorted({durability_key(curve.durability) for curve in described}):
+        group = [curve for curve in described if durability_key(curve.durability) == key]
         if len(group) > 1:
             first, second, *_ = sorted(group, key=lambda curve: -curve.ceiling_ops_s)
             yield first, second, False
 
 
-def _compare(first: Curve, second: Curve, judging: Judging | None) -> Comparison | None:
-    """Their ceilings; None where these are not both bracketed, or may not be compared."""
-    if judging is None or not all(
-        curve.ceiling and curve.ceiling.status is Status.BRACKETED for curve in (first, second)
-    ):
-        return None
-    table = against((first, second), judging, None, baseline=second.sweep_id)
+def _compare(first: Curve, second: Curve, judging: Judging | None) -> Comparison | Doubt:
+    """Of their ceilings, or why these are not compared."""
+    ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
+    unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
+    if any(ceiling.is_lower_bound for ceiling in unbracketed):
+        return Doubt.SHORT_LADDERS
+    if unbracketed:
+        return Doubt.OPEN_ENDS if all(ceiling.is_confirmed for ceiling in ceilings) else Doubt.FEW_RUNS
+    table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
-    if row is None or row.refused or not row.ratios or row.ratios[0].at:
-        return None
-    return row.ratios[0].comparison
+    comparison = row.ratios[0].comparison if row and row.ratios and not row.refused else None
+    return comparison or Doubt.OTHER_DIFFERENCES
 
 
-def _judge(comparison: Comparison | None, *, is_cost: bool) -> tuple[Code, float]:
+def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
     """The code, and its share or factor."""
-    if comparison is None or comparison.ratio is None or comparison.low is None or comparison.bound:
+    if comparison.ratio is None or comparison.low is None:
         return Code.VALUES, 0.0
     if is_cost and comparison.outcome is Outcome.SLOWER:
         return Code.COST, 1 - comparison.ratio
@@ -162,18 +176,17 @@ def _side(curve: Curve, labels: Mapping[UUID, str]) -> Side:
 
 
 def _loss_s(curve: Curve) -> float | None:
-    window = curve.durability.get("loss_window_s")
+    """At worst, where the record states more than what is usual."""
+    window = curve.durability.get("worst_loss_window_s", curve.durability.get("loss_window_s"))
     return float(window) if isinstance(window, int | float) else None
 
 
 def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Doubt]:
+    limits = {finding.limit for finding in findings}
     bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.ceiling.is_lower_bound]
-    if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds):
-        yield Doubt.CLIENTS
-    elif bounds:
-        yield Doubt.SHORT_LADDERS
-    elif any(finding.code is Code.VALUES and len(finding.sides) > 1 for finding in findings):
-        yield Doubt.UNDECIDED
+    if bounds:
+        limits.add(Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS)
+    yield from [limit for limit in LIMITS if limit in limits][:1]
     machines = [{machine.id for machine in curve.setup.cluster_machines} for curve in curves]
     generators = [{machine.id for machine in curve.setup.generator_machines} for curve in curves]
     if any(servers & clients for servers, clients in zip(machines, generators, strict=True)):

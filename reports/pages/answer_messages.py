@@ -11,7 +11,10 @@ FACTS: Final = {Doubt.ONE_MACHINE: "one machine", Doubt.DEMONSTRATION: "short de
 LIMITS: Final = {
     Doubt.CLIENTS: "the clients were the limit, so values may be higher",
     Doubt.SHORT_LADDERS: "the load ended early, so values may be higher",
-    Doubt.UNDECIDED: "too few to call a difference",
+    Doubt.OPEN_ENDS: "where throughput ends is open",
+    Doubt.FEW_RUNS: "too few to call a difference",
+    Doubt.OTHER_DIFFERENCES: "they differ in more, so no ratio is stated",
+    Doubt.PROMISES: "guarantees differ or are unknown, so no ratio",
 }
 
 
@@ -30,7 +33,7 @@ def certainty(answer: Answer) -> str:
     return "; ".join([", ".join(facts), *limits]) + "."
 
 
-def text_of(answer: Answer) -> str:
+def render_text(answer: Answer) -> str:
     """The first finding and its certainty, for one line of plain text."""
     return f"{sentence(answer.findings[0])} {certainty(answer)}".strip()
 

@@ -8,16 +8,19 @@ from dataclasses import replace
 import pytest
 
 from reports.analysis.points import spread
-from reports.figures.captions import conditions_of
-from reports.pages.answer import Code, answer_of
-from reports.pages.answer_messages import certainty, sentence, text_of
+from reports.curves import Setup
+from reports.figures.captions import list_conditions
+from reports.pages.answer import Code, find_answer
+from reports.pages.answer_messages import certainty, render_text, sentence
 from reports.pages.baseline_ratios import Judging
 from reports.tests.curves import MEMORY, ONE_MACHINE, curve, point
 from runs.validity import profile
 
 LADDER = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3700.0), (64, 3300.0))
+LEVEL = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3850.0))
 RISING = ((1, 1000.0), (2, 2000.0), (4, 4000.0))
 ONE_SECOND = {**MEMORY, "loss_window_s": 1.0}
+UP_TO_TWO_SECONDS = {**ONE_SECOND, "worst_loss_window_s": 2.0}
 HOUSE_WORDS = ("side", "rung", "sustained", "bracket", "among the best", "inconclusive", "(")
 
 
@@ -32,7 +35,7 @@ def side(database, mode, factor, *, runs=5, ladder=LADDER, scatter=0.002, **chan
 
 def answer(*curves):
     labels = {curve.sweep_id: curve.label for curve in curves}
-    return answer_of(curves, Judging({}, profile("measured", {}), {}), labels)
+    return find_answer(curves, Judging({}, profile("measured", {}), {}), labels)
 
 
 def limited(**changes):
@@ -95,7 +98,25 @@ EXAMPLES = {
     "other promises": (
         [side("Redis", "off", 3, durability=MEMORY), side("PostgreSQL", "on", 1)],
         "Redis · off did 11.7k ops/s and PostgreSQL · on did 3.90k ops/s.",
-        "5 runs each; too few to call a difference.",
+        "5 runs each; guarantees differ or are unknown, so no ratio.",
+    ),
+    "worst loss": (
+        [side("Redis", "off", 3, durability=MEMORY), side("Redis", "everysec", 2, durability=UP_TO_TWO_SECONDS)],
+        "Losing at most 2 s of writes costs Redis 33 % of its throughput.",
+        "5 runs each.",
+    ),
+    "open end": (
+        [
+            side("PostgreSQL", "on", 1, ladder=LEVEL, scatter=0.03),
+            side("Redis", "always", 2, ladder=LEVEL, scatter=0.03),
+        ],
+        "Losing no write, Redis · always did 7.74k ops/s and PostgreSQL · on did 3.87k ops/s.",
+        "5 runs each; where throughput ends is open.",
+    ),
+    "other differences": (
+        [side("PostgreSQL", "on", 1, setup=Setup(records=1000)), side("Redis", "always", 2, setup=Setup(records=9))],
+        "Losing no write, Redis · always did 7.80k ops/s and PostgreSQL · on did 3.90k ops/s.",
+        "5 runs each; they differ in more, so no ratio is stated.",
     ),
     "alone": ([side("Redis", "always", 1)], "Redis · always did 3.90k ops/s.", "5 runs each."),
     "nothing measured": ([curve(points=())], "Nothing was measured yet.", ""),
@@ -152,11 +173,11 @@ def test_machines_and_purpose_limit_an_answer():
     answered = answer(side("Redis", "always", 1, setup=setup, purpose="demo"))
 
     assert certainty(answered) == "5 runs each, one machine, short demo."
-    assert text_of(answered).endswith("ops/s. 5 runs each, one machine, short demo.")
+    assert render_text(answered).endswith("ops/s. 5 runs each, one machine, short demo.")
 
 
 def test_conditions_are_named():
-    conditions = dict(conditions_of([side("Redis", "always", 1)], "service"))
+    conditions = dict(list_conditions([side("Redis", "always", 1)], "service"))
 
     assert conditions["Window"].replace("\N{NARROW NO-BREAK SPACE}", " ") == "10 s measured after 2 s of warm-up."
     assert conditions["Left out"] == "Nothing."

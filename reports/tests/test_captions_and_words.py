@@ -5,7 +5,7 @@ from dataclasses import replace
 from reports.analysis.differences import differences
 from reports.analysis.points import Spread
 from reports.curves import MachineFacts, Setup, Standing, promise_of
-from reports.figures.captions import caption, conditions_of, machine_sentence, notes_of
+from reports.figures.captions import caption, list_conditions, machine_sentence, notes_of
 from reports.figures.theme import labels_of
 from reports.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
@@ -60,7 +60,7 @@ def test_caption_states_runs_window_and_kind():
 
 
 def test_conditions_say_what_is_as_it_should_be():
-    conditions = dict(conditions_of([curve()], "service"))
+    conditions = dict(list_conditions([curve()], "service"))
 
     assert conditions["Clients"] == "2 of 2 clients merged at every point."
     assert conditions["Durability mode"] == "Durability mode read back before and after every run."
@@ -81,7 +81,7 @@ def test_the_caption_admits_what_is_missing():
     assert "1 run rejected and 1 run left out by a person" in text
     assert text.endswith("checks complain at 2 points.")
     assert len(text.replace("\u202f", " ").split()) <= 60
-    conditions = dict(conditions_of([curve(points=points)], "service"))
+    conditions = dict(list_conditions([curve(points=points)], "service"))
     assert conditions["Checks"].startswith("Worst finding V03 reject: the client was the limit")
 
 

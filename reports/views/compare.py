@@ -20,12 +20,12 @@ from reports.analysis.pairs import PairFinding, pair_findings
 from reports.analysis.repeat_comparison import Outcome
 from reports.analysis.sessions import SessionSpread
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
-from reports.figures.captions import conditions_of
+from reports.figures.captions import list_conditions
 from reports.figures.ceilings import Ranking
 from reports.figures.overlay import choices as studies
 from reports.figures.theme import MAX_DATABASES, databases_of, labels_of
 from reports.ladder_text import status_sentences
-from reports.pages.answer import Answer, answer_of
+from reports.pages.answer import Answer, find_answer
 from reports.pages.answer_messages import certainty, sentence
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import (
@@ -393,11 +393,11 @@ def judged(
 ) -> dict[str, Any]:
     """The answer, and the ratios of two or more sides."""
     if len(curves) < 2:
-        return {"answer": answer_of(curves, None, labels_of(curves))}
+        return {"answer": find_answer(curves, None, labels_of(curves))}
     sides, profile = sides_by_sweep(curves), profile_of(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
-        "answer": answer_of(curves, judging, labels_of(curves)),
+        "answer": find_answer(curves, judging, labels_of(curves)),
         "against": against(
             curves,
             judging,
@@ -460,4 +460,4 @@ def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> lis
     """What limits all figures of the page: term and sentence."""
     ceilings = [("Ceilings", f"{text}.") for text in status_sentences(curves, labels_of(curves))]
     sessions = [SESSIONS] if table and table.sessions_unknown else []
-    return [*ceilings, *sessions, *conditions_of(curves, kind)]
+    return [*ceilings, *sessions, *list_conditions(curves, kind)]

@@ -161,7 +161,7 @@ def _stored(request: HttpRequest, key: str, body: Body) -> JsonResponse:
             headers={"Retry-After": RETRY_AFTER_S},
         ) from None
     except KeyReused as error:
-        raise _reused(error.known) from None
+        raise _reused(error.earlier) from None
     return _answer(request, stored)
 
 
@@ -187,10 +187,10 @@ def _refusing(work: Callable[[], T]) -> T:
         raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
 
 
-def _reused(known: UploadKey) -> Problem:
-    where = upload_url(known.upload) if known.upload is not None else None
+def _reused(earlier: UploadKey) -> Problem:
+    where = upload_url(earlier.upload) if earlier.upload is not None else None
     message = "This idempotency key was used for another manifest or other files: use a new one."
-    if known.upload is not None and known.upload.state == State.FAILED:
+    if earlier.upload is not None and earlier.upload.state == State.FAILED:
         message += f" What it names has failed: DELETE {where} frees the key."
     return Problem("key-reused", message, upload=where)
 

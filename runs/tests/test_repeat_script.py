@@ -77,7 +77,7 @@ def entries(*modes: str) -> list[PlanEntry]:
     return [PlanEntry(database="database-1", mode=mode) for mode in modes]
 
 
-def cells_of(plan: PlanFile) -> list[Cell]:
+def list_cells(plan: PlanFile) -> list[Cell]:
     return [cell for station in list_stations(plan, {}) for cell in station.cells]
 
 
@@ -117,7 +117,7 @@ def test_cells_are_the_runs_of_the_plan():
     plan = a_file(generators=generators(2), repeats=2)
     runs = expand(planned(plan)).runs
 
-    cells = cells_of(plan)
+    cells = list_cells(plan)
 
     assert [cell.name for cell in cells] == [cell_name(run) for run in runs]
     threads = [sum(int(client["threadcount"]) for client in cell.clients) for cell in cells]
@@ -131,7 +131,7 @@ def test_clients_get_what_load_generators_give_them():
 
     script = repeat_script(as_text(plan))
 
-    measured = cells_of(plan)[1].clients[0]
+    measured = list_cells(plan)[1].clients[0]
     assert (measured["target"], measured["window.start_s"], measured["measurement.interval"]) == ("500", "3", "both")
     assert re.search("^run_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
     assert not re.search("^load_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
@@ -140,7 +140,7 @@ def test_clients_get_what_load_generators_give_them():
 def test_search_is_repeated_at_the_loads_it_measured():
     search = PlanSearch(width=0.1, max_trials=9, max_error_rate=0.01)
     plan = a_file(rungs=[2], search=search, entries=entries("always", "off"))
-    names = {cell.run.sweep.name for cell in cells_of(a_file(entries=entries("always", "off")))}
+    names = {cell.run.sweep.name for cell in list_cells(a_file(entries=entries("always", "off")))}
     always = next(name for name in names if "always" in name and "load" not in name)
     off = next(name for name in names if "off" in name and "load" not in name)
 
@@ -267,5 +267,5 @@ def test_any_plan_is_the_same_after_its_way_through_a_file(file):
     again = read_plan(text)
     assert again == file and as_text(again) == text
     assert expand(planned(again)) == expand(planned(file))
-    names = [cell.name for cell in cells_of(again)]
+    names = [cell.name for cell in list_cells(again)]
     assert len(set(names)) == len(names) == len(expand(planned(file)).runs)

@@ -105,8 +105,8 @@ def judge_only(request: Asked) -> JudgedUpload:
 def _at_once(request: Asked, answer: Answer) -> Stored:
     fingerprint = request.fingerprint()
     with transaction.atomic():
-        if known := keys.hold(request.team, request.key, fingerprint):
-            return Stored(known, replayed=True)
+        if earlier := keys.hold(request.team, request.key, fingerprint):
+            return Stored(earlier, replayed=True)
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
         judged = _judged(request, row)
@@ -154,16 +154,16 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
 def _later(request: Asked) -> Stored:
     """Keep the files with their key. A worker reads them, states what the manifest says, and saves the runs."""
     fingerprint = request.fingerprint()
-    if known := keys.find(request.team, request.key, fingerprint):
-        return Stored(known, replayed=True)
+    if earlier := keys.find(request.team, request.key, fingerprint):
+        return Stored(earlier, replayed=True)
     row, claim = upload_lifecycle.receive(
         request.team, request.user, [(file.name, file.content()) for file in request.files]
     )
-    known = None
+    earlier = None
     try:
         with transaction.atomic():
-            known = keys.hold(request.team, request.key, fingerprint)
-            if known is None:
+            earlier = keys.hold(request.team, request.key, fingerprint)
+            if earlier is None:
                 manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
                 upload_lifecycle.let_go(row.pk, claim, manifest=manifest, grouping=request.manifest.grouping)
                 key = keys.make_row(request.team, request.key, fingerprint, upload=row, status=202, answer={})
@@ -171,9 +171,9 @@ def _later(request: Asked) -> Stored:
     except (keys.KeyBusy, keys.KeyReused):
         upload_lifecycle.discard(row)
         raise
-    if known is not None:
+    if earlier is not None:
         upload_lifecycle.discard(row)  # Another request with the same key was quicker.
-        return Stored(known, replayed=True)
+        return Stored(earlier, replayed=True)
     row.refresh_from_db()
     return Stored(key, replayed=False)
 

@@ -30,9 +30,9 @@ class KeyBusy(Exception):
 class KeyReused(Exception):
     """The key names another upload."""
 
-    def __init__(self, known: UploadKey) -> None:
-        self.known = known
-        super().__init__(known.key)
+    def __init__(self, earlier: UploadKey) -> None:
+        self.earlier = earlier
+        super().__init__(earlier.key)
 
 
 def fits(key: str) -> bool:
@@ -42,10 +42,10 @@ def fits(key: str) -> bool:
 
 def find(team: Team, key: str, fingerprint: str) -> UploadKey | None:
     """What was stored under this key; None: nothing. Raises KeyReused."""
-    known = UploadKey.objects.filter(team=team, key=key).select_related("upload").first()
-    if known is not None and known.fingerprint != fingerprint:
-        raise KeyReused(known)
-    return known
+    earlier = UploadKey.objects.filter(team=team, key=key).select_related("upload").first()
+    if earlier is not None and earlier.fingerprint != fingerprint:
+        raise KeyReused(earlier)
+    return earlier
 
 
 def hold(team: Team, key: str, fingerprint: str) -> UploadKey | None:

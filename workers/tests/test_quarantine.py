@@ -144,8 +144,8 @@ import django
 django.setup()
 from workers.fitness import start_problem
 Path("/proc/sys/net/ipv4/ip_local_port_range").write_text("40000 40001")
-held = [socket.socket() for _ in range(2)]
-for each in held:
+taken = [socket.socket() for _ in range(2)]
+for each in taken:
     each.bind(("", 0))
 print(start_problem(["go-ycsb/redis"]))
 """
