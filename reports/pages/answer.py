@@ -44,6 +44,7 @@ class Doubt(StrEnum):
     PROMISES = "promises"  # what sides promise differs or is not known
     ONE_MACHINE = "one machine"
     DEMONSTRATION = "demonstration"
+    UNPUBLISHABLE = "unpublishable"  # tuning and other purposes that claim no numbers
 
 
 LIMITS: Final = (
@@ -191,5 +192,6 @@ def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Do
     generators = [{machine.id for machine in curve.setup.generator_machines} for curve in curves]
     if any(servers & clients for servers, clients in zip(machines, generators, strict=True)):
         yield Doubt.ONE_MACHINE
-    if not all(curve.publishable for curve in curves):
-        yield Doubt.DEMONSTRATION
+    unpublishable = {curve.purpose for curve in curves if not curve.publishable}
+    if unpublishable:
+        yield Doubt.DEMONSTRATION if "demo" in unpublishable else Doubt.UNPUBLISHABLE

@@ -7,7 +7,11 @@ from benchsite.core import formatting
 from reports.pages.answer import Answer, Code, Doubt, Finding, Side
 
 MAX_SIDES: Final = 3  # that a sentence names
-FACTS: Final = {Doubt.ONE_MACHINE: "one machine", Doubt.DEMONSTRATION: "short demo"}
+FACTS: Final = {
+    Doubt.ONE_MACHINE: "one machine",
+    Doubt.DEMONSTRATION: "short demo",
+    Doubt.UNPUBLISHABLE: "not for publication",
+}
 LIMITS: Final = {
     Doubt.CLIENTS: "the clients were the limit, so values may be higher",
     Doubt.SHORT_LADDERS: "the load ended early, so values may be higher",

@@ -181,3 +181,7 @@ def test_conditions_are_named():
 
     assert conditions["Window"].replace("\N{NARROW NO-BREAK SPACE}", " ") == "10 s measured after 2 s of warm-up."
     assert conditions["Left out"] == "Nothing."
+
+
+def test_tuning_is_no_demonstration():
+    assert certainty(answer(side("Redis", "always", 1, purpose="tuning"))) == "5 runs each, not for publication."
