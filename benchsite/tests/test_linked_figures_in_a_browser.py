@@ -46,17 +46,19 @@ def test_arrow_keys_move_over_points_and_enter_opens_run(page, site):
     assert not site.complaints
 
 
+@pytest.mark.parametrize("slowness", [1, 4])
 @pytest.mark.parametrize("ms", [30, 120])
 @pytest.mark.parametrize(
     ("figure", "selector", "address"),
     [(0, ".bars .point path", "**/sweeps/**"), (1, ".scatterlayer .point", "**/runs/**")],
     ids=["bar", "point"],
 )
-def test_press_opens_what_the_cursor_offers(page, figure, selector, address, ms):
+def test_press_opens_what_the_cursor_offers(page, figure, selector, address, ms, slowness):
     x, y = find_middle(page, figure, selector)
     page.mouse.move(x, y, steps=4)
     drag_layer = page.locator(".is-link .nsewdrag").first
     assert drag_layer.evaluate("layer => getComputedStyle(layer).cursor") == "pointer"
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slowness})
     press(page, x, y, ms=ms)
     page.wait_for_url(address)
 

@@ -339,17 +339,28 @@
   }
 
   // A press of a hand on a point is the event benchsite:press of its plot. Plotly's own clicks are not: it takes a move of
-  // one pixel for a drag, so that smaller moves are kept from it, and knows the point of a press only a moment later.
+  // one pixel for a drag, so that smaller moves are kept from it, and forgets the point below a pointer that is held down
+  // (its cover lies over the plot). So it is asked again when the mouse is up, and what it finds first counts: a redraw
+  // may lose it afterwards.
   const drift = ({ clientX, clientY }) => Math.hypot(clientX - pressed.clientX, clientY - pressed.clientY);
 
   function release(event) {
-    const plot = pressed?.target.closest(".js-plotly-plot"), byTouch = event.pointerType === "touch";
-    const isPress = plot && pressed.target.matches(".nsewdrag") && !event.button && drift(event) < DRIFT_PX;
+    const layer = pressed?.target, plot = layer?.closest(".js-plotly-plot"), byTouch = event.pointerType === "touch";
+    const isPress = plot && layer.matches(".nsewdrag") && !event.button && drift(event) < DRIFT_PX;
     pressed = null;
     if (!isPress) return;
+    setTimeout(() => find(plot, layer, event, (point) => plot.dispatchEvent(new CustomEvent("benchsite:press", { detail: { point, byTouch } }))));
+  }
+
+  function find(plot, layer, { clientX, clientY }, then) {
+    let point = null;
+    const note = ({ points }) => (point ??= points[0]);
+    plot.on("plotly_hover", note);
+    window.Plotly.Fx.hover(plot, { clientX, clientY, target: layer }, layer.dataset.subplot);
     setTimeout(function () {
-      const point = plot._hoverdata?.[0];
-      if (point) plot.dispatchEvent(new CustomEvent("benchsite:press", { detail: { point, byTouch } }));
+      plot.removeListener("plotly_hover", note);
+      point ??= plot._hoverdata?.[0];
+      if (point) then(point);
     }, HOVER_MS);
   }
 
