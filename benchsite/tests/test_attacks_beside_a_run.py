@@ -37,14 +37,15 @@ pytestmark = [
 ]
 MEASURE_S = 60
 TEAMS, FORMS_OF_TEAM = 5, 12
-MAX_PAGE_S, MAX_UPLOAD_S = 1.0, 5.0  # half of them, on a busy machine
+MAX_PAGE_S, MAX_UPLOAD_S = 1.0, 5.0  # 95 % of pages and half of the uploads, on a busy machine
 MAX_CONDUCTOR_GROWTH_BYTES = 100 * 2**20
 SLOW_ENROLMENT = ENROLMENT + b"Content-Length: 2000000\r\n\r\n{"
 
 
 @pytest.fixture(autouse=True)
-def loopback_is_allowed(monkeypatch):
+def site_serves_forms_and_reaches_loopback(monkeypatch):
     monkeypatch.setenv("BENCHSITE_EXTERNAL_NETWORKS", "127.0.0.0/8")
+    monkeypatch.setenv("BENCHSITE_DEBUG", "True")  # no `collectstatic` before the tests
 
 
 @pytest.fixture
@@ -106,16 +107,17 @@ def test_attacks_disturb_no_run_and_no_upload(site, port):
         pages = pool.submit(repeat_until, ended, lambda: get_health(port), 0.1)
         uploads = pool.submit(repeat_until, ended, lambda: upload(port, token, next(numbers)), 2.0)
         hostile = submitted(external_database(team, huge.port, "redis"), "off", user, [2])
+        forms = []
         for number in range(TEAMS * FORMS_OF_TEAM):
             server = (dripping, huge)[number % 2]
             fields = {"system": "redis", "address": f"127.0.0.1:{server.port}", "properties": ""}
-            pool.submit(
-                request, web, "POST", "/own-server/", sessions[number % TEAMS], {**fields, "name": f"R {number}"}
-            )
+            named = {**fields, "name": f"R {number}"}
+            forms.append(pool.submit(request, web, "POST", "/own-server/", sessions[number % TEAMS], named))
         site.until_ended(measured, 150)
         failed = site.until_ended(hostile, 120)
         ended.set()
 
+    assert {form.result()[0] for form in forms} == {202, 422}
     run.refresh_from_db()
     assert run.status == Status.SUCCEEDED and measured.runs.filter(is_retry=True).count() == 0
     assert (run.finished_at - run.started_at).total_seconds() < MEASURE_S + 30
@@ -123,5 +125,5 @@ def test_attacks_disturb_no_run_and_no_upload(site, port):
     assert site.pid("conductor") == conductor.pid and conductor.is_running()
     assert conductor.memory_info().rss - before < MAX_CONDUCTOR_GROWTH_BYTES
     pages_s, uploads_s = pages.result(), uploads.result()
-    assert len(pages_s) > 100 and statistics.median(pages_s) < MAX_PAGE_S
+    assert len(pages_s) > 100 and statistics.quantiles(pages_s, n=20)[-1] < MAX_PAGE_S
     assert len(uploads_s) > 10 and statistics.median(uploads_s) < MAX_UPLOAD_S
