@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture
 def page(site):
-    rival = make_sweep(matrix=site.world.matrix, mode="off")
+    rival = make_sweep(matrix=site.world.matrix, workload=site.world.workload, mode="off")
     for threads in (2, 4, 8):
         make_run(rival, threads=threads, throughput=1500.0 * threads)
     page = site.open(viewport={"width": 1280, "height": 700}, reduced_motion="reduce")
@@ -112,6 +112,7 @@ def test_request_under_way_is_shown_and_failure_retried(page):
 
 def test_changed_matrix_can_be_presented(page, site):
     page.goto(f"{site.url}{reverse('compare')}", wait_until="networkidle")
+    page.click("#more-actions > summary")
     playwright.expect(page.locator("[data-present]")).to_be_visible()
     page.locator("#choose-matrix").select_option("all")
     page.wait_for_url("**matrix=all*")
@@ -120,7 +121,7 @@ def test_changed_matrix_can_be_presented(page, site):
 
 def test_sides_beyond_ten_are_listed_and_ticked(page, site):
     for number in range(9):
-        extra = make_sweep(matrix=site.world.matrix, mode=f"m{number}")
+        extra = make_sweep(matrix=site.world.matrix, workload=site.world.workload, mode=f"m{number}")
         make_run(extra, threads=2, throughput=100.0 + number)
     page.reload(wait_until="networkidle")
     page.locator("#plot-ceilings").hover()
@@ -133,3 +134,17 @@ def test_sides_beyond_ten_are_listed_and_ticked(page, site):
     playwright.expect(bars).to_have_count(11)
     page.get_by_role("link", name="the ten highest").click()
     playwright.expect(bars).to_have_count(10)
+
+
+def test_each_workload_has_its_own_figures_until_one_is_chosen(page, site):
+    other = make_sweep(matrix=site.world.matrix, mode="off")
+    make_run(other, threads=2, throughput=900.0)
+    page.reload(wait_until="networkidle")
+    titles = page.locator(".group-title")
+    assert set(titles.all_text_contents()) == {site.world.workload.name, other.workload.name}
+    assert page.locator("figure[data-src]").count() == 4
+    page.locator("#choose-workload").select_option(other.workload.name)
+    page.wait_for_url("**workload=*")
+    playwright.expect(titles).to_have_count(0)
+    playwright.expect(page.locator("tr[data-side]")).to_have_count(1)
+    assert not site.complaints

@@ -13,7 +13,7 @@ WIDE = {"width": 1280, "height": 900}
 
 
 def compare(site, **options):
-    rival = make_sweep(matrix=site.world.matrix, mode="off")
+    rival = make_sweep(matrix=site.world.matrix, workload=site.world.workload, mode="off")
     for threads in (2, 4, 8):
         make_run(rival, threads=threads, throughput=1500.0 * threads)
     page = site.open(viewport=WIDE, reduced_motion="reduce", **options)

@@ -23,6 +23,7 @@ def page(site):
 
 def test_it_turns_the_figures_by_keys(page):
     names = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.name)")
+    page.click("#more-actions > summary")
     page.click("[data-present]")
     assert page.evaluate(SHOWN) == names[0]
     box = page.locator(".is-presented").bounding_box()
@@ -43,6 +44,7 @@ def test_it_turns_the_figures_by_keys(page):
 
 def test_it_gives_the_page_back_as_it_was(page):
     before = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.src)")
+    page.click("#more-actions > summary")
     page.click("[data-present]")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.querySelector('.is-presented .main-svg')")

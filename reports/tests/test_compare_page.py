@@ -99,7 +99,7 @@ def test_another_teams_sweeps_are_left_out_with_a_sentence(client_in, team):
     make_run(mine)
     make_run(theirs)
     html = page(client_in, f"?sweep={mine.pk}&sweep={theirs.pk}")
-    assert "1 sweep" in html and "1 of the 2 chosen sweeps is not among your team" in html
+    assert "1 chosen sweep<" in html and "1 of the 2 chosen sweeps is not among your team" in html
     assert theirs.database.name not in html
 
 
@@ -121,7 +121,7 @@ def test_all_matrices_leaves_out_demos_unless_selected(client_in, team):
 def test_facets_narrow_what_is_shown(client_in, team):
     study(team, modes=("off", "everysec", "always"))
     assert "3 sweeps" in page(client_in)
-    assert "1 sweep " in page(client_in, "?mode=always")
+    assert "Comparing 1 sweep<" in page(client_in, "?mode=always")
     assert "No sweep matches" in page(client_in, "?mode=never")
 
 
@@ -180,7 +180,7 @@ def test_too_many_sweeps_are_said(client_in, team, monkeypatch):
     monkeypatch.setattr("reports.queries.sweep_selection.MAX_SWEEPS", 2)
     study(team, modes=("off", "everysec", "always"), rungs=(2,))
     html = page(client_in)
-    assert "More than 2 sweeps match" in html and "2 sweeps of" in html
+    assert "More than 2 sweeps match" in html and "Comparing 2 sweeps<" in html
 
 
 def test_unknown_sweeps_only_is_an_empty_page_with_a_way_out(client_in, team):

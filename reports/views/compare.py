@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -40,7 +40,7 @@ from reports.pages.comparison_table import table_rows
 from reports.pages.decision import Need, decide
 from reports.pages.equal_load import EqualLoad, equal_load, number_text, only_single_rungs
 from reports.pages.exclusions import left_out
-from reports.pages.filter_menus import chips, menus
+from reports.pages.filter_menus import Menu, chips, menus
 from reports.queries import (
     Compared,
     Facets,
@@ -74,6 +74,7 @@ SESSIONS = (
     "Sides were measured in different sessions, and how much sessions vary on their machines is not known. Intervals "
     "hold within these sessions only: a neighbour or a cache may make the difference. Measure both sides in one plan.",
 )
+MIN_WHOLE_OPS_S = 100.0  # ceilings from here on are whole numbers in the table
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 # What the form of the menus gives itself, and what that of the movable line does.
 MENU_NAMES = frozenset(
@@ -109,6 +110,13 @@ class NumbersPart(TypedDict):
 
 class SidesPart(NumbersPart):
     """Rows of the table of sides, as they are cached."""
+
+
+class WorkloadFigures(NamedTuple):
+    workload: str
+    ceilings: FigureLink
+    latency: FigureLink | None
+    suffix: str  # of ids on the page; the first has none
 
 
 Part = TypeVar("Part", ComparisonParts, NumbersPart, SidesPart)
@@ -226,7 +234,7 @@ def parts_of(team: Team, selection: Selection) -> ComparisonParts:
 
         return ComparisonParts(
             going=is_going(comparison.curves),
-            figures=[figure for figure in (context["ceilings"], context["latency"]) if figure],
+            figures=[figure for group in context["groups"] for figure in (group.ceilings, group.latency) if figure],
             permalink=context["permalink"],
             title=title_of(comparison),
             equal=context["equal"].sentence if context["equal"] else "",
@@ -284,12 +292,13 @@ def title_of(comparison: Compared) -> str:
 def context_of(
     team: Team, selection: Selection, comparison: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
 ) -> dict[str, Any]:
-    held, curves = menus(selection, choices, studies()), comparison.curves
+    offered, curves = menus(selection, choices, studies()), comparison.curves
+    workload_menu = choose_one_workload(offered)
+    held = [menu for menu in offered if menu is not workload_menu]
     state = pinned(selection, comparison)
     equal = equal_of(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
-    latency = latency_picture(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves)
     return {
         "selection": selection,
         "compared": comparison,
@@ -299,15 +308,15 @@ def context_of(
         ],
         "facets": choices,
         "menus": held,
+        "workload_menu": workload_menu,
         "chips": chips(selection, held),
         "controls": controls_of(selection, curves),
         "carried": selection.pairs(without=carried_names(selection, curves)),
         "operations": operation_links(state, curves),
-        "ceilings": picture_link(ceilings_picture(state), curves),
-        "latency": picture_link(latency, curves) if latency else None,
+        "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
+        "places": 0 if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves) else 2,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
-        "reference_carried": selection.pairs(without={"baseline"}),
         "more_pictures": reverse("compare-pictures") + state.query(),
         "all_numbers": reverse("compare-numbers") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
@@ -335,6 +344,30 @@ def pinned(selection: Selection, comparison: Compared) -> Selection:
     ids = {str(curve.sweep_id) for curve in comparison.curves} | {ALL}
     selection = replace(selection, sides=tuple(side for side in selection.sides if side in ids))
     return replace(selection, matrix=str(comparison.matrix_id)) if comparison.matrix_id else selection
+
+
+def choose_one_workload(offered: Sequence[Menu]) -> Menu | None:
+    """The menu of workloads where one of several can be chosen; None where an address already names more."""
+    return next((menu for menu in offered if menu.name == "workload" and len(menu.options) > 1 >= menu.chosen), None)
+
+
+def figures_by_workload(state: Selection, curves: Sequence[Curve]) -> list[WorkloadFigures]:
+    """Both figures of each workload: what differs in it is not drawn over one another."""
+    workloads = list(dict.fromkeys(curve.workload for curve in curves))
+    groups = []
+    for number, workload in enumerate(workloads):
+        chosen = replace(state, workloads=(workload,)) if len(workloads) > 1 else state
+        group = [curve for curve in curves if curve.workload == workload]
+        latency = latency_picture(chosen, group)
+        groups.append(
+            WorkloadFigures(
+                workload,
+                picture_link(ceilings_picture(chosen), group),
+                picture_link(latency, group) if latency else None,
+                suffix=f"-{number}" if number else "",
+            )
+        )
+    return groups
 
 
 def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str, str, bool]]:
@@ -433,6 +466,7 @@ def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
     shown = set(MENU_NAMES)
     shown |= {"kind"} if len(controls["kinds"]) > 1 else set()
     shown |= {"highlight"} if controls["databases"] else set()
+    shown |= {"baseline"} if len(curves) > 1 else set()
     return shown - {"matrix"} if selection.sweeps else shown
 
 
