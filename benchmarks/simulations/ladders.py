@@ -144,7 +144,7 @@ def best_rate(sides: int, n: int, cvs: Sequence[float], count: int = LADDERS, se
 def best_look_rate(sides: int, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> float:
     """The share in which the true best is in the set at every one of `LOOKS`, where all sides are equally fast."""
     random = np.random.default_rng([seed, sides, *(round(1e4 * cv) for cv in cvs)])
-    levels = {n: Look(LOOKS, n).one_sided_level for n in LOOKS}
+    levels = {n: Look(LOOKS, n).level for n in LOOKS}
     held = 0
     for _ in range(count):
         values = np.exp(random.normal(0.0, 1.0, (sides, LOOKS[-1])) * _cvs(sides, cvs))

@@ -15,11 +15,14 @@ from benchmarks.simulations.ladders import (
     best_look_rate,
     best_rate,
     ceiling_rate,
+    ceilings,
     end_rates,
     knee_rate,
 )
 from reports.analysis.best import best_set
+from reports.analysis.repeat_comparison import Outcome, compare_values
 
+RISING = (0.25, 0.5, 0.8, 0.93, 1.0)
 SHARE = 300  # ladders of each case; a rate of 95 % then has a standard error of 1.3 %
 
 
@@ -70,6 +73,39 @@ def test_best_of_40_sides_excludes_those_20_percent_slower():
 @pytest.mark.parametrize("sides", [2, 10])
 def test_true_best_stays_in_the_set_at_every_look(sides):
     assert best_look_rate(sides, (0.05, 0.05), SHARE) >= 0.92
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("name", ["rising to the end", "flat top, 6 rungs"])
+def test_identical_ladders_seldom_have_a_best_one(name, n):
+    """Of 300; at 5 % three standard deviations are 3.8 points. The highest rungs' own spread alone gives 6 to 19 %."""
+    pairs = ceiling_pairs(RISING if name.startswith("rising") else FLAT[name], n, SHARE)
+
+    judged = [is_best_first(first, second) or is_best_first(second, first) for first, second in pairs]
+
+    assert sum(judged) / SHARE <= 0.05 + 0.038
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.05, 1.1])
+def test_best_set_tells_two_sides_apart_where_their_ratio_does(factor):
+    for first, second in ceiling_pairs(FLAT["flat top, 6 rungs"], 3, 60):
+        faster = [value * factor for value in first.repeats_ops_s]
+        noises = first.noise, second.noise
+
+        ratio = compare_values(faster, second.repeats_ops_s, higher_is_better=True, noises=noises)
+        best = best_set([faster, second.repeats_ops_s], noises=noises)
+
+        assert (best == [True, False]) is (ratio.outcome is Outcome.FASTER)
+        assert (best == [False, True]) is (ratio.outcome is Outcome.SLOWER)
+
+
+def ceiling_pairs(shape, n, count):
+    sides = [ceilings(shape, n, (0.03, 0.0), count, seed) for seed in (1, 2)]
+    return list(zip(*sides, strict=True))
+
+
+def is_best_first(first, second):
+    return best_set([first.repeats_ops_s, second.repeats_ops_s], noises=[first.noise, second.noise]) == [True, False]
 
 
 def test_single_and_identical_runs_are_not_judged():

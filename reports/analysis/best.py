@@ -1,7 +1,8 @@
 """Which sides of a figure cannot be told from the best one: multiple comparisons with the best (Hsu 1981, 1996).
 
-A side leaves the set where another one is better beyond the noise of both. With 95 % the true best is in the set.
-`manage.py interval_coverage bests` simulates it.
+A side leaves the set where another one is better by the rule of `repeat_comparison`: beyond the noise of both,
+two-sided, and by the practical threshold. So two sides are told apart here exactly where their ratio is. With 95 % the
+true best is in the set. `manage.py interval_coverage bests` simulates it.
 """
 
 import math
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from reports.analysis.plateau import ALPHA, MIN_SD, quantile
+from reports.analysis.ratios import Noise, bartlett_p
+from reports.analysis.repeat_comparison import ROUNDING, THRESHOLD
 
 # From so many sides on each side's variance leans on the variance of all, as two repeats more would (Smyth 2004), one
 # more with two repeats: with 40 sides of three repeats Welch's test alone would keep half of the sides that are 20 %
@@ -28,29 +31,40 @@ class _Side:
     n: int
 
 
-def best_set(sides: Sequence[Sequence[float]], alpha: float = ALPHA) -> list[bool | None]:
+def best_set(
+    sides: Sequence[Sequence[float]],
+    alpha: float = ALPHA,
+    *,
+    noises: Sequence[Noise | None] = (),
+    threshold: float = THRESHOLD,
+) -> list[bool | None]:
     """For each side, by its repeats, whether it belongs to the set.
 
-    None: it has no two repeats that differ, or a side without such repeats lies above it.
+    None: it has no two repeats that differ, or a side without such repeats lies above it. `noises` are those of one
+    repeat of each side, where more runs tell of them than these repeats: of values that were chosen because they are
+    high, their own spread is too small.
 
     Higher is better. The true best is in the set with 1 - alpha. Raises ValueError for a value that is not positive.
     """
-    judged = _moderated([_side(values) for values in sides])
+    noises = noises or [None] * len(sides)
+    judged = _moderated([_side(values, noise) for values, noise in zip(sides, noises, strict=True)])
     order = sorted((side for side in judged if side.df), key=lambda side: -side.mean)
     others = len(order) - 1
     unknown = max((side.mean for side in judged if not side.df), default=-math.inf)
     memberships: list[bool | None] = []
     for side in judged:
-        if side.df and any(_exceeds(other, side, others, alpha) for other in order):
+        if side.df and any(_exceeds(other, side, others, alpha / 2, threshold) for other in order):
             memberships.append(False)
         else:
             memberships.append(True if side.df and side.mean >= unknown else None)
     return memberships
 
 
-def _side(values: Sequence[float]) -> _Side:
+def _side(values: Sequence[float], noise: Noise | None) -> _Side:
     logs = [math.log(value) for value in values]
     mean = sum(logs) / len(logs)
+    if noise and len(logs) > 1:
+        return _Side(mean, noise.variance, noise.df, len(logs))
     variance = sum((value - mean) ** 2 for value in logs) / max(len(logs) - 1, 1)
     return _Side(mean, variance, len(logs) - 1 if variance > MIN_SD**2 else 0, len(logs))
 
@@ -73,20 +87,9 @@ def _leaning(side: _Side, pooled: float) -> _Side:
     return _Side(side.mean, (prior_df * pooled + side.df * side.variance) / df, df, side.n)
 
 
-def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
-    """Of "all variances are equal", two or more with their degrees of freedom, none of them 0 (Bartlett 1937)."""
-    from scipy.special import chdtrc
-
-    pairs, df, groups = list(zip(dfs, variances, strict=True)), sum(dfs), len(dfs)
-    pooled = sum(df * variance for df, variance in pairs) / df
-    statistic = df * math.log(pooled) - sum(df * math.log(variance) for df, variance in pairs)
-    correction = 1 + (sum(1 / df for df in dfs) - 1 / df) / (3 * (groups - 1))
-    return float(chdtrc(groups - 1, statistic / correction))
-
-
-def _exceeds(better: _Side, side: _Side, comparisons: int, alpha: float) -> bool:
-    """Welch's test, one-sided, of one of so many comparisons."""
-    if better.mean <= side.mean:
+def _exceeds(better: _Side, side: _Side, comparisons: int, alpha: float, threshold: float) -> bool:
+    """Welch's test, one-sided, of one of so many comparisons; smaller differences than the threshold do not count."""
+    if math.expm1(better.mean - side.mean) < threshold - ROUNDING:
         return False
     parts = better.variance / better.n, side.variance / side.n
     error = math.sqrt(sum(parts))
@@ -94,4 +97,4 @@ def _exceeds(better: _Side, side: _Side, comparisons: int, alpha: float) -> bool
     if distance < quantile(math.inf, comparisons, alpha):  # No degrees of freedom would be enough.
         return False
     df = sum(parts) ** 2 / (parts[0] ** 2 / better.df + parts[1] ** 2 / side.df)
-    return distance > quantile(math.floor(df), comparisons, alpha)
+    return distance > quantile(df, comparisons, alpha)

@@ -14,9 +14,8 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import significant
-from reports.analysis.best import bartlett_p
 from reports.analysis.plateau import MIN_SD
-from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, interval_of, summed
+from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, bartlett_p, interval_of, summed
 
 # Below this p of Bartlett's test residuals are not pooled.
 UNEQUAL: Final = 0.05

@@ -53,11 +53,6 @@ class Look:
         return levels(self.looks)[self.looks.index(self.after)]
 
     @property
-    def one_sided_level(self) -> float:
-        """As `level`, where one-sided tests share the error."""
-        return levels(self.looks, 2 * ALPHA)[self.looks.index(self.after)] / 2
-
-    @property
     def sentence(self) -> str:
         if not self.after:
             return f"{self.repeats} of {self.looks[0]} repeats: no verdict before the first look."

@@ -61,6 +61,17 @@ def summed(*parts: Noise) -> Noise:
     return Noise(total, total**2 / max(math.fsum(part.variance**2 / part.df for part in parts), TINY))
 
 
+def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
+    """Of "all variances are equal", two or more with their degrees of freedom, none of them 0 (Bartlett 1937)."""
+    from scipy.special import chdtrc
+
+    pairs, df, groups = list(zip(dfs, variances, strict=True)), sum(dfs), len(dfs)
+    pooled = sum(df * variance for df, variance in pairs) / df
+    statistic = df * math.log(pooled) - sum(df * math.log(variance) for df, variance in pairs)
+    correction = 1 + (sum(1 / df for df in dfs) - 1 / df) / (3 * (groups - 1))
+    return float(chdtrc(groups - 1, statistic / correction))
+
+
 @dataclass(frozen=True, slots=True)
 class MeanInterval:
     """In the unit of the values."""

@@ -52,7 +52,7 @@ PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
 # Of a side with more runs than its plan, where no look is planned for them.
 EXTENDED: Final = "Runs were added beyond the plan, so the stated rate of 5 % does not hold exactly."
 # What a rounding error of a ratio may be: 1.05 - 1 is not quite 0.05.
-_ROUNDING: Final = 1e-12
+ROUNDING: Final = 1e-12
 BISECTIONS: Final = 20
 T_QUANTILES: Final = 16  # worked out at once: the first numbers of runs that may be enough mostly are
 
@@ -236,7 +236,7 @@ def compare_sessions(
     if interval is None or ratio is None:
         return _without_interval(known)
     later = fmean(means[:-1]) - fmean(level.means) if means[:-1] else 0.0
-    confirmed = abs(math.expm1(later)) >= threshold - _ROUNDING and (later > 0) == (interval.ratio > 1)
+    confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
     return judged(_with(replace(known, confirmed=confirmed), interval))
 
 
@@ -309,7 +309,7 @@ def judged(comparison: Comparison) -> Comparison:
     shown = interval_text(comparison)
     away = abs(comparison.ratio - 1)
     excludes = comparison.low > 1 or comparison.high < 1
-    if excludes and away >= comparison.threshold - _ROUNDING and (comparison.adjusted_p or comparison.p) < ALPHA:
+    if excludes and away >= comparison.threshold - ROUNDING and (comparison.adjusted_p or comparison.p) < ALPHA:
         outcome = Outcome.FASTER if comparison.ratio > 1 else Outcome.SLOWER
         reason = (
             f"The interval {shown} excludes 1, and the difference is {plain_percent(comparison.threshold)} or more."
@@ -323,7 +323,7 @@ def judged(comparison: Comparison) -> Comparison:
 
 def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Comparison:
     shown = interval_text(comparison)
-    if excludes and away >= comparison.threshold - _ROUNDING:
+    if excludes and away >= comparison.threshold - ROUNDING:
         others = "the tests of this commit" if comparison.unit == "session" else "the comparisons of this table"
         why = (
             f"Alone the interval {shown} would exclude 1, but among {others} one as clear is to be expected by chance "
@@ -384,7 +384,7 @@ def _more(comparison: Comparison) -> int | None:
     highest = distance + math.log(comparison.above)
     # How far the interval may reach to lie within the threshold, and to exclude 1.
     within = min(lowest - math.log(1 - comparison.threshold), math.log(1 + comparison.threshold) - highest)
-    beyond = max(lowest, -highest) if abs(comparison.ratio - 1) >= comparison.threshold - _ROUNDING else -math.inf
+    beyond = max(lowest, -highest) if abs(comparison.ratio - 1) >= comparison.threshold - ROUNDING else -math.inf
     # Among others its p counts as many times as now.
     times = max(comparison.adjusted_p / comparison.p, 1.0) if comparison.adjusted_p and comparison.p else 1.0
     shares = (1 + CONFIDENCE) / 2, 1 - ALPHA / 2 / times

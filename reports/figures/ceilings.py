@@ -219,18 +219,19 @@ def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda cu
     look, at the level of this look (of several plans, at the least one); before the first look with none.
     """
     plan_looks = looks_of(curves)
-    alpha = min((look.one_sided_level for look in plan_looks.values() if look.after), default=ALPHA)
-    sides = []
+    alpha = min((look.level for look in plan_looks.values() if look.after), default=ALPHA)
+    sides, noises = [], []
     for curve in curves:
         look = plan_looks.get(curve.matrix_id)
         ceiling = (curve.first_repeats(look.after) if look and look.after else curve).ceiling
         assert ceiling is not None
         repeats = [ops_s for ops_s in ceiling.repeats_ops_s if ops_s > 0] or [ceiling.throughput_ops_s]
         sides.append([ops_s * value(curve) for ops_s in (repeats[:1] if look and not look.after else repeats)])
+        noises.append(ceiling.noise)
     highest = max((curve.ceiling_ops_s * value(curve) for curve in curves), default=0.0)
     return {
         curve.sweep_id: None if is_best is False and _may_reach(curve, highest / value(curve)) else is_best
-        for curve, is_best in zip(curves, best_set(sides, alpha), strict=True)
+        for curve, is_best in zip(curves, best_set(sides, alpha, noises=noises), strict=True)
     }
 
 

@@ -395,6 +395,11 @@ def _open_reason(curve: Curve) -> str:
     )
 
 
+def latency_threshold(statistic: str) -> float:
+    """Of a difference that counts, as a share."""
+    return LATENCY_THRESHOLD if statistic in TAILS else THRESHOLD
+
+
 def latency_ratio(
     curve: Curve, baseline: Curve, spread: SessionSpread | None, equal: EqualLoad, kind: str, operation: str
 ) -> Ratio:
@@ -404,7 +409,7 @@ def latency_ratio(
     for side, who in zip(sides, ("", "the baseline: "), strict=True):
         if not side.values:
             return Ratio(operation, None, f"{who}{side.why}")
-    threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
+    threshold = latency_threshold(equal.statistic)
     own, other = (side.noise for side in sides)
     comparison = compare_values(
         sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread,

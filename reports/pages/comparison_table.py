@@ -6,9 +6,11 @@ from uuid import UUID
 
 from reports.analysis.best import best_set
 from reports.analysis.equal_load import Within
+from reports.analysis.ratios import Noise
+from reports.analysis.repeat_comparison import THRESHOLD
 from reports.curves import Curve
 from reports.figures.ceilings import Ranking
-from reports.pages.baseline_ratios import Against, Ratio, Row
+from reports.pages.baseline_ratios import Against, Ratio, Row, latency_threshold
 from reports.pages.equal_load import EqualLoad, SideAt, latencies_at, latency_text, percentiles_of, repeats_within
 
 
@@ -82,19 +84,23 @@ def _best_sides(curves: Sequence[Curve], equal: EqualLoad | None, kind: str) -> 
     """By column (an operation's latency, "within"), the sides that their repeats do not tell from the best one."""
     if equal is None:
         return {}
-    columns: dict[str, list[tuple[UUID, Sequence[float]]]] = {}
+    columns: dict[str, list[tuple[UUID, Sequence[float], Noise | None]]] = {}
     for side in equal.sides:
+        key = side.curve.sweep_id
         for name in equal.operations:
-            latencies = latencies_at(side.curve, name, equal.statistic, kind, equal.load_ops_s).values
-            if latencies and min(latencies) > 0:
-                columns.setdefault(name, []).append((side.curve.sweep_id, [1 / latency for latency in latencies]))
+            latencies = latencies_at(side.curve, name, equal.statistic, kind, equal.load_ops_s)
+            if latencies.values and min(latencies.values) > 0:
+                speeds = [1 / latency for latency in latencies.values]
+                columns.setdefault(name, []).append((key, speeds, latencies.noise))
         if equal.limit_us and (within := _within(side)) and within.throughput_ops_s:
             repeats = repeats_within(
                 side.curve, equal.operations, equal.statistic, kind, equal.limit_us, within.throughput_ops_s
             )
-            columns.setdefault("within", []).append((side.curve.sweep_id, repeats))
+            columns.setdefault("within", []).append((key, repeats, None))
     best = {}
-    for name, sides in columns.items():
-        among = best_set([repeats for _, repeats in sides]) if len(sides) > 1 else [None]
-        best[name] = {sweep_id for (sweep_id, _), is_best in zip(sides, among, strict=True) if is_best}
+    for name, column in columns.items():
+        keys, values, noises = zip(*column, strict=True)
+        threshold = THRESHOLD if name == "within" else latency_threshold(equal.statistic)
+        among = best_set(values, noises=noises, threshold=threshold) if len(keys) > 1 else [None]
+        best[name] = {key for key, is_best in zip(keys, among, strict=True) if is_best}
     return best

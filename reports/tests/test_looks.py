@@ -161,7 +161,7 @@ def test_best_set_waits_for_the_look_of_its_plan():
     best = best_of(sides)
     assert best == best_of([replace(side, points=side.first_repeats(5).points) for side in sides])
     values = [side.first_repeats(5).ceiling.repeats_ops_s for side in sides]
-    level = Look(LOOKS, 5).one_sided_level
+    level = Look(LOOKS, 5).level
     assert list(best.values()) == best_set(values, level) == [True, False]
     assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
 
@@ -179,14 +179,6 @@ def test_no_side_is_best_before_the_first_look():
     assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", bars_of(sides, LIGHT)[1].note)
     others = [replace(side, matrix_id=uuid.uuid4()) for side in sides]
     assert list(best_of(others).values()) == [True, False], "sides of different plans have no look"
-
-
-def test_one_sided_levels_share_the_error():
-    sums = np.random.default_rng(8).normal(size=(40_000, LOOKS[-1])).cumsum(axis=1)
-    rejected = np.zeros(len(sums), bool)
-    for look in LOOKS:
-        rejected |= sums[:, look - 1] / math.sqrt(look) > stats.norm.ppf(1 - Look(LOOKS, look).one_sided_level)
-    assert rejected.mean() == pytest.approx(ALPHA, abs=0.004)
 
 
 def test_table_and_report_name_the_look():
