@@ -5,6 +5,7 @@ folder holds its lock, so that a folder whose process was killed is free at once
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -104,13 +105,13 @@ class WorkFolder:
 
 @contextlib.contextmanager
 def created_work_folder(base: Path, client_run_id: uuid.UUID, claim: uuid.UUID, generator: str) -> Iterator[WorkFolder]:
-    """A new folder below `base`, readable for this account alone. Raises OSError."""
+    """A new folder below `base`, readable for this account alone. Raises OSError, also if it exists."""
     draft = base / f".{client_run_id}"
     draft.mkdir(parents=True, mode=0o700)
     folder = WorkFolder(draft, claim, generator, None, _locked(draft))
     try:
         folder.write_record()
-        folder.path = draft.rename(base / str(client_run_id))
+        folder.path = _move_into_place(draft, base / str(client_run_id))
         (folder.path / "hdr").mkdir()
         yield folder
     except BaseException:
@@ -118,6 +119,17 @@ def created_work_folder(base: Path, client_run_id: uuid.UUID, claim: uuid.UUID, 
         raise
     finally:
         folder.unlock()
+
+
+def _move_into_place(draft: Path, path: Path) -> Path:
+    try:
+        return draft.rename(path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        raise FileExistsError(
+            errno.EEXIST, f"The client's work folder holds output of an earlier client: move {path} away"
+        ) from error
 
 
 @contextlib.contextmanager

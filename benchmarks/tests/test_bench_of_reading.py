@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from benchmarks.speed import outputs, reading
+from benchmarks.speed import corpus, outputs, reading
+from benchmarks.speed.report import BenchmarkFailed
 from runs.ycsb.readers import read_file
 from runs.ycsb.tests.hdrlogs import each_interval, read_logs
 
@@ -42,3 +43,18 @@ def test_every_side_is_measured():
     (points,) = reading.measure_points(megabytes=1)
     for report in (text, points):
         assert np.all(np.array([row[1:] for row in report.rows], dtype=float) > 0), report.table()
+
+
+@pytest.mark.long
+@pytest.mark.needs("history")
+def test_reads_beside_another_commit():
+    reports = list(corpus.measure("HEAD", rounds=2, megabytes=1))
+
+    assert {report.name for report in reports} >= {"outputs-status-lines", "outputs-raw-points"}
+    assert all(0.2 < report.figure < 5 for report in reports), [report.table() for report in reports]
+
+
+@pytest.mark.needs("history")
+def test_names_commit_that_is_not_there():
+    with pytest.raises(BenchmarkFailed, match="git archive 0000000"):
+        list(corpus.measure("0000000"))

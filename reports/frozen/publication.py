@@ -23,6 +23,7 @@ from reports.frozen.links import make_link
 from reports.frozen.rights import PUBLIC_REFUSED, NotAllowed, may_keep_public, may_make_public, may_open_again
 from reports.models import Report, ReportRevision
 from reports.queries import is_lost, pinned
+from runs.ycsb.redact import redact
 
 LEVEL: Final = 10  # The four drawings of a figure differ little: this finds it out, in a tenth of a second.
 MAX_BYTES: Final = 64 * 2**20  # canonical; what is larger is refused in words
@@ -92,7 +93,9 @@ def _pinned(team: Team, draft: Draft) -> Draft:
 
 
 def title_of(text: str) -> str:
-    """On one line, and never empty."""
+    """On one line, without secrets, and never empty: badges and the audit log repeat it."""
+    # Private keys are recognised by their lines.
+    text = redact(text)
     return "".join(c if c.isprintable() else " " for c in text).strip()[:MAX_TITLE_LENGTH] or UNTITLED
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from runs.ycsb.redact import HIDDEN, is_secret, redact
+from runs.ycsb.redact import HIDDEN, is_allowed, is_secret, redact
 
 MAX_VALUE_LENGTH: Final = 60
 MIN_NAME: Final = 3  # characters of a name that is looked for
@@ -178,10 +178,17 @@ class Redactor:
         if isinstance(value, str):
             return self.clean(value, where) if len(value) >= MIN_NAME and value not in own else value
         if isinstance(value, dict):
-            return {name: self.walk(item, where, own) for name, item in value.items()}
+            return {name: self._walk_entry(name, item, where, own) for name, item in value.items()}
         if isinstance(value, list):
             return [self.walk(item, where, own) if isinstance(item, str | list | dict) else item for item in value]
         return value
+
+    def _walk_entry(self, name: str, value: Any, where: str, own: Collection[str]) -> Any:
+        """An entry whose name is that of a secret is hidden: its value alone does not tell."""
+        if isinstance(value, str) and value and value != HIDDEN and is_secret(name):
+            self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))[2][where] = None
+            return HIDDEN
+        return self.walk(value, where, own)
 
 
 # Settings of these names hold places, people or secrets.
@@ -199,7 +206,10 @@ _SAFE_VALUE: Final = re.compile(
 def safe_value(name: str, value: object) -> str:
     """A setting's value where neither its name nor its shape speaks against showing it."""
     text = " ".join(str(value).split())
-    if not text or _UNSAFE_NAME.search(name) or is_secret(name) or len(text) > MAX_VALUE_LENGTH:
+    if text and is_secret(name):
+        return HIDDEN
+    is_unsafe = _UNSAFE_NAME.search(name) and not is_allowed(name)
+    if not text or is_unsafe or len(text) > MAX_VALUE_LENGTH:
         return NOT_SHOWN if text else ""
     parts = re.split(r"[\s,;]+", text)
     return text if all(_SAFE_VALUE.fullmatch(part) for part in parts) else NOT_SHOWN

@@ -196,7 +196,7 @@ def test_nothing_hostile_takes_long():
     [
         ("maxmemory", "4gb", "4gb"), ("appendfsync", "always", "always"), ("save", "900 1 300 10", "900 1 300 10"),
         ("wal_writer_delay", "200ms", "200ms"), ("bind", "everywhere", "not shown"), ("shared", "/srv/x", "not shown"),
-        ("replicaof", "lab 6379", "not shown"), ("requirepass", "x", "not shown"), ("save", "", ""),
+        ("replicaof", "lab 6379", "not shown"), ("requirepass", "x", "[redacted]"), ("save", "", ""),
         ("archive_command", "scp %p backup:/x", "not shown"), ("x", "y" * 99, "not shown"), ("fsync", True, "True"),
     ],
 )  # fmt: skip

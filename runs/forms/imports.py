@@ -10,13 +10,14 @@ from django.http import QueryDict
 
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
-from runs.forms.fields import DescribedForm, PropertiesField, TagsField, name_field, notes_field
+from runs.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
 from runs.forms.matrices import PURPOSES
 from runs.forms.workloads import in_order
 from runs.models import Sweep, Upload, Workload
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.spec import WorkloadSpec
+from runs.uploading.manifest import MAX_UTC_OFFSETS, check_utc_offset
 from runs.uploading.metadata import Stated, StatedRun
 from runs.uploading.recognition import FoundRun, Recognised
 from runs.ycsb.errors import PropertyError
@@ -35,6 +36,39 @@ DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
 UNNAMED = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
+
+
+class GroupingForm(DescribedForm):
+    """How the files of an import are grouped into runs, and how their dates are read."""
+
+    grouping = forms.ChoiceField(choices=Upload.Grouping.choices)
+    utc_offsets = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="Offsets from UTC of clients whose status lines are in local time",
+        help_text="file=offset or folder=offset, one per line, as in client-2.txt=+02:00. Of others the time zone is "
+        "recognised only where all files are taken for one run.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "class": "mono"}),
+    )
+
+    def __init__(self, posted: Mapping[str, Any] | None, *, upload: Upload) -> None:
+        super().__init__(posted, initial={"utc_offsets": as_lines(upload.utc_offsets)})
+
+    def clean_utc_offsets(self) -> dict[str, str]:
+        lines = [line.strip() for line in self.cleaned_data["utc_offsets"].splitlines()]
+        # A file's name may have an equals sign; an offset has none.
+        pairs = [line.rpartition("=") for line in lines if line]
+        if len(pairs) > MAX_UTC_OFFSETS:
+            raise ValidationError(f"There are {len(pairs)} offsets; at most {MAX_UTC_OFFSETS} are allowed.")
+        offsets = {}
+        for name, _, offset in pairs:
+            if not name.strip():
+                raise ValidationError(f"“{offset[:60]}” is no line as in client-2.txt=+02:00.")
+            try:
+                offsets[name.strip()] = check_utc_offset(offset.strip())
+            except ValueError as error:
+                raise ValidationError(f"{name[:60]}: {error}.") from error
+        return offsets
 
 
 class FoundRunForm(DescribedForm):

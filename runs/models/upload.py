@@ -35,6 +35,8 @@ class Upload(Row):
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
     grouping = models.CharField(max_length=8, choices=Grouping, default=Grouping.TOLD)
+    # Stated for dates without a time zone, by file, folder or writer of lines: {"client-2.txt": "+02:00"}.
+    utc_offsets = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     size = models.PositiveBigIntegerField(default=0)  # bytes, as they came
     created_at = models.DateTimeField(auto_now_add=True)
     saved_at = models.DateTimeField(null=True, blank=True)

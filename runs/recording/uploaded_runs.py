@@ -40,7 +40,7 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     progress = Progress(upload.pk, claim)
     with allow_names(upload.team.harmless_properties):
         reads = read_members(list(upload.files.all()), progress)
-        groups = runs_in(reads, upload.grouping)
+        groups = runs_in(reads, upload.grouping, upload.utc_offsets)
         progress.begin("merging, judging and saving", 0)
         runs = judged_runs(upload, stated, groups, reads)
     with transaction.atomic():
@@ -76,7 +76,8 @@ def collect(run: Run) -> Collected:
     assert run.upload is not None  # Every uploaded run has one.
     with allow_names(run.team.harmless_properties):
         reads = read_members(list(run.upload.files.all()))
-    return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
+    groups = runs_in(reads, run.upload.grouping, run.upload.utc_offsets)
+    return merge_upload(groups[run.position], reads, cast(RunSpec, run.spec))
 
 
 def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:

@@ -113,6 +113,7 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
         try:
             row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
+            row.utc_offsets = request.manifest.utc_offsets
             row.stated, row.recognised = dict(judged.stated), dict(NOTHING)
             files = upload_lifecycle.placed(judged.reads.members.values(), row.pk)
             stored: list[UploadKey] = []
@@ -143,7 +144,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
-    groups = runs_in(reads, request.manifest.grouping)
+    groups = runs_in(reads, request.manifest.grouping, request.manifest.utc_offsets)
     stated = stated_by(request.manifest, request.team, groups)
     try:
         return JudgedUpload(stated, reads, judged_runs(row, stated, groups, reads))
@@ -165,7 +166,8 @@ def _later(request: Asked) -> Stored:
             earlier = keys.hold(request.team, request.key, fingerprint)
             if earlier is None:
                 manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
-                upload_lifecycle.let_go(row.pk, claim, manifest=manifest, grouping=request.manifest.grouping)
+                grouping = {"grouping": request.manifest.grouping, "utc_offsets": request.manifest.utc_offsets}
+                upload_lifecycle.let_go(row.pk, claim, manifest=manifest, **grouping)
                 key = keys.make_row(request.team, request.key, fingerprint, upload=row, status=202, answer={})
                 key.save(force_insert=True)
     except (keys.KeyBusy, keys.KeyReused):

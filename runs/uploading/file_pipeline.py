@@ -28,7 +28,8 @@ from runs.ycsb.block import Note
 from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
-from runs.ycsb.grouping import RunFiles, group
+from runs.ycsb.grouping import RunFiles, group, is_named
+from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import read_hints
 from runs.ycsb.merged import MergedRun
@@ -92,8 +93,9 @@ def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
     is_read = any(file.sha256 or file.error for file in stored)
     kept = stored if is_read else redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
-    stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
-    upload_lifecycle.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
+    stated = state(upload, reads, runs_in(reads, upload.grouping, upload.utc_offsets)) if state is not None else None
+    recognised = recognise(reads, upload.grouping, upload.utc_offsets)
+    upload_lifecycle.recognise(upload.pk, claim, kept, recognised, stated)
     if not is_read:
         for file in stored:
             staging.drop(file.path)
@@ -221,16 +223,29 @@ def _read(member: UploadedFile, report: Callable[[int], None] | None, *, summed:
     return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
 
 
-def runs_in(reads: Reads, grouping: str) -> list[RunFiles]:
+def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> list[RunFiles]:
     """The runs that these files are of."""
+    offsets_s = {name: offset_s(text) for name, text in (utc_offsets or {}).items()}
     if grouping == Upload.Grouping.APART:
-        return [run for file in reads.files for run in group([file])]
-    return list(group(reads.files, together=grouping == Upload.Grouping.TOGETHER))
+        runs = [run for file in reads.files for run in group([file], utc_offsets_s=offsets_s)]
+    else:
+        together = grouping == Upload.Grouping.TOGETHER
+        runs = list(group(reads.files, together=together, utc_offsets_s=offsets_s))
+    clients = [client for run in runs for client in run.clients]
+    unused = [name for name in offsets_s if not any(is_named(name, client) for client in clients)]
+    notes = [GroupingNote("offset_of_no_client", (), {"name": name}) for name in unused]
+    return [replace(run, notes=(*run.notes, *notes)) for run in runs]
 
 
-def recognise(reads: Reads, grouping: str) -> Recognised:
+def offset_s(text: str) -> float:
+    """Of an offset from UTC as it is stated: +02:00."""
+    hours, minutes = text[1:].split(":")
+    return (int(hours) * 3600 + int(minutes) * 60) * (-1 if text.startswith("-") else 1)
+
+
+def recognise(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> Recognised:
     """What a person is shown before anything is saved."""
-    groups = runs_in(reads, grouping)
+    groups = runs_in(reads, grouping, utc_offsets)
     used = {name for run in groups for client in run.clients for name in client.names}
     files = [replace(file, error=None) if file.name in used else file for file in reads.files]
     return {

@@ -22,6 +22,7 @@ MAX_LABELS: Final = 20
 MAX_LABEL_LENGTH: Final = 40
 MAX_RUNS: Final = 150
 MAX_REPEAT: Final = 1_000
+MAX_UTC_OFFSETS: Final = 300
 COMMIT: Final = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
 # Signs that turn the direction of what stands beside them.
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -74,6 +75,13 @@ def _purpose(text: str) -> str:
         near = nearest(text, Purpose.values)
         raise ValueError(f"“{text[:60]}” is no purpose." + (f" Did you mean “{near}”?" if near else "")
                          + f" Known are: {', '.join(Purpose.values)}.")  # fmt: skip
+    return text
+
+
+def check_utc_offset(text: str) -> str:
+    """As in +02:00; time zones differ by whole quarters of an hour."""
+    if not re.fullmatch(r"[+-](?:0\d|1[0-4]):(?:00|15|30|45)", text, re.ASCII):
+        raise ValueError(f"“{text[:40]}” is no offset from UTC: write it as +02:00 or -05:30")
     return text
 
 
@@ -183,6 +191,13 @@ class Manifest(OneRun):
         default="told",
         description="Which files are of one run: as their names and contents tell, all of them (clients of one run), "
         "or each for itself.",
+    )
+    utc_offsets: dict[Text, Annotated[str, AfterValidator(check_utc_offset)]] = Field(
+        default={},
+        max_length=MAX_UTC_OFFSETS,
+        description="By file, folder or writer of lines: how far the dates of its status lines, which hold no time "
+        "zone, are ahead of UTC, as in `+02:00`. Where daylight saving time begins or ends within, the offset at the "
+        "beginning.",
     )
     sweep: str = Field(
         default="", max_length=36, description="The id of an uploaded curve that the measured runs are points of."

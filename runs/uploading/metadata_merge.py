@@ -44,6 +44,7 @@ class _Stating:
         mode = self._mode(system)
         workload = self._workload()
         runs = self._runs()
+        self._check_utc_offsets()
         if manifest.sweep and not self.faults:
             self._check_sweep(system, mode, workload)
         if self.faults:
@@ -178,6 +179,17 @@ class _Stating:
         target = stated.target_ops_s or common.target_ops_s or hints.target_ops_s or manifest.target_ops_s
         repeat = stated.repeat or common.repeat
         return {"index": index, "phase": phase, "threads": threads or 1, "target_ops_s": target, "repeat": repeat}
+
+    def _check_utc_offsets(self) -> None:
+        notes = [note for run in self.from_files[:1] for note in run.notes if note.code == "offset_of_no_client"]
+        for note in notes:
+            name = str(note.values["name"])
+            pointer = name.replace("~", "~0").replace("/", "~1")
+            self._fault(f"utc_offsets/{pointer}", f"{note} {self._nearest_file(name)}".rstrip())
+
+    def _nearest_file(self, name: str) -> str:
+        near = nearest(name, [file for run in self.from_files for client in run.clients for file in client.names])
+        return f"Did you mean “{near}”?" if near else ""
 
     def _check_sweep(self, system: str, mode: str, workload: WorkloadSpec) -> None:
         """A curve has one system, mode, purpose and workload."""

@@ -133,10 +133,10 @@ def recognise(
         UploadedFile.objects.bulk_create(placed(members, upload_id))
 
 
-def regroup(upload: Upload, grouping: str) -> bool:
+def regroup(upload: Upload, grouping: str, utc_offsets: Mapping[str, str]) -> bool:
     """RECOGNISED -> RECEIVED, to be read once more with its files grouped otherwise."""
     rows = Upload.objects.filter(pk=upload.pk, state=State.RECOGNISED)
-    return bool(rows.update(state=State.RECEIVED, grouping=grouping, error=""))
+    return bool(rows.update(state=State.RECEIVED, grouping=grouping, utc_offsets=utc_offsets, error=""))
 
 
 def complete(upload: Upload, stated: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import team_of, team_required, user_of
-from runs.forms.imports import ImportForm
+from runs.forms.imports import GroupingForm, ImportForm
 from runs.models import Upload
 from runs.pages.lists import page_of
 from runs.uploading import upload_lifecycle
@@ -75,7 +75,8 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     files = row.recognised.get("files", ())
     refused = [file for file in files if file["error"]]
     context = {
-        "upload": row, "form": form, "busy": row.state in BUSY, "groupings": Upload.Grouping.choices,
+        "upload": row, "form": form, "regroup": GroupingForm(None, upload=row), "busy": row.state in BUSY,
+        "groupings": Upload.Grouping.choices,
         "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
     return render(request, "runs/imports/page.html", context, status=422 if form is not None and form.is_bound else 200)
@@ -123,10 +124,12 @@ def _told(upload: Upload) -> dict[str, object]:
 
 @team_required("POST", role=Role.RUNNER)
 def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    """Read it once more with its files grouped otherwise."""
+    """Read it once more with its files grouped otherwise, or its dates read otherwise."""
     upload = get_object_or_404(Upload, pk=pk)
-    grouping = request.POST.get("grouping", "")
-    if grouping in Upload.Grouping.values and upload_lifecycle.regroup(upload, grouping):
+    form = GroupingForm(request.POST, upload=upload)
+    if not form.is_valid():
+        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+    elif upload_lifecycle.regroup(upload, **form.cleaned_data):
         work_at_once(upload)
     return redirect("import", pk=pk)
 

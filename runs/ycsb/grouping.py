@@ -62,11 +62,14 @@ class RunFiles:
     notes: tuple[GroupingNote, ...] = ()
 
 
-def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFiles, ...]:
+def group(
+    files: Sequence[ReadFile], *, together: bool = False, utc_offsets_s: Mapping[str, float] | None = None
+) -> tuple[RunFiles, ...]:
     """The runs in these files, in the order in which they first occur; files without any result are left out.
 
     A client's output that was brought twice counts once. As the output of another client it stays, and V27 rejects it.
     `together`: the files are stated to be of one run, so neither times nor operations are held against it.
+    `utc_offsets_s`: stated for the dates of status lines, by file, folder or writer of lines.
     """
     drafts, notes = _drafts(files)
     runs: list[list[tuple[str, _Run]]] = []
@@ -74,6 +77,8 @@ def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFile
         own_runs, own_notes = drafts[key].runs()
         notes += own_notes
         for run in own_runs:
+            run.utc_offset_s = _stated_offset_s(run, utc_offsets_s or {})
+            notes += _check_offset(run)
             home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
             if home is None:
                 runs.append([(key, run)])
@@ -95,6 +100,7 @@ class _Run:
     names: list[str]
     summary: ReadRun | None = None
     logs: list[IntervalLog] = field(default_factory=list)
+    utc_offset_s: float | None = None  # stated for its dates
 
     @cached_property
     def counts(self) -> dict[MeasurementName, int]:
@@ -135,12 +141,18 @@ class _Run:
     def progress(self) -> Progress | None:
         return progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None
 
-    @cached_property
+    @property
     def span(self) -> Window | None:
-        """When it worked, on its own clock."""
+        """When it worked, on its own clock, by the stated offset of its dates."""
         progress = self.progress
         if progress is not None and progress.is_dated:
-            return Window(progress.started_s, progress.ended_s)
+            offset_s = self.utc_offset_s or 0.0
+            return Window(progress.started_s - offset_s, progress.ended_s - offset_s)
+        return self.logged_span
+
+    @cached_property
+    def logged_span(self) -> Window | None:
+        """When it worked by its logs, which count from the epoch."""
         starts = [log.start_time_s + float(log.start_s[0]) for log in self.logs if len(log)]
         ends = [log.start_time_s + float(log.start_s[-1] + log.length_s[-1]) for log in self.logs if len(log)]
         return Window(min(starts), max(ends)) if starts else None
@@ -469,7 +481,9 @@ def _possible_zones(runs: Sequence[_Run]) -> Iterator[GroupingNote]:
     for first, run in combinations(runs[:_MAX_COMPARED], 2):
         offset_s = _zone_offset_s(run, first, _MAX_SCRIPTED_START_S)
         if offset_s and run.phase == first.phase and run.names[:1] != first.names[:1] and _last_equally(run, first):
-            yield GroupingNote("may_be_other_zone", (first.names[0], run.names[0]), {"hours": abs(offset_s) / 3600})
+            is_stated = run.utc_offset_s is not None or first.utc_offset_s is not None
+            code = "stated_offsets_apart" if is_stated else "may_be_other_zone"
+            yield GroupingNote(code, (first.names[0], run.names[0]), {"hours": abs(offset_s) / 3600})
 
 
 def _last_equally(run: _Run, other: _Run) -> bool:
@@ -488,21 +502,51 @@ def _are_together(run: _Run, other: _Run) -> bool:
 
 
 def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together: bool) -> RunFiles:
-    offsets_s = [_zone_offset_s(run, runs[0], _MAX_START_S) if together else 0.0 for run in runs]
-    clients = tuple(
-        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s)
-        for number, (run, offset_s) in enumerate(zip(runs, offsets_s, strict=True))
-    )
     files = {name for run in runs for name in run.names}
     mine = [note for note in notes if files.intersection(note.files)]
-    for run, offset_s in zip(runs, offsets_s, strict=True):
-        if offset_s:
-            code = "behind_first" if offset_s > 0 else "ahead_of_first"
-            mine.append(GroupingNote(code, (run.names[0],), {"hours": abs(offset_s) / 3600}))
+    reference = next((run for run in runs if run.utc_offset_s is not None), runs[0])
+    clients = []
+    for number, run in enumerate(runs):
+        offset_s = _zone_offset_s(run, reference, _MAX_START_S) if together else 0.0
+        hours = abs(offset_s) / 3600
+        if offset_s and run.utc_offset_s is not None:
+            mine.append(GroupingNote("stated_offsets_apart", (reference.names[0], run.names[0]), {"hours": hours}))
+            offset_s = 0.0
+        elif offset_s:
+            code = "behind_other" if offset_s > 0 else "ahead_of_other"
+            mine.append(GroupingNote(code, (run.names[0],), {"hours": hours, "client": runs.index(reference)}))
         if run.progress is not None and run.progress.zone_change_s:
             hours = abs(run.progress.zone_change_s) / 3600
             mine.append(GroupingNote("zone_changed", (run.names[0],), {"hours": hours}))
-    return RunFiles(runs[0].phase, clients, tuple(mine))
+        offset_s -= run.utc_offset_s or 0.0
+        clients.append(ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s))
+    return RunFiles(runs[0].phase, tuple(clients), tuple(mine))
+
+
+def _stated_offset_s(run: _Run, utc_offsets_s: Mapping[str, float]) -> float | None:
+    """By its writer, else by the file, else by the innermost folder."""
+    stated = [name for name in utc_offsets_s if is_named(name, run)]
+    source = run.summary.source if run.summary is not None else ""
+    nearest = max(stated, key=lambda name: (name == source, len(name)), default=None)
+    return None if nearest is None else utc_offsets_s[nearest]
+
+
+def is_named(name: str, client: "_Run | ClientFiles") -> bool:
+    """Whether the name is that of the client's lines, of one of its files, or of a folder that one lies in."""
+    is_writer = client.summary is not None and name == client.summary.source
+    return is_writer or any(file == name or file.startswith(name.rstrip("/") + "/") for file in client.names)
+
+
+def _check_offset(run: _Run) -> Iterator[GroupingNote]:
+    """What contradicts the offset that was stated for the run."""
+    if run.utc_offset_s is None:
+        return
+    if run.progress is None or not run.progress.is_dated:
+        yield GroupingNote("offset_without_dates", (run.names[0],))
+    elif run.logged_span is not None and run.span is not None:
+        apart_s = round((run.logged_span.from_s - run.span.from_s) / ZONE_STEP_S) * ZONE_STEP_S
+        values = {"hours": abs(apart_s) / 3600}
+        yield from [GroupingNote("offset_contradicts_logs", (run.names[0],), values)] if apart_s else ()
 
 
 def _zone_offset_s(run: _Run, first: _Run, max_start_s: float) -> float:

@@ -23,12 +23,12 @@ _TEXTS: Final = {
         "{files[0]}: {runs} runs in it came one after the other by the dates of their status lines, so they are not "
         "clients of one run, as was stated."
     ),
-    "behind_first": (
-        "{files[0]}: its dates are {hours:g} h behind those of the first client, which is another time zone: they were "
+    "behind_other": (
+        "{files[0]}: its dates are {hours:g} h behind those of client {client}, which is another time zone: they were "
         "moved by that."
     ),
-    "ahead_of_first": (
-        "{files[0]}: its dates are {hours:g} h ahead of those of the first client, which is another time zone: they "
+    "ahead_of_other": (
+        "{files[0]}: its dates are {hours:g} h ahead of those of client {client}, which is another time zone: they "
         "were moved by that."
     ),
     "zone_changed": (
@@ -37,7 +37,22 @@ _TEXTS: Final = {
     ),
     "may_be_other_zone": (
         "{files[0]} and {files[1]} start {hours:g} h apart and last equally long. If they are clients of one run in "
-        "different time zones, state that all files are of one run: their dates are then moved."
+        "different time zones, state their offsets from UTC, or that all files are of one run: their dates are then "
+        "moved."
+    ),
+    "stated_offsets_apart": (
+        "{files[0]} and {files[1]} start {hours:g} h apart by the stated offsets from UTC. Check the offsets if both "
+        "are clients of one run: no dates were moved but as stated."
+    ),
+    "offset_contradicts_logs": (
+        "{files[0]}: by the stated offset from UTC its dates are {hours:g} h away from those of its histogram logs, "
+        "which hold no time zone. The logs count."
+    ),
+    "offset_of_no_client": (
+        "An offset from UTC is stated for {name}, and no file, folder or writer of lines here has this name."
+    ),
+    "offset_without_dates": (
+        "{files[0]}: an offset from UTC is stated, and its lines have no dates, so it changes nothing."
     ),
 }
 

@@ -130,10 +130,15 @@ def redact_beginning(text: str, longest: int) -> str:
     return redact(text[: longest + _BEYOND])[:longest]
 
 
+def is_allowed(name: str) -> bool:
+    """Whether an admin lists the property as harmless."""
+    return name.lower() in _allowed_names.get()
+
+
 def is_secret(name: str) -> bool:
     """Whether a property of this name holds a secret, or may."""
     lowered = name.lower()
-    if lowered in HARMLESS or lowered in _allowed_names.get():
+    if lowered in HARMLESS or is_allowed(name):
         return False
     if lowered in REDIS_SECRETS or _SECRET_NAME.search(name):
         return True

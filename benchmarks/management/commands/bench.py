@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from benchmarks.private_site import restart_with_private_site
 from benchmarks.speed import (
     browser,
+    corpus,
     driver,
     fleet_queue,
     idle_generators,
@@ -42,13 +43,15 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "search": searches.measure,
 }
 NAMES = (*IN_PROCESSES, *ON_A_SITE)
+OUTPUTS = "outputs"  # needs another commit, so it is measured only where it is named
 
 
 class Command(BaseCommand):
     help = "Measures the binding, reading, pages, uploads, queue, clients; tables here, JSON in var/bench/."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")
+        parser.add_argument("names", nargs="*", choices=[*NAMES, OUTPUTS, []], default=[], help="only these")
+        parser.add_argument("--against", default="HEAD", help="the commit beside which outputs are read")
 
     def handle(self, *args: Any, **options: Any) -> None:
         # What is measured is how many uploads the site can take, and not how many it lets one token make.
@@ -59,6 +62,8 @@ class Command(BaseCommand):
             for name in IN_PROCESSES:
                 for report in IN_PROCESSES[name]() if name in wanted else ():
                     self._show(report)
+            for report in corpus.measure(options["against"]) if OUTPUTS in wanted else ():
+                self._show(report)
             if on_a_site := [name for name in wanted if name in ON_A_SITE]:
                 with Site(port=free_port(), command="make bench", say=self._say) as site:
                     forget_earlier(site)

@@ -167,7 +167,7 @@ def test_moves_dates_of_other_time_zones(hours: float):
     assert [client.clock_offset_s for client in run.clients] == [0, -hours * 3600]
     assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
     assert merged.overlap == pytest.approx(1, abs=0.01)
-    assert run.notes[0].code in ("behind_first", "ahead_of_first")
+    assert run.notes[0].code in ("behind_other", "ahead_of_other")
 
 
 def test_names_possible_time_zones():
@@ -181,6 +181,66 @@ def test_names_possible_time_zones():
 
     assert [[note.code for note in run.notes] for run in runs] == [["may_be_other_zone"]] * 2
     assert "2 h apart" in str(runs[0].notes[0])
+
+
+@pytest.mark.parametrize("hours", [2, -5, 5.75])
+@pytest.mark.parametrize("name", ["b", "b/out.txt"])
+def test_takes_stated_offset_for_one_run(hours: float, name: str):
+    first, moved = client(1), move_dates(client(2), hours)
+    files = [read("\n".join(first) + "\n", "a/out.txt"), read("\n".join(moved) + "\n", "b/out.txt")]
+
+    (run,) = group(files, utc_offsets_s={name: hours * 3600})
+    merged = merge_run(run)
+
+    assert [client.clock_offset_s for client in run.clients] == [0, -hours * 3600]
+    assert merged.throughput_ops_s == pytest.approx(2300, rel=0.01)
+    assert merged.overlap == pytest.approx(1, abs=0.01)
+    assert run.notes == ()
+
+
+def test_takes_offset_stated_for_a_writer():
+    """Of two clients in one file, and the other's is detected from it."""
+    lines = [*(f"east: {line}" for line in move_dates(client(1), 8)), *(f"west: {line}" for line in client(2))]
+    files = [read("\n".join(lines) + "\n")]
+
+    (run,) = group(files, together=True, utc_offsets_s={"west": -3600})
+
+    assert [client.clock_offset_s for client in run.clients] == [-7 * 3600, 3600]
+    assert [note.code for note in run.notes] == ["ahead_of_other"]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_keeps_stated_offsets_that_part_clients(together: bool):
+    """What is stated counts, and what speaks against it is told."""
+    files = [read("\n".join(client(number)) + "\n", f"{number}.txt") for number in (1, 2)]
+
+    runs = group(files, together=together, utc_offsets_s={"1.txt": 0, "2.txt": 7200})
+
+    assert [client.clock_offset_s for run in runs for client in run.clients] == [0, -7200]
+    assert len(runs) == 1 if together else 2
+    assert {note.code for run in runs for note in run.notes} == {"stated_offsets_apart"}
+    assert "2 h apart" in str(runs[0].notes[0])
+
+
+@pytest.mark.parametrize("stated_h", [2, 5])
+def test_holds_stated_offset_against_logs(stated_h: int):
+    """Raw points and histogram logs count from the epoch."""
+    began_ms = int(datetime.fromisoformat(f"{DAY} 00:00:00+02:00").timestamp() * 1000)
+    points = "".join(f"READ,{began_ms + at},500\n" for at in range(0, 60_000, 100))
+    raw = f"READ latency raw data: op, timestamp(ms), latency(us)\n{points}"
+    files = [read("\n".join(client(1)) + "\n", "a/out.txt"), read(raw, "a/raw.txt")]
+
+    (run,) = group(files, utc_offsets_s={"a": stated_h * 3600})
+
+    assert [note.code for note in run.notes if note.code == "offset_contradicts_logs"] == (
+        ["offset_contradicts_logs"] if stated_h == 5 else []
+    )
+
+
+def test_says_that_undated_lines_have_no_offset():
+    (run,) = group([read("\n".join(client(1, dated=False)) + "\n", "a.txt")], utc_offsets_s={"a.txt": 3600})
+
+    assert [note.code for note in run.notes] == ["offset_without_dates"]
 
 
 @pytest.mark.parametrize("hours", [1, -1, 0.5])
