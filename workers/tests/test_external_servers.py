@@ -81,4 +81,6 @@ def test_explains_a_missing_postgresql_database(servers):
         host=running.host, port=running.port, user="ycsb", password=running.password, dbname="ycsb", autocommit=True
     ) as session:
         session.execute(re.search("CREATE DATABASE [^;]+", str(refused.value))[0])
-    assert ExternalProvisioner(missing, allowed_networks=["127.0.0.0/8"]).start().version
+    provisioner = ExternalProvisioner(missing, allowed_networks=["127.0.0.0/8"])
+    assert provisioner.start().version
+    provisioner.stop()
