@@ -38,7 +38,17 @@ from workers.provision.administration.base import (
 from workers.provision.administration.confinement import Confinement, received_bytes
 
 CheckAddress = Callable[[str, int], object]
-JVM_LIMITS = ("-Xmx128m", "-XX:MaxDirectMemorySize=64m", "-XX:+ExitOnOutOfMemoryError")
+# Drivers with their classes take 50 to 80 MB in all.
+JVM_LIMITS = (
+    "-Xmx48m",
+    "-Xss512k",
+    "-XX:MaxDirectMemorySize=16m",
+    "-XX:MaxMetaspaceSize=64m",
+    "-XX:ReservedCodeCacheSize=16m",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+)
 END_TIMEOUT_S = 5.0
 # Counting and deleting a whole data set takes minutes; a program that takes longer hangs.
 DATA_SET_CALLS = frozenset(
@@ -213,7 +223,7 @@ class ProgramAdministration(Administration):
             raise AdministrationError(f"{self._where} states a counter that is no number.") from error
 
     def content(self, table: str) -> str:
-        return str(self._call("content", table=table))
+        return plain_text(self._call("content", table=table))
 
     def size(self, table: str) -> int:
         return self._count("size", table=table)
@@ -250,7 +260,7 @@ class ProgramAdministration(Administration):
     def _count(self, name: str, **arguments: object) -> int:
         number = int(self._call(name, **arguments))
         if not 0 <= number <= MAX_COUNT:
-            raise AdministrationError(f"{self._where}: {number} is no number of records or nodes.")
+            raise AdministrationError(f"{self._where}: {plain_text(number)} is no number of records or nodes.")
         return number
 
     @property
@@ -327,7 +337,7 @@ class ProgramAdministration(Administration):
             # A program's jars are those of the system's own binding, whichever client drives it.
             folder = settings.YCSB_DIR / load_catalog().system(self.system.slug).binding.name
             jars = ":".join(map(str, verify(folder).jars))
-            java = [java_executable(), *JVM_LIMITS, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars]
+            java = [java_executable(), *JVM_LIMITS, "-cp", jars]
             return AdminProgram([*java, self.system.admin_class], order, self.check_address)
         except (ManifestError, OSError) as error:
             raise AdministrationError(f"{self.system.name} cannot be asked: {error}") from error
