@@ -43,6 +43,7 @@ from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.provision.administration import AdministrationError
+from workers.provision.administration.base import plain_text
 from workers.provision.docker import DockerProvisioner
 from workers.provision.process import ProcessProvisioner
 from workers.run_faults import FaultInjector
@@ -227,7 +228,8 @@ class Conductor:
             raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(answer.differences))
         before = self.run.evidence["before"].get("topology", answer.topology)
         changes = [
-            f"{name.replace('_', ' ')} was {before.get(name)} and is {answer.topology.get(name)}"
+            f"{plain_text(name.replace('_', ' '))} was {plain_text(before.get(name))} "
+            f"and is {plain_text(answer.topology.get(name))}"
             for name in sorted(before | answer.topology)
             if before.get(name) != answer.topology.get(name)
         ]

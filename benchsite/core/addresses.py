@@ -5,9 +5,12 @@ the address it got back rather than to the name, so that a name cannot point els
 """
 
 import ipaddress
+import queue
 import re
 import socket
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
@@ -16,6 +19,10 @@ NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 _LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
 USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
+LOOKUP_TIMEOUT_S = 8.0
+REQUEST_LOOKUP_TIMEOUT_S = 1.0  # while somebody waits for a page
+MAX_LOOKUPS = 8  # of typed names, in one process: a resolver may wait half a minute for a name server
+_lookups = threading.BoundedSemaphore(MAX_LOOKUPS)
 _ADDRESS = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}))(?::(?P<port>[0-9]{0,5}))?", re.A
 )
@@ -47,6 +54,10 @@ class AddressRefused(ValueError):
     """The address must not be connected to. The message says why, and who can change that."""
 
 
+class LookupTimedOut(AddressRefused):
+    """No name server answered in time."""
+
+
 def refuse_webhook_address(
     host: str,
     port: int,
@@ -55,6 +66,7 @@ def refuse_webhook_address(
     own_servers: Iterable[tuple[str, int]] = (),
     allowed_ports: Iterable[int] = (443,),
     encrypted: bool,
+    timeout_s: float = LOOKUP_TIMEOUT_S,
 ) -> str:
     """The IP address to send a webhook for host:port to, or AddressRefused.
 
@@ -63,9 +75,9 @@ def refuse_webhook_address(
     without encryption. The site's own servers are never told anything. Every address that the name resolves to must be
     allowed.
     """
-    addresses = resolve(host, port)
+    addresses = resolve(host, port, timeout_s)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
-    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_quietly(name, own_port)}
+    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_own(name, own_port, timeout_s)}
     here = own_addresses()
     for address in addresses:
         shown = host if host == str(address) else f"{host} ({address})"
@@ -103,6 +115,7 @@ def refuse_address(
     allowed_networks: Sequence[str],
     *,
     own_servers: Iterable[tuple[str, int]] = (),
+    timeout_s: float = LOOKUP_TIMEOUT_S,
 ) -> str:
     """The IP address to connect to for an external server at host:port, or AddressRefused.
 
@@ -110,13 +123,13 @@ def refuse_address(
     which no network can allow. Every address that the name resolves to must be allowed. Loopback addresses and this
     machine's own are allowed only by a network that contains nothing else, such as 127.0.0.0/8 or 10.1.2.3/32.
     """
-    addresses = resolve(host, port)
+    addresses = resolve(host, port, timeout_s)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
     here = own_addresses()
     own = {
         (_LOCAL if _is_local(address, here) else address, own_port)
         for name, own_port in own_servers
-        for address in _resolve_quietly(name, own_port)
+        for address in _resolve_own(name, own_port, timeout_s)
     }
     for address in addresses:
         shown = host if host == str(address) else f"{host} ({address})"
@@ -147,14 +160,55 @@ def refuse_address(
     return str(addresses[0])
 
 
-def resolve(host: str, port: int) -> list[IPAddress]:
+def resolve(host: str, port: int, timeout_s: float = LOOKUP_TIMEOUT_S) -> list[IPAddress]:
     """All addresses of a name; an IPv4 address inside an IPv6 one counts as what it is. Raises AddressRefused."""
     if not 1 <= port <= 65535:
         raise AddressRefused(f"{port} is no port: write one between 1 and 65535.")
+    if _is_literal(host):
+        return _read_addresses(host, _look_up(host, port))
+    if not _lookups.acquire(blocking=False):
+        raise LookupTimedOut("This site waits for name servers: try again in half a minute, or write an IP address.")
+    return _look_up_in_time(host, port, timeout_s, _lookups.release)
+
+
+def _is_literal(host: str) -> bool:
+    """Whether no name server is asked about it."""
     try:
-        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return ":" in host or bool(socket.inet_aton(host))
+    except OSError:
+        return False
+
+
+def _look_up_in_time(host: str, port: int, timeout_s: float, done: Callable[[], object]) -> list[IPAddress]:
+    """The thread that waits for the name server, and calls `done`, may outlast this call by half a minute."""
+    answers: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answer = _look_up(host, port)
+        finally:
+            done()
+        answers.put(answer)
+
+    threading.Thread(target=run, name="name lookup", daemon=True).start()
+    try:
+        return _read_addresses(host, answers.get(timeout=timeout_s))
+    except queue.Empty:
+        raise LookupTimedOut(
+            f"No name server answered in time for {host[:200]!r}: try again, or write its IP address."
+        ) from None
+
+
+def _look_up(host: str, port: int) -> list[Any] | Exception:
+    try:
+        return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     except (OSError, UnicodeError) as error:
-        raise AddressRefused(f"{host[:200]!r} cannot be resolved: {error}.") from None
+        return error
+
+
+def _read_addresses(host: str, answers: list[Any] | Exception) -> list[IPAddress]:
+    if isinstance(answers, Exception):
+        raise AddressRefused(f"{host[:200]!r} cannot be resolved: {answers}.") from None
     # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
     plain = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in answers]
     return list(dict.fromkeys(_unmapped(address) for address in plain))
@@ -228,8 +282,15 @@ def _is_local(address: IPAddress, here: frozenset[IPAddress]) -> bool:
     return address.is_loopback or (address in here and not address.is_link_local)
 
 
-def _resolve_quietly(host: str, port: int) -> list[IPAddress]:
+def _resolve_own(host: str, port: int, timeout_s: float) -> list[IPAddress]:
+    """Of a server of the site itself, whatever names people have typed; none of one that has no address. Raises
+    LookupTimedOut, as what is not known cannot be refused.
+    """
     try:
-        return resolve(host, port)
+        if _is_literal(host):
+            return _read_addresses(host, _look_up(host, port))
+        return _look_up_in_time(host, port, timeout_s, lambda: None)
+    except LookupTimedOut:
+        raise
     except AddressRefused:
         return []

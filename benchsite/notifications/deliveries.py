@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import Delivery, Notice, Webhook
+from benchsite.core.addresses import LOOKUP_TIMEOUT_S
 from benchsite.core.encryption import CannotOpen
 from benchsite.core.http_client import PostFailed, post
 from benchsite.notifications import webhooks
@@ -159,7 +160,7 @@ def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
     if not webhook.is_active and not _is_test(delivery):
         raise NeverArrives("The webhook was switched off.")
     try:
-        target, address = webhooks.check_url(webhook.url)
+        target, address = webhooks.check_url(webhook.url, LOOKUP_TIMEOUT_S)
     except webhooks.WebhookRefused as refused:
         raise PostFailed(str(refused)) from None
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)

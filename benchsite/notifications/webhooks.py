@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from benchsite.accounts import audit, limits
 from benchsite.accounts.models import Delivery, Team, User, Webhook
-from benchsite.core.addresses import AddressRefused, refuse_webhook_address, servers_of
+from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_webhook_address, servers_of
 from benchsite.core.encryption import CannotOpen, is_current, seal, unseal
 from benchsite.core.http_client import Target, target_of
 
@@ -30,7 +30,7 @@ class WebhookRefused(Exception):
         super().__init__(message)
 
 
-def check_url(url: str) -> tuple[Target, str]:
+def check_url(url: str, timeout_s: float = REQUEST_LOOKUP_TIMEOUT_S) -> tuple[Target, str]:
     """The target of a URL and the address to connect to: asked when it is saved and before each sending.
 
     Raises WebhookRefused for an address that nobody may have the site connect to.
@@ -51,6 +51,7 @@ def check_url(url: str) -> tuple[Target, str]:
             own_servers=own,
             allowed_ports=settings.WEBHOOK_PORTS,
             encrypted=target.encrypted,
+            timeout_s=timeout_s,
         )
     except AddressRefused as refused:
         raise WebhookRefused(str(refused), "url") from None

@@ -16,10 +16,13 @@ from django.test import Client
 
 from benchsite.tests.hostile_servers import REDIS, HostileServer
 from benchsite.tests.test_requests_counted_by_all_workers import Web
+from benchsite.tests.test_slow_clients import ATTACKS, attack, delays
+from benchsite.tests.test_slow_clients import page_s as sign_in_page_s
 from runs.tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
 TEAMS, FORMS_OF_TEAM = 5, 5  # more forms than the site has threads
+CHECKS_OF_TEAM, MAX_FORMS = 2, 60
 MAX_USUAL_PAGE_S, MAX_PAGE_S = 1.0, 15.0  # half of them, and all of them on a busy machine
 MAX_GROWTH_BYTES = 50 * 2**20
 CSRF_TOKEN = "a" * 32
@@ -92,6 +95,29 @@ def test_checks_of_hostile_servers_delay_no_page(web, behaviour):
     assert all("cannot be used" in panel for panel in panels)
     assert len(pages_s) > 10 and statistics.median(pages_s) < MAX_USUAL_PAGE_S and max(pages_s) < MAX_PAGE_S
     assert resident_bytes(web) - before < MAX_GROWTH_BYTES
+
+
+@pytest.mark.parametrize("name", ["slow head", "slow body"])
+def test_slow_clients_delay_no_page_beside_ten_checks(web, name):
+    sessions = [sign_in() for _ in range(TEAMS)] * CHECKS_OF_TEAM
+    checks: list[tuple[str, str]] = []
+
+    with HostileServer(REDIS["drip"]) as server, delays(web) as seconds:
+        fields = {"system": "redis", "address": f"127.0.0.1:{server.port}", "properties": ""}
+        for number in range(MAX_FORMS):
+            # Either process may get the form, and refuse it where five checks run there.
+            session = sessions[len(checks) % len(sessions)]
+            _, text = request(web, "POST", "/own-server/", session, {**fields, "name": f"Redis {number}"})
+            checks += [(session, address) for address in CHECK.findall(text)]
+            if len(checks) == len(sessions):
+                break
+        with attack(web.port, ATTACKS[name]):
+            seconds += [sign_in_page_s(web) for _ in range(8)]
+        running = sum(bool(CHECK.search(request(web, "GET", address, session)[1])) for session, address in checks)
+        for session, address in checks:
+            await_panel(web, session, address)
+
+    assert len(checks) == len(sessions) and running > 0
 
 
 def await_panel(web: Web, session: str, address: str) -> str:

@@ -1,5 +1,6 @@
 """The form of one cluster with its nodes: process and docker clusters by operators, external ones by team admins."""
 
+import time
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from benchsite.accounts.models import Team
-from benchsite.core.addresses import AddressRefused, refuse_address, split_address
+from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
 from benchsite.core.own_servers import own_servers
 from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
@@ -121,6 +122,7 @@ class ClusterForm(NamedForm):
         cleaned = super().clean() or self.cleaned_data
         kind = cleaned.get("provisioner")
         self.nodes: list[tuple[Machine, str]] = []
+        lookups_until = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
         for row in self.rows:
             if not row.is_valid():
                 raise ValidationError("A node below needs attention.")
@@ -130,18 +132,18 @@ class ClusterForm(NamedForm):
             if machine is None:
                 continue
             if kind == Provisioner.EXTERNAL:
-                self._check_address(row, address)
+                self._check_address(row, address, max(0.0, lookups_until - time.monotonic()))
             self.nodes.append((machine, address if kind == Provisioner.EXTERNAL else ""))
         self._check_nodes(kind)
         return cleaned
 
-    def _check_address(self, row: NodeForm, address: str) -> None:
+    def _check_address(self, row: NodeForm, address: str, timeout_s: float) -> None:
         if not address:
             row.add_error("address", "Write where its server listens, as host:port.")
             return
         try:
             host, port = split_address(address)
-            refuse_address(host, port, settings.EXTERNAL_NETWORKS, own_servers=own_servers())
+            refuse_address(host, port, settings.EXTERNAL_NETWORKS, own_servers=own_servers(), timeout_s=timeout_s)
         except AddressRefused as error:
             row.add_error("address", str(error))
 

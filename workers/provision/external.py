@@ -42,6 +42,7 @@ class ExternalProvisioner:
             process={},
             password=str(wanted.binding_properties.get(system.binding.endpoint.password) or ""),
             nodes=tuple(nodes),
+            check_address=self._refuse,
         )
         try:
             server.client_properties()
@@ -58,9 +59,12 @@ class ExternalProvisioner:
         """The address that was checked, not the name, which might point elsewhere a moment later."""
         try:
             host, port = split_address(text, self.wanted.system.binding.endpoint.default_port)
-            return refuse_address(host, port, self._allowed_networks, own_servers=self._own_servers), port
+            return self._refuse(host, port), port
         except AddressRefused as error:
             raise ServerDidNotStart(str(error)) from error
+
+    def _refuse(self, host: str, port: int) -> str:
+        return refuse_address(host, port, self._allowed_networks, own_servers=self._own_servers)
 
     def alive(self) -> bool:
         if self._server is None:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 
 from runs.catalog import Mode, Property, System
 from workers.provision.administration import Administration
+from workers.provision.administration.base import plain_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     """
     expected = {setting.setting: setting.expected for setting in mode.readback}
     answer = administration.read_settings(expected)
-    found = {name: answer[name] for name in expected if name in answer}
+    found = {name: plain_text(answer[name]) for name in expected if name in answer}
     differences = []
     for name, wanted in expected.items():
         if name not in found:
@@ -49,7 +50,7 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     if copies is not None and topology.get("replication_factor", str(copies)) != str(copies):
         differences.append(
             f"The database states a replication factor of {copies}, and the server keeps "
-            f"{topology['replication_factor']}: correct the database, or its schema."
+            f"{plain_text(topology['replication_factor'])}: correct the database, or its schema."
         )
     return ReadBack(expected=expected, found=found, topology=topology, differences=tuple(differences))
 

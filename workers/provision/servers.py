@@ -13,6 +13,7 @@ from typing import Protocol
 from runs.catalog import Mode, System, client_properties
 from workers.provision.administration import Administration
 from workers.provision.administration.factory import administration_for
+from workers.provision.administration.program import CheckAddress
 
 
 class ProvisionError(Exception):
@@ -68,6 +69,7 @@ class Server:
     files: dict[str, str] = field(default_factory=dict, repr=False)  # its configuration files, without the password
     password: str = field(default="", repr=False)
     nodes: tuple[tuple[str, int], ...] = ()  # host and port of every node, where it has several or is an external one
+    check_address: CheckAddress | None = None  # which refuses other addresses that an external one announces
     container: dict[str, object] = field(default_factory=dict)  # plain JSON: image, digest, limits; empty without one
 
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -100,6 +102,7 @@ class Server:
             (hosts, self.port),
             is_external=not self.folder,
             deadline=wanted.deadline,
+            check_address=self.check_address,
         )
 
 

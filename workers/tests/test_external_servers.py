@@ -7,8 +7,10 @@ import pytest
 
 from benchsite.core.own_servers import own_servers
 from runs.catalog import load_catalog
+from workers.provision.administration.base import MAX_SERVER_TEXT
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import provisioner_for
+from workers.provision.readback import read_back
 from workers.provision.servers import ProvisionError, ServerDidNotStart, Wanted
 
 REDIS = load_catalog().system("redis")
@@ -81,4 +83,18 @@ def test_explains_a_missing_postgresql_database(servers):
         host=running.host, port=running.port, user="ycsb", password=running.password, dbname="ycsb", autocommit=True
     ) as session:
         session.execute(re.search("CREATE DATABASE [^;]+", str(refused.value))[0])
-    assert ExternalProvisioner(missing, allowed_networks=["127.0.0.0/8"]).start().version
+    provisioner = ExternalProvisioner(missing, allowed_networks=["127.0.0.0/8"])
+    assert provisioner.start().version
+    provisioner.stop()
+
+
+@pytest.mark.slow
+def test_cuts_what_the_server_says_of_its_mode(servers):
+    running = servers("redis", "off").start()
+    with running.administration.connect() as client:
+        client.config_set("save", " ".join(f"86400 {changes}" for changes in range(1, 101)))
+
+    [difference] = read_back(REDIS, REDIS.mode("off"), running.administration).differences
+
+    assert "save should be '', but the server says '86400 1 86400 2" in difference
+    assert len(difference) < MAX_SERVER_TEXT + 100

@@ -31,7 +31,7 @@ JVM_SYSTEMS = [
 NONSENSE = ("silent", "drip", "endless", "huge", "deep")
 TIMEOUT_S = 10.0
 MAX_GROWTH_BYTES = 50 * 2**20
-MAX_JVM_BYTES = 250 * 2**20  # a JVM with its heap, its buffers and its code
+MAX_JVM_BYTES = 130 * 2**20  # a JVM with its heap, its buffers and its code
 MAX_MESSAGE_LENGTH = 600
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from runs.catalog import System
 from workers.provision.administration.admin_program import direct_administration
 from workers.provision.administration.base import Address, Administration
-from workers.provision.administration.program import ProgramAdministration, cluster_nodes
+from workers.provision.administration.program import CheckAddress, ProgramAdministration, cluster_nodes
 
 
 def administration_for(
@@ -15,15 +15,17 @@ def administration_for(
     *,
     is_external: bool = False,
     deadline: float | None = None,
+    check_address: CheckAddress | None = None,
 ) -> Administration:
     """Speaks to the same server as clients with these properties, as the same user, in the same database.
 
     `server`: its host and port, where the properties do not show them. A process with limits asks an external one; its
-    calls end at the `deadline`, of time.monotonic().
+    calls end at the `deadline`, of time.monotonic(), and it connects to no address for which `check_address` raises
+    ValueError.
     """
     address = address_of(system, client_properties, server)
     if system.admin_class or is_external:
-        return ProgramAdministration(system, address, client_properties, deadline)
+        return ProgramAdministration(system, address, client_properties, deadline, check_address)
     return direct_administration(system.slug, address, cluster_nodes(system, client_properties, address.port))
 
 

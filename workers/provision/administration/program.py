@@ -35,8 +35,20 @@ from workers.provision.administration.base import (
     plain_text,
     printable,
 )
+from workers.provision.administration.confinement import Confinement, received_bytes
 
-JVM_LIMITS = ("-Xmx128m", "-XX:MaxDirectMemorySize=64m", "-XX:+ExitOnOutOfMemoryError")
+CheckAddress = Callable[[str, int], object]
+# Drivers with their classes take 50 to 80 MB in all.
+JVM_LIMITS = (
+    "-Xmx48m",
+    "-Xss512k",
+    "-XX:MaxDirectMemorySize=16m",
+    "-XX:MaxMetaspaceSize=64m",
+    "-XX:ReservedCodeCacheSize=16m",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+)
 END_TIMEOUT_S = 5.0
 # Counting and deleting a whole data set takes minutes; a program that takes longer hangs.
 DATA_SET_CALLS = frozenset(
@@ -46,35 +58,63 @@ DATA_SET_TIMEOUT_S = 1800.0
 ANSWER_TIMEOUT_S = 10.0
 JVM_ANSWER_TIMEOUT_S = 60.0  # with its start and its connections, on a busy machine
 MAX_ANSWER_BYTES = 1024**2
+# Of the server, for one call. Some drivers read the schema of the whole cluster as they connect.
+MAX_RECEIVED_BYTES = 1024**2
+MAX_JVM_RECEIVED_BYTES = 16 * 1024**2
+RECEIVED_INTERVAL_S = 0.05
 MAX_ERROR_LENGTH = 1000
 MAX_VERSION_LENGTH = 40
 MAX_COUNT = 2**63 - 1
 
 
-class AdminProgram:
-    """One process. Calls are answered one after the other."""
+class TooMuchReceived(OSError):
+    """A server sent more than the answer to a call may have."""
 
-    def __init__(self, argv: Sequence[str], order: Mapping[str, object]) -> None:
+
+class AdminProgram:
+    """One process. Calls are answered one after the other. With `check_address` it connects to no address for which
+    that raises ValueError.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], order: Mapping[str, object], check_address: CheckAddress | None = None
+    ) -> None:
         self._lock = threading.Lock()
         self._unread = bytearray()
+        self._confinement = Confinement(check_address) if check_address else None
         self._popen = subprocess.Popen(
-            argv,
+            self._confinement.command(argv) if self._confinement else argv,
             cwd=settings.BASE_DIR,
             env=child_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            pass_fds=[self._confinement.theirs.fileno()] if self._confinement else [],
         )
+        self._watch = self._confinement.watch(self._popen.pid) if self._confinement else None
         self._write(order)
 
-    def answer(self, call: Mapping[str, object], timeout_s: float) -> dict[str, Any]:
-        """The answer's JSON object. Raises OSError where the program ended, hangs or says too much, ValueError and
-        RecursionError where its answer is no JSON.
+    @property
+    def refusal(self) -> str:
+        """Why the last address that was refused was; empty where none was."""
+        return self._confinement.refusal if self._confinement else ""
+
+    def answer(self, call: Mapping[str, object], timeout_s: float, max_received_bytes: int | None) -> dict[str, Any]:
+        """The answer's JSON object. Raises OSError where the program ended, hangs, receives or says too much,
+        ValueError and RecursionError where its answer is no JSON.
         """
         with self._lock:
             try:
+                before = received_bytes(self._popen.pid) if max_received_bytes else {}
                 self._write({**call, "timeout_s": timeout_s})
-                return dict(json.loads(self._read_line(timeout_s)))
+                until = time.monotonic() + timeout_s
+                while not self._read_line(min(until, time.monotonic() + RECEIVED_INTERVAL_S)):
+                    if time.monotonic() >= until:
+                        raise TimeoutError(f"no answer within {duration(timeout_s)}")
+                    if max_received_bytes:
+                        self._refuse_more(max_received_bytes, before)
+                line, _, self._unread = self._unread.partition(b"\n")
+                return dict(json.loads(line))
             except BaseException:
                 self._popen.kill()
                 raise
@@ -84,21 +124,26 @@ class AdminProgram:
         self._popen.stdin.write(json.dumps(line).encode() + b"\n")
         self._popen.stdin.flush()
 
-    def _read_line(self, timeout_s: float) -> bytes:
+    def _refuse_more(self, max_received_bytes: int, before: Mapping[str, int]) -> None:
+        received = received_bytes(self._popen.pid)
+        if sum(received.values()) - sum(before.get(name, 0) for name in received) > max_received_bytes:
+            raise TooMuchReceived(f"the server answers with more than {size(max_received_bytes)}")
+
+    def _read_line(self, until: float) -> bool:
+        """Whether there is a whole line now, or none until then."""
         assert self._popen.stdout is not None
-        poll, until = select.poll(), time.monotonic() + timeout_s
+        poll = select.poll()
         poll.register(self._popen.stdout, select.POLLIN)
         while b"\n" not in self._unread:
             if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
-                raise TimeoutError(f"no answer within {duration(timeout_s)}")
+                return False
             piece = os.read(self._popen.stdout.fileno(), 1 << 16)
             if not piece:
                 raise OSError("it gave no answer")
             self._unread += piece
             if len(self._unread) > MAX_ANSWER_BYTES:
                 raise OSError(f"its answer is larger than {size(MAX_ANSWER_BYTES)}")
-        line, _, self._unread = self._unread.partition(b"\n")
-        return bytes(line)
+        return True
 
     def end(self) -> None:
         """Returns when the process is gone."""
@@ -111,6 +156,8 @@ class AdminProgram:
             self._popen.kill()
             self._popen.wait()
         self._popen.stdout.close()
+        if self._watch is not None:
+            self._watch.join()
 
 
 Key = tuple[str, Address, tuple[tuple[str, str], ...], float | None]
@@ -122,13 +169,20 @@ class ProgramAdministration(Administration):
     """One cluster, asked by a program. `address.host` may be several hosts.
 
     `properties` are those of the clients, for what the address does not hold, such as certificates. All calls end at
-    the `deadline`, an instant of time.monotonic(); a program with one is its caller's own.
+    the `deadline`, an instant of time.monotonic(); a program with one is its caller's own. The program connects to no
+    address for which `check_address` raises ValueError, whatever the cluster announces.
     """
 
     def __init__(
-        self, system: System, address: Address, properties: Mapping[str, str], deadline: float | None = None
+        self,
+        system: System,
+        address: Address,
+        properties: Mapping[str, str],
+        deadline: float | None = None,
+        check_address: CheckAddress | None = None,
     ) -> None:
         self.system, self.address, self.properties, self.deadline = system, address, properties, deadline
+        self.check_address = check_address
         self.has_tables = "{table}" in system.binding.target
         # 20,000 keys are about half a megabyte of JSON. PostgreSQL reads its table for each batch.
         self.key_batch = 500_000 if system.slug == "postgresql" else 20_000
@@ -169,7 +223,7 @@ class ProgramAdministration(Administration):
             raise AdministrationError(f"{self._where} states a counter that is no number.") from error
 
     def content(self, table: str) -> str:
-        return str(self._call("content", table=table))
+        return plain_text(self._call("content", table=table))
 
     def size(self, table: str) -> int:
         return self._count("size", table=table)
@@ -206,7 +260,7 @@ class ProgramAdministration(Administration):
     def _count(self, name: str, **arguments: object) -> int:
         number = int(self._call(name, **arguments))
         if not 0 <= number <= MAX_COUNT:
-            raise AdministrationError(f"{self._where}: {number} is no number of records or nodes.")
+            raise AdministrationError(f"{self._where}: {plain_text(number)} is no number of records or nodes.")
         return number
 
     @property
@@ -222,10 +276,10 @@ class ProgramAdministration(Administration):
         with _lock:
             program = _programs.get(self._key) or _programs.setdefault(self._key, self._start())
         try:
-            answer = program.answer({"call": name, **arguments}, timeout_s)
-        except TimeoutError as error:
+            answer = program.answer({"call": name, **arguments}, timeout_s, self._max_received_bytes(name))
+        except (TimeoutError, TooMuchReceived) as error:
             self.close()
-            raise AdministrationError(f"{self._where}: {error}.") from error
+            raise AdministrationError(f"{self._where}: {error}.{_announced(program)}") from error
         except (OSError, ValueError, RecursionError) as error:
             self.close()
             raise AdministrationError(
@@ -235,12 +289,20 @@ class ProgramAdministration(Administration):
             raise MarkerNameTaken(plain_text(answer["name_taken"]))
         if "error" in answer:
             text = plain_text(answer["error"], MAX_ERROR_LENGTH)
-            raise AdministrationError(f"{self._where}: the driver says: {plain_text(text)}" if self._is_java else text)
+            if self._is_java:
+                text = f"{self._where}: the driver says: {plain_text(text)}"
+            raise AdministrationError(f"{text}{_announced(program)}")
         return answer["result"]
 
     @property
     def _is_java(self) -> bool:
         return bool(self.system.admin_class)
+
+    def _max_received_bytes(self, name: str) -> int | None:
+        """None of a call that may read a whole data set, by a driver whose memory is limited."""
+        if not self._is_java:
+            return MAX_RECEIVED_BYTES
+        return None if name in DATA_SET_CALLS else MAX_JVM_RECEIVED_BYTES
 
     def _timeout_s(self, name: str) -> float:
         """Raises AdministrationError after the deadline."""
@@ -269,14 +331,21 @@ class ProgramAdministration(Administration):
                 # A check for a page gives way to the pages.
                 nice = ("nice", "-n", "10") if self.deadline is not None else ()
                 argv = [*nice, sys.executable, "-m", admin_program.__name__]
-                return AdminProgram(argv, {**order, "system": self.system.slug, "ssl": address.ssl, "nodes": nodes})
+                return AdminProgram(
+                    argv, {**order, "system": self.system.slug, "ssl": address.ssl, "nodes": nodes}, self.check_address
+                )
             # A program's jars are those of the system's own binding, whichever client drives it.
             folder = settings.YCSB_DIR / load_catalog().system(self.system.slug).binding.name
             jars = ":".join(map(str, verify(folder).jars))
-            java = [java_executable(), *JVM_LIMITS, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars]
-            return AdminProgram([*java, self.system.admin_class], order)
+            java = [java_executable(), *JVM_LIMITS, "-cp", jars]
+            return AdminProgram([*java, self.system.admin_class], order, self.check_address)
         except (ManifestError, OSError) as error:
             raise AdministrationError(f"{self.system.name} cannot be asked: {error}") from error
+
+
+def _announced(program: AdminProgram) -> str:
+    """The end of a message: which other address the cluster had the program connect to."""
+    return f" The cluster names another server: {program.refusal}" if program.refusal else ""
 
 
 def cluster_nodes(system: System, properties: Mapping[str, str], port: int) -> list[tuple[str, int]]:

@@ -1,0 +1,96 @@
+"""What asks a server of somebody else connects to no address that the site refuses, whatever the server announces."""
+
+import time
+from functools import partial
+
+import pytest
+
+from benchsite.core.addresses import refuse_address
+from benchsite.tests.hostile_servers import ANNOUNCING, HostileServer, silent
+from runs.catalog import System, client_properties, load_catalog
+from workers.provision.administration import AdministrationError
+from workers.provision.administration.factory import administration_for
+from workers.target_checks import check_target
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+ALLOWED_NETWORKS = ["127.0.0.1/32"]
+REFUSED_HOST = "127.0.0.66"
+TIMEOUT_S = 20.0
+CHEAPEST = "aerospike"
+PROPERTIES = {"mongodb": {"mongodb.replica_set": "rs"}}
+DIRECT = [
+    system.slug
+    for system in load_catalog().systems.values()
+    if system.administered and not system.is_embedded
+]  # fmt: skip
+
+
+def read_system(slug: str, ycsb_folder) -> System:
+    system = load_catalog().system(slug)
+    if system.admin_class and not (ycsb_folder / system.binding.name).exists():
+        pytest.skip("its binding is not built")
+    return system
+
+
+def variants(slugs: list[str]) -> list[object]:
+    return [pytest.param(slug, marks=[] if slug == CHEAPEST else [pytest.mark.long]) for slug in slugs]
+
+
+@pytest.mark.parametrize("slug", variants(list(ANNOUNCING)))
+def test_announced_members_get_no_connection(settings, slug):
+    settings.EXTERNAL_NETWORKS = ALLOWED_NETWORKS
+    system, member = read_system(slug, settings.YCSB_DIR), f"{REFUSED_HOST}:%s"
+
+    with HostileServer(silent, REFUSED_HOST) as refused:
+        # Cassandra's members listen at one port, so the cluster has that of the member.
+        behaviour = partial(ANNOUNCING[slug], member=member % refused.port)
+        with HostileServer(behaviour, port=refused.port) as cluster:
+            target = check_target(
+                system,
+                f"127.0.0.1:{cluster.port}",
+                PROPERTIES.get(slug, {}),
+                deadline=time.monotonic() + TIMEOUT_S,
+            )
+
+    text = target.checks[0].text
+    assert (
+        target.checks[0].outcome == "reject" and f"names another server: {REFUSED_HOST} is a loopback address" in text
+    )
+    assert cluster.connections > 0 and refused.connections == 0
+
+
+@pytest.mark.parametrize("slug", variants(DIRECT))
+def test_no_driver_reaches_a_refused_address(settings, slug):
+    system = read_system(slug, settings.YCSB_DIR)
+    mode = next(iter(system.modes.values()))
+    refuse = partial(refuse_address, allowed_networks=ALLOWED_NETWORKS)
+
+    with HostileServer(silent, REFUSED_HOST) as refused:
+        nodes = ((REFUSED_HOST, refused.port),)
+        properties = client_properties(system, mode, {}, host=REFUSED_HOST, port=refused.port, password="", nodes=nodes)
+        administration = administration_for(
+            system,
+            properties,
+            nodes[0],
+            is_external=True,
+            deadline=time.monotonic() + TIMEOUT_S,
+            check_address=refuse,
+        )
+        with pytest.raises(AdministrationError, match=f"names another server: {REFUSED_HOST} is a loopback address"):
+            administration.ping()
+        administration.close()
+
+    assert refused.connections == 0
+
+
+def test_own_servers_get_no_connection(settings):
+    """Within the networks that the operator allows."""
+    system = read_system(CHEAPEST, settings.YCSB_DIR)
+    settings.EXTERNAL_NETWORKS = ["127.0.0.0/8"]
+
+    with HostileServer(silent) as own:
+        settings.REDIS_URL = f"redis://127.0.0.1:{own.port}/0"
+        with HostileServer(partial(ANNOUNCING[CHEAPEST], member=f"127.0.0.1:{own.port}")) as cluster:
+            target = check_target(system, f"127.0.0.1:{cluster.port}", {}, deadline=time.monotonic() + TIMEOUT_S)
+
+    assert "is a server of this site itself" in target.checks[0].text and own.connections == 0
