@@ -221,6 +221,9 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
     def names(*states: State) -> str:
         return _listed([judgement.metric.name for judgement in judged if judgement.state in states])
 
+    def changes(state: State) -> str:
+        return _listed([_change(judgement) for judgement in judged if judgement.state is state])
+
     if not environment.comparable:
         fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
         return f"Inconclusive: the environments are not comparable, for they differ in {fields}."
@@ -229,9 +232,9 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
         worse = names(State.FLAGGED)
         return f"Inconclusive: one session is worse in {worse}. Measure this test again in a new CI job."
     sentence = {
-        Verdict.REGRESSION: f"Regression: worse in {names(State.REGRESSED)}.",
-        Verdict.IMPROVEMENT: f"Improvement: better in {names(State.IMPROVED)}.",
-        Verdict.MIXED: f"Mixed: worse in {names(State.REGRESSED)}, better in {names(State.IMPROVED)}.",
+        Verdict.REGRESSION: f"Regression: {changes(State.REGRESSED)}.",
+        Verdict.IMPROVEMENT: f"Improvement: {changes(State.IMPROVED)}.",
+        Verdict.MIXED: f"Mixed: worse is {changes(State.REGRESSED)}, better is {changes(State.IMPROVED)}.",
         Verdict.PASS: f"Pass: no loss in {names(State.HELD)}.",
     }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
     if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {judgement.state for judgement in judged}:
@@ -239,13 +242,25 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
     return f"{sentence} Open in {names(State.INCONCLUSIVE)}."
 
 
+def _change(judgement: MetricVerdict) -> str:
+    """ "throughput 12 % lower" """
+    change = _relative_change(judgement.metric, judgement.comparison)
+    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {'higher' if change > 0 else 'lower'}"
+
+
+def _relative_change(metric: Metric, comparison: Comparison) -> float:
+    """The ratio says how many times better the new side is; people read how far the value itself went."""
+    if not comparison.ratio:
+        return 0.0
+    return comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
+
+
 def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
     name = metric.name[0].upper() + metric.name[1:]
     if comparison.ratio is None:
         return f"{name}: {comparison.reason}"
-    # The ratio says how many times better the new side is; people read how far the value itself went.
-    change = comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
+    change = _relative_change(metric, comparison)
     # What rounds to nothing went nowhere.
     moved = f"{plain_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
     ratio = significant(comparison.ratio, 3)

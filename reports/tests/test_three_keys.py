@@ -44,14 +44,14 @@ FASTER = tuple(value * 1.12 for value in reversed(BASE))
 def test_it_is_a_regression_with_all_three_keys():
     finding = judge([throughput(SLOWER, BASE)], ALIKE)
     assert finding.verdict == Verdict.REGRESSION and finding.metrics[0].state is State.REGRESSED
-    assert finding.reasons[0] == "Regression: worse in throughput."
+    assert finding.reasons[0] == "Regression: throughput 12 % lower."
     assert finding.reasons[1].startswith("Throughput is 12 % lower: ratio 0.880, 5 sessions against 5.")
     assert "The interval [0.876, 0.884] excludes 1" in finding.reasons[1]
 
 
 def test_it_is_an_improvement_with_all_three_keys():
     finding = judge([throughput(FASTER, BASE)], ALIKE)
-    assert finding.verdict == Verdict.IMPROVEMENT and finding.reasons[0] == "Improvement: better in throughput."
+    assert finding.verdict == Verdict.IMPROVEMENT and finding.reasons[0] == "Improvement: throughput 12 % higher."
 
 
 def test_without_an_effect_that_matters_nothing_is_red():
@@ -91,7 +91,7 @@ def test_one_session_shows_the_ratio_and_decides_nothing(new, base, said):
 def test_a_loss_and_a_gain_are_mixed():
     finding = judge([throughput(FASTER, BASE), p99([value * 1.3 for value in BASE], BASE[::-1])], ALIKE)
     assert finding.verdict == Verdict.MIXED
-    assert finding.reasons[0] == "Mixed: worse in READ p99, better in throughput."
+    assert finding.reasons[0] == "Mixed: worse is READ p99 30 % higher, better is throughput 12 % higher."
     assert finding.reasons[1].startswith("READ p99 is 30 % higher"), "what is worse stands first"
 
 
@@ -100,7 +100,7 @@ def test_open_metric_blocks_a_pass_and_is_named_beside_a_loss():
     assert judge([throughput(BASE[::-1], BASE), noisy], ALIKE).verdict == Verdict.INCONCLUSIVE
     finding = judge([throughput(SLOWER, BASE), noisy], ALIKE)
     assert finding.verdict == Verdict.REGRESSION
-    assert finding.reasons[0] == "Regression: worse in throughput. Open in READ p99."
+    assert finding.reasons[0] == "Regression: throughput 12 % lower. Open in READ p99."
 
 
 def test_a_gain_that_may_be_small_is_no_loss():

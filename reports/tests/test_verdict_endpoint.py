@@ -40,7 +40,7 @@ def test_compares_commit_with_newest_commit_before_it(team, asked):
     new = commit_runs(sweep, "cccc3333", 850.0, days_ago=1)
     commit_runs(sweep, "dddd4444", 2000.0, days_ago=0.5)
     answer = asked(new[2])
-    assert answer["verdict"] == "regression" and answer["reasons"][0].startswith("Regression: worse in")
+    assert answer["verdict"] == "regression" and answer["reasons"][0].startswith("Regression: throughput ")
     assert set(answer["new"]["runs"]) == {str(run.pk) for run in new} and answer["new"]["commit"] == "cccc3333"
     assert set(answer["base"]["runs"]) == {str(run.pk) for run in before} and answer["base"]["commit"] == "bbbb2222"
     assert "bbbb2222 on main by the rule: The newest commit on the default branch" in answer["base"]["chosen"]

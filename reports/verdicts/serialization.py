@@ -21,7 +21,7 @@ def describe_verdict(schema: dict[str, Any]) -> None:
     schema["examples"] = [
         {
             "verdict": "regression",
-            "reasons": ["Regression: worse in throughput.", "Throughput is 12 % lower: ratio 0.880 ..."],
+            "reasons": ["Regression: throughput 12 % lower.", "Throughput is 12 % lower: ratio 0.880 ..."],
             "needs_more_repeats": None,
             "pending": False,
             "algorithm": "three keys, session means 1, Holm",
