@@ -1,6 +1,10 @@
 """The disk of one load generator is full for a while: its runs wait and are repeated, those of others go on."""
 
 import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -17,7 +21,7 @@ pytestmark = [
     pytest.mark.timeout(400),
     pytest.mark.needs("root"),
 ]
-DISK_BYTES = 64 << 20
+DISK_BYTES, LEFT_BYTES = 64 << 20, 256 << 10
 FULL, OTHER = "generator-1", "generator-2"
 
 
@@ -40,11 +44,24 @@ def site(small_disk, tmp_path, settings):
         yield live
 
 
-def fill(folder):
-    usage = psutil.disk_usage(str(folder))
-    filler = folder / "filler"
-    filler.write_bytes(bytes(round(0.97 * usage.total) - usage.used))
-    return filler
+@contextmanager
+def filled(folder: Path) -> Iterator[None]:
+    """Also what the failed run leaves free is taken at once."""
+    ended, filler = threading.Event(), folder / "filler"
+
+    def fill() -> None:
+        with filler.open("wb", buffering=0) as file:
+            while not ended.wait(0.1):
+                file.write(bytes(max(0, psutil.disk_usage(str(folder)).free - LEFT_BYTES)))
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        filler.unlink()
 
 
 def on_other(matrix):
@@ -60,21 +77,20 @@ def test_full_disk_of_one_generator(site, small_disk):
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
     site.until_measured(run, "UPDATE")
 
-    filler = fill(small_disk)
-    site.until(is_quarantined, 60, "the load generator to be in quarantine")
-    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 60, "the run to fail")
+    with filled(small_disk):
+        site.until(is_quarantined, 60, "the load generator to be in quarantine")
+        site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 60, "the run to fail")
 
-    run.refresh_from_db()
-    again = run.reruns.get(is_retry=True)
-    assert run.reason == Reason.GENERATOR_UNFIT, run.reason_detail
-    assert f"{small_disk}" in run.reason_detail and "Free space there" in run.reason_detail
-    assert "could not be finished" in LoadGenerator.objects.get(name=FULL).quarantine_reason
-    others = site.until_ended(site.submit(("redis", "off"), rungs=[2], before=on_other))
-    assert {other.status for other in others} == {Status.SUCCEEDED}
-    again.refresh_from_db()
-    assert again.status == Status.QUEUED and is_quarantined()
+        run.refresh_from_db()
+        again = run.reruns.get(is_retry=True)
+        assert run.reason == Reason.GENERATOR_UNFIT, run.reason_detail
+        assert f"{small_disk}" in run.reason_detail and "Free space there" in run.reason_detail
+        assert "could not be finished" in LoadGenerator.objects.get(name=FULL).quarantine_reason
+        others = site.until_ended(site.submit(("redis", "off"), rungs=[2], before=on_other))
+        assert {other.status for other in others} == {Status.SUCCEEDED}
+        again.refresh_from_db()
+        assert again.status == Status.QUEUED and is_quarantined(), again.reason_detail
 
-    filler.unlink()
     site.until_ended(matrix)
     again.refresh_from_db()
     assert again.status == Status.SUCCEEDED, again.reason_detail

@@ -24,7 +24,7 @@ if not os.fork():
 print(flush=True)
 time.sleep(60)
 """
-OTHER_USER = 65534  # nobody
+OTHER_USER = 60_541  # nobody else's
 
 
 @contextmanager

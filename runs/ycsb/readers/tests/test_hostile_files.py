@@ -323,8 +323,7 @@ def seconds(content: bytes) -> float:
 def check_time(kind: str, prefix: bytes) -> None:
     """A line of 32 KiB against one of 256: eight times the work, where a square of it would be 64 times."""
     short, long = (prefix + SLOW[kind] * (size // len(SLOW[kind])) for size in (MIB // 32, MIB // 4))
-    once = min(seconds(short) for _ in range(2))
-    spent = seconds(long)
+    once, spent = (min(seconds(lines) for _ in range(2)) for lines in (short, long))
     assert spent < 0.3 or spent < 25 * once, (kind, prefix, once, spent)
 
 
