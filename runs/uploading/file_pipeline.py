@@ -225,7 +225,7 @@ def _read(member: UploadedFile, report: Callable[[int], None] | None, *, summed:
 
 def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> list[RunFiles]:
     """The runs that these files are of."""
-    offsets_s = {name: offset_s(text) for name, text in (utc_offsets or {}).items()}
+    offsets_s = {name: parse_utc_offset(text) for name, text in (utc_offsets or {}).items()}
     if grouping == Upload.Grouping.APART:
         runs = [run for file in reads.files for run in group([file], utc_offsets_s=offsets_s)]
     else:
@@ -237,8 +237,8 @@ def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None =
     return [replace(run, notes=(*run.notes, *notes)) for run in runs]
 
 
-def offset_s(text: str) -> float:
-    """Of an offset from UTC as it is stated: +02:00."""
+def parse_utc_offset(text: str) -> float:
+    """Seconds of an offset from UTC as it is stated: +02:00."""
     hours, minutes = text[1:].split(":")
     return (int(hours) * 3600 + int(minutes) * 60) * (-1 if text.startswith("-") else 1)
 
