@@ -90,7 +90,7 @@ class ComparisonParts(TypedDict):
     """The page of a comparison as it is cached: rendered parts, and values for the frame around them."""
 
     going: bool
-    figures: list[FigureLink]
+    figures: list[FigureLink]  # of the first workload
     permalink: str
     title: str
     equal: str
@@ -234,7 +234,7 @@ def parts_of(team: Team, selection: Selection) -> ComparisonParts:
 
         return ComparisonParts(
             going=is_going(comparison.curves),
-            figures=[figure for group in context["groups"] for figure in (group.ceilings, group.latency) if figure],
+            figures=[figure for group in context["groups"][:1] for figure in (group.ceilings, group.latency) if figure],
             permalink=context["permalink"],
             title=title_of(comparison),
             equal=context["equal"].sentence if context["equal"] else "",

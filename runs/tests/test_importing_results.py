@@ -236,7 +236,7 @@ def test_it_compares_uploaded_with_scheduled_runs(client_in, team):
     uploaded = save(client_in, bring(client_in, sent("a.txt", summary()))).runs.get().sweep
     page = text_of(client_in.get(f"{reverse('compare')}?v=1&sweep={sweep.pk}&sweep={uploaded.pk}", follow=True))
     assert "Redis · always" in page
-    assert "2 sweeps" in page
+    assert "2 chosen sweeps" in page
 
 
 @pytest.mark.parametrize("name", ["runs", "sweeps", "compare", "home", "imports", "queue", "matrices"])
