@@ -7,6 +7,7 @@ With DATABASE_URL and REDIS_URL set, those are used instead. Workers of pytest-x
 import gc
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,9 @@ def no_thread_outlives_its_test() -> Iterator[None]:
     """A thread that is left behind would meet the database of the next test: the test fails that left it."""
     before = set(threading.enumerate())
     yield
+    # A conductor keeps the program that asks a cluster; a test that conducted a run is one.
+    if administration := sys.modules.get("workers.provision.administration.program"):
+        administration.end_programs()
     assert left_since(before, THREAD_PATIENCE_S) == []
 
 

@@ -352,22 +352,26 @@ def choose_one_workload(offered: Sequence[Menu]) -> Menu | None:
 
 
 def figures_by_workload(state: Selection, curves: Sequence[Curve]) -> list[WorkloadFigures]:
-    """Both figures of each workload: what differs in it is not drawn over one another."""
+    """Both figures of each workload: what differs in it is not drawn over one another, unless it was chosen."""
     workloads = list(dict.fromkeys(curve.workload for curve in curves))
+    if len(workloads) == 1 or state.sweeps:
+        return [_draw_group(state, curves, "", "")]
     groups = []
     for number, workload in enumerate(workloads):
-        chosen = replace(state, workloads=(workload,)) if len(workloads) > 1 else state
+        chosen = replace(state, workloads=(workload,))
         group = [curve for curve in curves if curve.workload == workload]
-        latency = latency_picture(chosen, group)
-        groups.append(
-            WorkloadFigures(
-                workload,
-                picture_link(ceilings_picture(chosen), group),
-                picture_link(latency, group) if latency else None,
-                suffix=f"-{number}" if number else "",
-            )
-        )
+        groups.append(_draw_group(chosen, group, workload, f"-{number}" if number else ""))
     return groups
+
+
+def _draw_group(state: Selection, curves: Sequence[Curve], workload: str, suffix: str) -> WorkloadFigures:
+    latency = latency_picture(state, curves)
+    return WorkloadFigures(
+        workload,
+        picture_link(ceilings_picture(state), curves),
+        picture_link(latency, curves) if latency else None,
+        suffix,
+    )
 
 
 def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str, str, bool]]:

@@ -165,6 +165,15 @@ _programs: dict[Key, AdminProgram] = {}
 _lock = threading.Lock()
 
 
+def end_programs() -> None:
+    """Ends those of all clusters; the next call of one starts its program again."""
+    with _lock:
+        programs = list(_programs.values())
+        _programs.clear()
+    for program in programs:
+        program.end()
+
+
 class ProgramAdministration(Administration):
     """One cluster, asked by a program. `address.host` may be several hosts.
 
