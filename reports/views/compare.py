@@ -118,6 +118,10 @@ class WorkloadFigures(NamedTuple):
     latency: FigureLink | None
     suffix: str  # of ids on the page; the first has none
 
+    @property
+    def listed(self) -> list[FigureLink]:
+        return [figure for figure in (self.ceilings, self.latency) if figure]
+
 
 Part = TypeVar("Part", ComparisonParts, NumbersPart, SidesPart)
 
@@ -234,7 +238,7 @@ def parts_of(team: Team, selection: Selection) -> ComparisonParts:
 
         return ComparisonParts(
             going=is_going(comparison.curves),
-            figures=[figure for group in context["groups"][:1] for figure in (group.ceilings, group.latency) if figure],
+            figures=context["groups"][0].listed if context["groups"] else [],
             permalink=context["permalink"],
             title=title_of(comparison),
             equal=context["equal"].sentence if context["equal"] else "",
@@ -293,8 +297,8 @@ def context_of(
     team: Team, selection: Selection, comparison: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
 ) -> dict[str, Any]:
     offered, curves = menus(selection, choices, studies()), comparison.curves
-    workload_menu = choose_one_workload(offered)
-    held = [menu for menu in offered if menu is not workload_menu]
+    workload_menu = find_workload_menu(offered)
+    other_menus = [menu for menu in offered if menu is not workload_menu]
     state = pinned(selection, comparison)
     equal = equal_of(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
@@ -307,9 +311,9 @@ def context_of(
             *(f"“{slug}” is no published study that is known here." for slug in unknown),
         ],
         "facets": choices,
-        "menus": held,
+        "menus": other_menus,
         "workload_menu": workload_menu,
-        "chips": chips(selection, held),
+        "chips": chips(selection, other_menus),
         "controls": controls_of(selection, curves),
         "carried": selection.pairs(without=carried_names(selection, curves)),
         "operations": operation_links(state, curves),
@@ -346,7 +350,7 @@ def pinned(selection: Selection, comparison: Compared) -> Selection:
     return replace(selection, matrix=str(comparison.matrix_id)) if comparison.matrix_id else selection
 
 
-def choose_one_workload(offered: Sequence[Menu]) -> Menu | None:
+def find_workload_menu(offered: Sequence[Menu]) -> Menu | None:
     """The menu of workloads where one of several can be chosen; None where an address already names more."""
     return next((menu for menu in offered if menu.name == "workload" and len(menu.options) > 1 >= menu.chosen), None)
 
@@ -355,16 +359,16 @@ def figures_by_workload(state: Selection, curves: Sequence[Curve]) -> list[Workl
     """Both figures of each workload: what differs in it is not drawn over one another, unless it was chosen."""
     workloads = list(dict.fromkeys(curve.workload for curve in curves))
     if len(workloads) == 1 or state.sweeps:
-        return [_draw_group(state, curves, "", "")]
+        return [_link_figures(state, curves, "", "")]
     groups = []
     for number, workload in enumerate(workloads):
         chosen = replace(state, workloads=(workload,))
         group = [curve for curve in curves if curve.workload == workload]
-        groups.append(_draw_group(chosen, group, workload, f"-{number}" if number else ""))
+        groups.append(_link_figures(chosen, group, workload, f"-{number}" if number else ""))
     return groups
 
 
-def _draw_group(state: Selection, curves: Sequence[Curve], workload: str, suffix: str) -> WorkloadFigures:
+def _link_figures(state: Selection, curves: Sequence[Curve], workload: str, suffix: str) -> WorkloadFigures:
     latency = latency_picture(state, curves)
     return WorkloadFigures(
         workload,

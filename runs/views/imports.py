@@ -72,14 +72,19 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     form = ImportForm(request.POST if request.method == "POST" else None, upload=row) if completable(row) else None
     if form is not None and form.is_bound and form.is_valid():
         return _save(request, row, form)
+    return _show(request, row, form, GroupingForm(None, upload=row))
+
+
+def _show(request: HttpRequest, row: Upload, form: ImportForm | None, regroup: GroupingForm) -> HttpResponse:
     files = row.recognised.get("files", ())
     refused = [file for file in files if file["error"]]
     context = {
-        "upload": row, "form": form, "regroup": GroupingForm(None, upload=row), "busy": row.state in BUSY,
+        "upload": row, "form": form, "regroup": regroup, "busy": row.state in BUSY,
         "groupings": Upload.Grouping.choices,
         "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
-    return render(request, "runs/imports/page.html", context, status=422 if form is not None and form.is_bound else 200)
+    is_refused = regroup.is_bound or (form is not None and form.is_bound)
+    return render(request, "runs/imports/page.html", context, status=422 if is_refused else 200)
 
 
 def completable(upload: Upload) -> bool:
@@ -127,9 +132,9 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Read it once more with its files grouped otherwise, or its dates read otherwise."""
     upload = get_object_or_404(Upload, pk=pk)
     form = GroupingForm(request.POST, upload=upload)
-    if not form.is_valid():
-        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-    elif upload_lifecycle.regroup(upload, **form.cleaned_data):
+    if not form.is_valid() and completable(upload):
+        return _show(request, upload, ImportForm(None, upload=upload), form)
+    if form.is_valid() and upload_lifecycle.regroup(upload, **form.cleaned_data):
         work_at_once(upload)
     return redirect("import", pk=pk)
 
