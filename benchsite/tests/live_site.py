@@ -22,7 +22,7 @@ from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
 from runs.artifacts import mark_storage
 from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntry, Run
-from runs.models.run import Stage, Status
+from runs.models.run import Stage, Status, Verdict
 from runs.planning import submit
 from runs.tests.factories import make_team, make_user
 from workers.models import Lease
@@ -31,6 +31,8 @@ from workers.systems.build import build
 GENERATORS = ("generator-1", "generator-2")
 # Load generators reach neither PostgreSQL nor the artifact store.
 NO_DATABASE = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "BENCHSITE_ARTIFACTS": "/proc/none"}
+# These checks reject a run for what other programs do on its machine, such as the tests beside it.
+BUSY_MACHINE_CHECKS = ("V03", "V06", "V14", "V15", "V25")
 
 
 class LiveSite:
@@ -140,6 +142,12 @@ class LiveSite:
             return any(log.exists() and "HISTFA" in log.read_text() for log in logs)
 
         self.until(is_measured, 20, "the first second to be measured")
+
+
+def rejections(run: Run) -> list[tuple[str, str]]:
+    """The checks that reject the run, with their messages, but for those that a busy machine fails."""
+    findings = run.measurement_sets.get().findings.filter(severity=Verdict.REJECT)
+    return list(findings.exclude(check_id__in=BUSY_MACHINE_CHECKS).values_list("check_id", "message"))
 
 
 def processes_of(*texts: str) -> list[psutil.Process]:

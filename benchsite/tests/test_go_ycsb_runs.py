@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from benchsite.accounts.models import Role
-from benchsite.tests.live_site import LiveSite
+from benchsite.tests.live_site import LiveSite, rejections
 from benchsite.tests.live_site import shared_site as site
 from benchsite.tests.test_external_clients import external_database, submitted
 from reports.queries import curves
@@ -14,7 +14,7 @@ from runs.catalog import data_target, load_catalog
 from runs.data_confirmations import confirm
 from runs.lifecycle import request_cancel_matrix
 from runs.models import Database, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models.run import Phase, Status
 from runs.tests.factories import make_team, make_user
 from workers.provision.process import ProcessProvisioner
 from workers.provision.servers import Server, Wanted
@@ -83,8 +83,7 @@ def test_ladder_becomes_a_curve(site: LiveSite, server: Server):
         kept = run.measurement_sets.get()
         assert (kept.clients_merged, kept.clients_expected) == (2, 2)
         assert run.spec["client"]["flavour"] == "go-ycsb" and run.evidence["mode_stated"]
-        rejecting = kept.findings.filter(severity=Verdict.REJECT).values_list("check_id", "message")
-        assert list(rejecting) == []
+        assert rejections(run) == []
     [curve] = curves(list(Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE)))
     assert [point.threads for point in curve.points] == [2, 4]
     assert all(point.throughput_ops_s.median > 0 for point in curve.points)
