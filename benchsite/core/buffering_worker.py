@@ -5,8 +5,8 @@ and silent clients occupy a file descriptor and no thread. Bodies too large for 
 threads while they arrive: a quarter of the threads is for load generators, another for everybody else. A body that its
 view did not read ends its connection: a client without an account is refused by its head. What the send buffer of the
 kernel does not take of an answer stays in memory, and the poller sends it. A larger answer (a download) is sent by a
-thread. A quarter of the threads never waits for clients: beyond that, the slowest download ends. `/healthz` has a thread
-of its own, so that who watches the site waits for no page.
+thread. A quarter of the threads never waits for clients: beyond that, the slowest download ends. `/healthz` has a
+thread of its own, so that a probe waits for no page.
 """
 
 import bisect
