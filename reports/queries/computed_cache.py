@@ -11,9 +11,9 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache as once
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.db.models import Model
@@ -151,7 +151,7 @@ def _code() -> str:
 
     By their content, so that all machines of a site use one entry, and a release that is installed again uses its own.
     """
-    root = Path(__file__).resolve().parent.parent.parent
+    root = settings.BASE_DIR
     every = (path for package in PACKAGES for path in (root / package).rglob("*"))
     files = sorted(path for path in every if path.suffix in SUFFIXES)
     facts = [(str(path.relative_to(root)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
