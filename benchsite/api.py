@@ -27,7 +27,7 @@ from reports.verdicts.baseline_selection import Ambiguous, NothingNamed, TooMany
 from runs.annotations import AnnotationRefused
 from runs.api import catalog, files, load_generators, matrices, plan_files, results, runs, schedules, sweeps, uploads
 from runs.api import routers as measuring
-from runs.api.plans import faults_of
+from runs.api.plans import list_faults
 from runs.deletion import DeletionRefused, RunPinned
 from runs.extension import ExtensionRefused
 from runs.generators import CalibrationRefused
@@ -81,7 +81,7 @@ def limited(request: HttpRequest, error: LimitReached) -> HttpResponse:
 
 @api.exception_handler(PlanError)
 def plan_refused(request: HttpRequest, error: PlanError) -> HttpResponse:
-    return answer(request, Problem("plan-refused", str(error), errors=faults_of(error.problems)))
+    return answer(request, Problem("plan-refused", str(error), errors=list_faults(error.problems)))
 
 
 @api.exception_handler(WebhookRefused)

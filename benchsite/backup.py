@@ -38,13 +38,13 @@ def copy_to(folder: Path) -> tuple[int, int]:
     copied = lost = 0
     folder.mkdir(parents=True, exist_ok=True)
     for digest in digests():
-        place = folder / path_of(digest)
+        place = folder / get_path(digest)
         if place.exists():
             continue
         place.parent.mkdir(exist_ok=True)
         draft = place.with_name(f".{place.name}.{os.getpid()}")
         try:
-            with artifacts.storage().open(path_of(digest)) as stored, draft.open("wb") as file:
+            with artifacts.storage().open(get_path(digest)) as stored, draft.open("wb") as file:
                 shutil.copyfileobj(stored, file, artifacts.CHUNK)
         except FileNotFoundError:
             lost += 1
@@ -59,11 +59,11 @@ def copy_from(folder: Path) -> tuple[int, int]:
     put = lost = 0
     artifacts.mark_storage()
     for digest in digests():
-        if artifacts.storage().exists(path_of(digest)):
+        if artifacts.storage().exists(get_path(digest)):
             continue
         try:
-            with (folder / path_of(digest)).open("rb") as file:
-                artifacts.storage().save(path_of(digest), File(file))
+            with (folder / get_path(digest)).open("rb") as file:
+                artifacts.storage().save(get_path(digest), File(file))
         except FileNotFoundError:
             lost += 1
             continue
@@ -95,6 +95,6 @@ def fingerprints() -> Iterator[tuple[str, str]]:
         yield meta.db_table, total.hexdigest()
 
 
-def path_of(digest: str) -> str:
+def get_path(digest: str) -> str:
     """Where a content lies, in the storage and in a copy of it."""
     return artifacts._path(digest)

@@ -107,7 +107,7 @@ FILE_UPLOAD_HANDLERS = ["runs.uploading.upload_handlers.NoFiles"]
 # A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.core.production`).
 PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
 PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
-HOSTS = [*production.host_of(PUBLIC_URL), *production.host_of(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
+HOSTS = [*production.get_host(PUBLIC_URL), *production.get_host(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", HOSTS)
 SECRET_KEY = secrets.token_urlsafe(50) if IS_GENERATOR else env_str("BENCHSITE_SECRET_KEY", "")
 if not SECRET_KEY:
@@ -291,7 +291,7 @@ CELERY_BROKER_URL = paths.broker_url(REDIS_URL)
 # A Redis that accepts connections but does not answer fails a message after some seconds; its sender is not blocked.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 3.0, "socket_connect_timeout": 3.0, "socket_keepalive": True}
 if GENERATOR_TOKEN:
-    CELERY_BROKER_TRANSPORT_OPTIONS |= generator_access.unacked_keys(generator_access.name_of(GENERATOR_TOKEN))
+    CELERY_BROKER_TRANSPORT_OPTIONS |= generator_access.unacked_keys(generator_access.get_name(GENERATOR_TOKEN))
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # Its broadcasts reach every worker.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2}
 CELERY_TASK_IGNORE_RESULT = True

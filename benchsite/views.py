@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from benchsite.accounts.limits import shown as formatted
 from benchsite.accounts.models import Role, Team
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents
 from benchsite.core import glossary as terms
@@ -21,15 +21,15 @@ from benchsite.rest.limits import used_uploads
 from reports.models import History
 from reports.queries.histories import history_lines
 from reports.selection import Selection
-from reports.views.compare import parts_of
+from reports.views.compare import get_parts
 from runs import live, team_usage
 from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
-from runs.pages.progress import Progress, progress_of
+from runs.pages.progress import Progress, get_progress
 from runs.pages.queue import queue, waiting_runs
-from runs.pages.run import way_of
+from runs.pages.run import estimate_run_progress
 from runs.views.clusters import may_edit
-from workers.fleet import fleet_of, health, shown, troubled_first
+from workers.fleet import get_fleet, health, shown, troubled_first
 from workers.queries import queue_lines
 
 LATEST = 6
@@ -48,7 +48,7 @@ LIMIT_TITLES = {
 }
 
 
-def home_of(team: Team) -> dict[str, object]:
+def build_home_context(team: Team) -> dict[str, object]:
     """A constant number of queries, and one read of Redis per run that goes on."""
     mine = waiting_runs().filter(team=team)
     stand = queue(mine[:FIRST_IN_QUEUE])
@@ -56,14 +56,14 @@ def home_of(team: Team) -> dict[str, object]:
     going = [
         {
             "run": line["run"],
-            "way": way_of(line["run"]),
+            "way": estimate_run_progress(line["run"]),
             "live": live.read(line["run"].pk, newest=NEWEST_ENTRIES),
         }
         for line in lines
         if line["row"].holds and line["mine"]
     ]
     waiting = mine.count()
-    fleet = fleet_of(team)
+    fleet = get_fleet(team)
     generators = shown(team, troubled_first(fleet)[:MAX_GENERATORS])
     matrices = latest_matrices()
     return {
@@ -87,7 +87,7 @@ def home_of(team: Team) -> dict[str, object]:
 def latest_matrices() -> tuple[tuple[Matrix, Progress], ...]:
     """The last submitted ones, and how far they are; two queries."""
     rows = list(Matrix.objects.filter(submitted_at__isnull=False).order_by("-submitted_at")[:LATEST])
-    progress = progress_of(rows)
+    progress = get_progress(rows)
     return tuple((row, progress[row.pk]) for row in rows)
 
 
@@ -108,7 +108,7 @@ def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> di
     finished = (matrix for matrix, progress in matrices if progress.succeeded and not progress.unfinished)
     if (matrix := next(finished, None)) is None:
         return None
-    parts = parts_of(team, Selection(matrix=str(matrix.pk)))
+    parts = get_parts(team, Selection(matrix=str(matrix.pk)))
     return {"matrix": matrix, **{name: parts[name] for name in ("headline", "figures", "permalink")}}
 
 
@@ -130,7 +130,7 @@ def latest_sweeps() -> tuple[Sweep, ...]:
 @team_required("GET")
 def home(request: HttpRequest) -> HttpResponse:
     context = {
-        "home": home_of(team_of(request)),
+        "home": build_home_context(get_team(request)),
         "may_describe": may_edit(request, None),
     }
     part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
@@ -140,7 +140,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @team_required("GET")
 def news(request: HttpRequest) -> HttpResponse:
     """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
-    team = team_of(request)
+    team = get_team(request)
     since = timezone.now() - RECENT
     runs = Run.objects.filter(finished_at__gte=since).aggregate(
         failed=Count("pk", filter=Q(status=Status.FAILED)),
@@ -160,9 +160,9 @@ def news(request: HttpRequest) -> HttpResponse:
 @team_required("GET", role=Role.ADMIN)
 def limits(request: HttpRequest) -> HttpResponse:
     """What the team and its admin hold of each limit, and how much there is of it."""
-    team = team_of(request)
+    team = get_team(request)
     used: dict[str, int | None] = {
-        "teams-per-person": user_of(request).memberships.filter(role=Role.ADMIN).count(),
+        "teams-per-person": get_user(request).memberships.filter(role=Role.ADMIN).count(),
         "tokens-per-team": live_tokens(team),
         "queued-runs-per-team": team_usage.queued_runs(team),
         "storage-per-team": team_usage.stored_bytes(team),

@@ -49,7 +49,7 @@ MAX_LINKS: Final = 200  # of one team that work
 KEPT_S: Final = 60
 
 
-def width_of(text: str) -> float:
+def measure_width(text: str) -> float:
     """Pixels of a text at 11 pixels; letters beyond Latin are taken for full ones."""
     return sum(
         NARROW if character in _NARROW else WIDE if character in _WIDE else USUAL if ord(character) < 0x250 else FULL
@@ -60,7 +60,7 @@ def width_of(text: str) -> float:
 def badge(label: str, value: str, colour: str) -> str:
     """Two fields beside each other, as wide as their texts."""
     texts = [_shown(text) for text in (label, value)]
-    inner = [round(width_of(text), 1) for text in texts]
+    inner = [round(measure_width(text), 1) for text in texts]
     widths = [width + 2 * EDGE for width in inner]
     whole = round(sum(widths), 1)
     name = f"{texts[0]}: {texts[1]}"
@@ -147,7 +147,7 @@ def revoke_badge(link: BadgeLink, by: User) -> None:
         audit.note("badge_revoked", team=link.team, actor=by, subject=link.label)
 
 
-def link_of(token: str) -> BadgeLink | None:
+def find_link(token: str) -> BadgeLink | None:
     """The link, whether or not it was revoked; None for what never was one."""
     possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
     with all_teams():

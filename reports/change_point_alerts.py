@@ -19,7 +19,7 @@ from reports.analysis.changes import NEARBY
 from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Metric, followed
 from reports.histories import History as Course
 from reports.models import History, HistoryLook
-from reports.queries.history import lately, metrics_of
+from reports.queries.history import collect_metrics, lately
 from runs.models.run import Phase
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def _look_at(row: History) -> bool:
     known: dict[str, list[str]] = {}
     alerts: list[Alert] = []
     # The throughput, and the p99 of each operation: response time under a target where it was measured.
-    tails = [metric for metric in metrics_of(row) if metric.statistic == STATISTIC]
+    tails = [metric for metric in collect_metrics(row) if metric.statistic == STATISTIC]
     kinds = ("response", "service") if row.target_ops_s else ("service", "response")
     names = list(dict.fromkeys(tail.operation for tail in tails))[:MAX_OPERATIONS]
     tails.sort(key=lambda tail: kinds.index(tail.kind))

@@ -334,7 +334,7 @@ class Curve:
     @property
     def promise(self) -> str:
         """What a write waits for, in a few words."""
-        return promise_of(self.durability)
+        return describe_durability(self.durability)
 
     @cached_property
     def counted(self) -> tuple[Point, ...]:
@@ -450,7 +450,7 @@ class Curve:
         return self.same_plan(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
 
 
-def look_of(curves: Sequence[Curve]) -> Look | None:
+def find_newest_look(curves: Sequence[Curve]) -> Look | None:
     """The newest look that the rungs near the top of all have reached; None where no plan with looks made them all."""
     first = curves[0]
     if not first.looks or not all(first.same_plan(curve) for curve in curves):
@@ -464,12 +464,12 @@ def look_of(curves: Sequence[Curve]) -> Look | None:
     return Look(first.looks, min(counts, default=0))
 
 
-def kind_of(curves: Sequence[Curve]) -> Kind:
+def detect_kind(curves: Sequence[Curve]) -> Kind:
     """The latency that is shown where nobody chooses: response time where all are ladders of targets that have it."""
     return "response" if curves and all(curve.latency_kind == "response" for curve in curves) else "service"
 
 
-def operations_of(curves: Sequence[Curve]) -> list[str]:
+def collect_operations(curves: Sequence[Curve]) -> list[str]:
     """The operations that any point measured: reads first, then by name."""
     names = {row.operation for curve in curves for point in curve.points for row in point.operations}
     order = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
@@ -480,7 +480,7 @@ COPIES_SAY: dict[object, str] = {1: "1 other copy", "quorum": "a quorum of copie
 ACK_SAYS = {"none": "nothing", "memory": "memory", "os_buffer": "operating system", "disk": "disk"}
 
 
-def promise_of(record: Mapping[str, object]) -> str:
+def describe_durability(record: Mapping[str, object]) -> str:
     """A durability record in a few words: what was done, and what a power failure may still take."""
     if not record:
         return ""

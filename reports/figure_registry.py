@@ -67,7 +67,7 @@ PICTURES: Final[Mapping[str, Maker]] = {
 }
 
 
-def figure_of(name: str, curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+def build_figure(name: str, curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """The figure of the sides that the selection shows; colours and ranks are those among all."""
     figure = PICTURES[name](selection.shown(curves), selection, options)
     figure.among = curves

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Final
 
 from benchsite.core import formatting
-from reports.analysis.changes import LATENCY, NEARBY, TAIL_LATENCY, THROUGHPUT, Change, Course, Rule, course_of
+from reports.analysis.changes import LATENCY, NEARBY, TAIL_LATENCY, THROUGHPUT, Change, Course, Rule, detect_changes
 from reports.curves import STATISTICS, Standing
 
 HISTORY_STATISTICS: Final = ("mean", "p50", "p95", "p99", "p999")
@@ -108,7 +108,7 @@ class HistoryPoint:
     unmeasured: int = 0  # runs that count and say nothing of the metric
 
 
-def points_of(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
+def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
     """The runs, oldest first, as points in the order in which each was first measured."""
     groups: dict[object, list[Measured]] = {}
     for run in runs:
@@ -235,17 +235,17 @@ class History:
         return HistoryChange(change, self.points[index], index, None if at is None else self.triage.get(at))
 
 
-def history_of(
+def build_history(
     metric: Metric,
     points: Sequence[HistoryPoint],
     triage: Sequence[Triage] = (),
     environments: Sequence[Mapping[str, str] | None] = (),
     notes: Sequence[Note] = (),
-    analyse: Callable[..., Course] = course_of,
+    analyse: Callable[..., Course] = detect_changes,
 ) -> History:
     """Everything that is said of one metric of one test. `environments` are those of the points' first runs.
 
-    `analyse` is `course_of`, or what remembers its answers.
+    `analyse` is `detect_changes`, or what remembers its answers.
     """
     seen = followed(points)
     placed = _placed(points, seen, triage)

@@ -13,10 +13,10 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 from reports.analysis.comparability import VARIES
-from reports.curves import STATISTICS, Curve, kind_of
+from reports.curves import STATISTICS, Curve, detect_kind
 from reports.figures.latency import SCALES
 from reports.figures.latency_points import Choice
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 
 VERSION = "1"
 ALL = "all"
@@ -109,7 +109,7 @@ class Selection:
 
     def kind_for(self, curves: Sequence[Curve]) -> str:
         """The chosen kind of latency; where none is, the one that these curves are read by."""
-        return self.kind or kind_of(curves)
+        return self.kind or detect_kind(curves)
 
     def shown(self, curves: Sequence[Curve]) -> list[Curve]:
         """The sides that are drawn: all of few, of many the chosen ones, else those with the highest ceilings."""
@@ -194,22 +194,22 @@ def read(parameters: Parameters) -> Selection:
         sweeps=_ids(parameters, "sweep", problems),
         runs=_ids(parameters, "run", problems),
         **facets,
-        phase=_one_of(parameters, "phase", (LOAD,), "", problems),
+        phase=_parse_choice(parameters, "phase", (LOAD,), "", problems),
         since=since,
         until=until,
         operation=_operation(last_value(parameters, "op"), problems),
-        statistic=_one_of(parameters, "stat", tuple(STATISTICS), "p99", problems),
-        kind=_one_of(parameters, "kind", KINDS, "", problems),
-        scale=_one_of(parameters, "scale", tuple(SCALES), "auto", problems),
+        statistic=_parse_choice(parameters, "stat", tuple(STATISTICS), "p99", problems),
+        kind=_parse_choice(parameters, "kind", KINDS, "", problems),
+        scale=_parse_choice(parameters, "scale", tuple(SCALES), "auto", problems),
         highlight=_clean(last_value(parameters, "highlight")),
         baseline=_id(baseline, NO_BASELINE, problems) if baseline else None,
         vary=_known(_texts(parameters, "vary", problems), "vary", VARIES, problems),
         load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
         limit_us=None if limit_ms is None else limit_ms * 1e3,
         max_loss_s=_number(parameters, "loss", "seconds", MAX_LOSS_S, problems, least=0.0),
-        anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
+        anyway=_parse_choice(parameters, "anyway", ("1",), "", problems) == "1",
         published=_texts(parameters, "published", problems),
-        sides=(ALL,) if ALL in texts else tuple(str(key) for text in texts if (key := uuid_of(text))),
+        sides=(ALL,) if ALL in texts else tuple(str(key) for text in texts if (key := parse_uuid(text))),
         problems=tuple(problems),
     )
 
@@ -230,14 +230,14 @@ def _quoted(text: str) -> str:
 
 
 def _id(text: str, problem: str, problems: list[str]) -> uuid.UUID | None:
-    key = uuid_of(text)
+    key = parse_uuid(text)
     if key is None:
         problems.append(f"{_quoted(text)} {problem}")
     return key
 
 
 def _ids(parameters: Parameters, name: str, problems: list[str]) -> tuple[uuid.UUID, ...]:
-    parsed = [uuid_of(text.strip()) for text in parameters.getlist(name) if text.strip()]
+    parsed = [parse_uuid(text.strip()) for text in parameters.getlist(name) if text.strip()]
     keys = dict.fromkeys(key for key in parsed if key)
     if bad := parsed.count(None):
         problems.append(f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out.")
@@ -300,7 +300,7 @@ def _known(values: Sequence[str], name: str, choices: Sequence[str], problems: l
     return tuple(choice for choice in choices if choice in values)
 
 
-def _one_of(parameters: Parameters, name: str, choices: Sequence[str], default: str, problems: list[str]) -> str:
+def _parse_choice(parameters: Parameters, name: str, choices: Sequence[str], default: str, problems: list[str]) -> str:
     text = last_value(parameters, name)
     if not text or text in choices:
         return text or default

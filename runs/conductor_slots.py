@@ -12,7 +12,7 @@ from runs.models.run import Status
 LOCAL = (Provisioner.PROCESS, Provisioner.DOCKER)  # servers that a conductor starts itself
 
 
-def conductors_of(clusters: Collection[UUID]) -> dict[UUID, frozenset[UUID]]:
+def find_conductors(clusters: Collection[UUID]) -> dict[UUID, frozenset[UUID]]:
     """Cluster -> the living conductors that may carry out its runs; without any it is left out. Three queries.
 
     Any conductor drives an external server. A server that Benchsite starts is started by a conductor of its own

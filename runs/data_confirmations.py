@@ -21,7 +21,7 @@ class TargetRow:
     confirmation: DataConfirmation | None
 
 
-def confirmation_of(cluster: Cluster, target: str) -> DataConfirmation | None:
+def find_confirmation(cluster: Cluster, target: str) -> DataConfirmation | None:
     return cluster.data_confirmations.filter(target=target).first()
 
 

@@ -50,7 +50,7 @@ def unusable() -> QuerySet[LoadGenerator]:
     )
 
 
-def generators_of(team: Team) -> QuerySet[LoadGenerator]:
+def get_generators(team: Team) -> QuerySet[LoadGenerator]:
     """Those that a team may use: neither they nor their machines are restricted to other teams."""
     # Sets that stand by themselves: asked row by row they would be estimated to cost so much that PostgreSQL compiles
     # the query, which takes ten times as long as answering it.
@@ -140,7 +140,7 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
     fields = Capacity(digest=digest, core_ops_s=throughput_ops_s / cores, run=str(clients[0].run_id))
 
     def is_higher(generator: LoadGenerator) -> bool:
-        return fields["core_ops_s"] > capacity_of(generator.capacity, binding, digest).get("core_ops_s", 0.0)
+        return fields["core_ops_s"] > get_capacity(generator.capacity, binding, digest).get("core_ops_s", 0.0)
 
     pks = {client.load_generator.pk for client in clients if client.load_generator and is_higher(client.load_generator)}
     if not pks:
@@ -151,7 +151,7 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
             generator.save(update_fields=["capacity"])
 
 
-def capacity_of(capacities: Mapping[str, Any], binding: str, digest: str | None) -> Capacity:
+def get_capacity(capacities: Mapping[str, Any], binding: str, digest: str | None) -> Capacity:
     """What is known of this build of the binding; empty where that is nothing."""
     known: Capacity = capacities.get(binding, {})
     return known if known.get("digest") == digest else {}
@@ -159,4 +159,4 @@ def capacity_of(capacities: Mapping[str, Any], binding: str, digest: str | None)
 
 def _update(generator: LoadGenerator, binding: str, fields: Capacity) -> None:
     """Add to what is known of the same build."""
-    generator.capacity[binding] = {**capacity_of(generator.capacity, binding, fields["digest"]), **fields}
+    generator.capacity[binding] = {**get_capacity(generator.capacity, binding, fields["digest"]), **fields}

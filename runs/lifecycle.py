@@ -310,7 +310,7 @@ def reap() -> list[uuid.UUID]:
     return lost
 
 
-def end_claims_of(conductor_id: uuid.UUID) -> list[uuid.UUID]:
+def end_conductor_claims(conductor_id: uuid.UUID) -> list[uuid.UUID]:
     """End the running runs of a conductor whose process is gone; answers which. Rows only."""
     claimed = Run.objects.filter(status=Status.RUNNING, conductor=conductor_id)
     return _end_claims(claimed, "The process of its conductor ended.")

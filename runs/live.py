@@ -114,7 +114,7 @@ class LiveSeries:
 NO_LIVE_VIEW = LiveSeries(available=False)
 
 
-def key_of(run_id: UUID | str) -> str:
+def build_key(run_id: UUID | str) -> str:
     return f"live:{run_id}"
 
 
@@ -180,8 +180,8 @@ def publish(
     }
     try:
         pipeline = connection().pipeline(transaction=False)
-        pipeline.xadd(key_of(run_id), fields, maxlen=MAX_ENTRIES, approximate=True)  # type: ignore[arg-type]
-        pipeline.expire(key_of(run_id), KEPT_S)
+        pipeline.xadd(build_key(run_id), fields, maxlen=MAX_ENTRIES, approximate=True)  # type: ignore[arg-type]
+        pipeline.expire(build_key(run_id), KEPT_S)
         pipeline.execute()
     except RedisError as error:
         _patience.failed(error)
@@ -192,7 +192,7 @@ def publish(
 def read(run_id: UUID | str, after: int | None = None, *, newest: int | None = None) -> LiveSeries:
     """All clients of a run merged per second; only seconds later than `after`, only the `newest` entries if given."""
     try:
-        entries = connection().xrevrange(key_of(run_id), count=newest)
+        entries = connection().xrevrange(build_key(run_id), count=newest)
     except RedisError as error:
         log.debug("No live view of %s: %s", run_id, error)
         return NO_LIVE_VIEW

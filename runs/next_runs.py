@@ -108,7 +108,7 @@ def _search_on(sweep_id: UUID) -> None:
         _answer_again(sweep, last)
     if State(last.state) not in REOPENED:
         return
-    trials = trials_of(sweep)
+    trials = get_trials(sweep)
     if not trials or (last.run is None and not any(_ended_since(trial.run, last) for trial in trials)):
         return
     newest = trials[-1]
@@ -140,7 +140,7 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
     ended = sweep.runs.filter(status=Status.SUCCEEDED, phase=Phase.MEASURE, finished_at__gt=last.decided_at)
     if last.run is None and not ended.exists():
         return
-    trials = trials_of(sweep)
+    trials = get_trials(sweep)
     probe, targets = _split([trial for trial in trials if trial.trial is not None])
     low, high = bracket(targets)
     step = undecided_step(probe, targets)
@@ -248,7 +248,7 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
     return statistics.fmean(at_low) if at_low else None
 
 
-def trials_of(sweep: Sweep) -> list[RunTrial]:
+def get_trials(sweep: Sweep) -> list[RunTrial]:
     """The ended trials of a search in the order of their ends, without failed ones that were repeated. Four queries."""
     rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).select_related("needs")
     rows = rows.order_by("finished_at", "pk")

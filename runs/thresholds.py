@@ -19,7 +19,7 @@ class ThresholdRefused(Exception):
     """This value cannot be a threshold. The message says why."""
 
 
-def thresholds_of(team: Team | uuid.UUID, purpose: str) -> Profile:
+def get_thresholds(team: Team | uuid.UUID, purpose: str) -> Profile:
     """The team's thresholds of a purpose. One for the purpose outweighs one for all purposes."""
     with connection.cursor() as cursor:  # In SQL, for every upload asks for it, and most teams have none.
         cursor.execute(
@@ -44,7 +44,7 @@ def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value:
     # Two at once could together do what neither may do alone.
     Team.objects.select_for_update().get(pk=team.pk)
     for one in [purpose] if purpose else PURPOSES:
-        problem = refusal(name, value, thresholds_of(team, one)) if math.isfinite(value) else "It is no number."
+        problem = refusal(name, value, get_thresholds(team, one)) if math.isfinite(value) else "It is no number."
         if problem:
             raise ThresholdRefused(problem if purpose else f"{problem} (purpose {one})")
     ThresholdOverride.objects.update_or_create(
@@ -58,6 +58,6 @@ def restore_default(team: Team, name: str, *, purpose: str) -> None:
     Team.objects.select_for_update().get(pk=team.pk)
     ThresholdOverride.objects.filter(team=team, threshold=name, purpose=purpose).delete()
     for one in [purpose] if purpose else PURPOSES:
-        now = thresholds_of(team, one)
+        now = get_thresholds(team, one)
         if problem := refusal(name, getattr(now, name), now):
             raise ThresholdRefused(f"The default does not fit your other thresholds of purpose {one}. {problem}")

@@ -12,7 +12,7 @@ from runs.catalog.loader import SYSTEMS
 log = logging.getLogger(__name__)
 
 
-def verifications_of(system: str) -> list[dict[str, Any]]:
+def load_verifications(system: str) -> list[dict[str, Any]]:
     """The verifications of a system, the newest first. A file that cannot be read is logged and left out.
 
     Each is one file of `manage.py verify`: a server of one version, its modes, and the results of their checks.

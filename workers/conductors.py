@@ -20,7 +20,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from runs import generators, lifecycle
-from runs.conductor_slots import LOCAL, conductors_of
+from runs.conductor_slots import LOCAL, find_conductors
 from runs.models import Cluster, Conductor, Deployment, Machine, Run
 from runs.models.plan import Provisioner
 from runs.models.run import Status
@@ -89,8 +89,8 @@ def end_lives_of_others() -> None:
 def end_life(conductor_id: uuid.UUID) -> None:
     """End the processes, forget the servers and end the claims of a conductor whose process is gone."""
     end_earlier_lives(settings.GUARDED_DIR)
-    deployment.forget_servers_of(conductor_id)
-    for run_id in scheduling.end_claims_of(conductor_id):
+    deployment.forget_conductor_servers(conductor_id)
+    for run_id in scheduling.end_conductor_claims(conductor_id):
         log.warning("Run %s was going on when its conductor ended; it is ended now.", run_id)
 
 
@@ -111,10 +111,10 @@ def note_host_facts() -> None:
 def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
     """Claim a dispatched run that this conductor may carry out: the run's id and the claim, or None.
 
-    Which those are says `runs.conductor_slots.conductors_of`.
+    Which those are says `runs.conductor_slots.find_conductors`.
     """
     clusters = Run.objects.filter(status=Status.DISPATCHED).order_by().values_list("cluster", flat=True).distinct()
-    allowed = [cluster for cluster, some in conductors_of(list(clusters)).items() if conductor.pk in some]
+    allowed = [cluster for cluster, some in find_conductors(list(clusters)).items() if conductor.pk in some]
     actor = f"conductor@{platform.node()}"
     # A run that was dispatched while the site was stopped must not fail because its load generators are still starting.
     runs = Run.objects.filter(cluster__in=allowed).exclude(load_generators__in=generators.unusable())

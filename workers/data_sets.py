@@ -5,7 +5,7 @@ from typing import cast
 from django.db.models import QuerySet
 
 from runs.catalog import data_target, load_catalog
-from runs.data_confirmations import confirmation_of
+from runs.data_confirmations import find_confirmation
 from runs.models import DataConfirmation, Deployment, Run
 from runs.models.plan import Provisioner
 from runs.models.run import Phase
@@ -32,7 +32,7 @@ def _place(deployment: Deployment) -> str:
     return data_target(system, "", database.binding_properties, "")
 
 
-def target_of(run: Run, server: Server) -> DataTarget | StatedTarget:
+def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
     """Where the run's data set lies on this server. On servers that Benchsite starts itself everything is its own."""
     spec = cast(RunSpec, run.spec)
     assert run.cluster is not None  # Uploads have no server.
@@ -44,7 +44,7 @@ def target_of(run: Run, server: Server) -> DataTarget | StatedTarget:
     system, external = server.wanted.system, run.cluster.provisioner == Provisioner.EXTERNAL
     address = run.cluster.address if external else f"{server.host}:{server.port}"
     target = data_target(system, address, spec["database"]["binding_properties"], table)
-    confirmation = confirmation_of(run.cluster, target) if external else None
+    confirmation = find_confirmation(run.cluster, target) if external else None
     if not system.administered:
         return _stated_target(run, f"{system.name} at {target}", confirmation)
     administration = server.administration

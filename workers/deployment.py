@@ -25,7 +25,7 @@ from runs.reasons import Reason
 from runs.spec import RunSpec
 from runs.ycsb.properties import inserts, writes
 from workers.cpu_sets import available_cpus, divide_cpus
-from workers.data_sets import deployments_of_target, target_of
+from workers.data_sets import deployments_of_target, get_target
 from workers.errors import RunFailed
 from workers.guards import disk_problem
 from workers.host_identity import host_key
@@ -92,7 +92,7 @@ class Standing:
 
         Answers what other data stays beside the data set, as a sentence; mostly empty.
         """
-        spec, target = cast(RunSpec, run.spec), target_of(run, self.server)
+        spec, target = cast(RunSpec, run.spec), get_target(run, self.server)
         if run.phase == Phase.LOAD:
             deployments_of_target(self.deployment).update(fingerprint="", rows_loaded=None, dirtied=False)
             with _failing_as(Reason.LOAD_FAILED):
@@ -165,7 +165,7 @@ class Standing:
         records, expected = None, self.deployment.rows_loaded
         if expected is not None and expected <= MAX_COUNTED_RECORDS:
             with contextlib.suppress(AdministrationError, DataNotOwned):
-                records = target_of(run, self.server).count()
+                records = get_target(run, self.server).count()
         if records is not None and expected is not None and records >= expected:
             self._update(fingerprint=self.deployment.fingerprint, rows_loaded=expected)
 
@@ -191,13 +191,13 @@ class Standing:
             if run.spec["dataset"]["records"] > MAX_COUNTED_RECORDS:
                 return None
             try:
-                return target_of(run, self.server).count()
+                return get_target(run, self.server).count()
             except AdministrationError:
                 return None
         if run.phase != Phase.LOAD:
             return self.deployment.rows_loaded
         with _failing_as(Reason.LOAD_FAILED):
-            rows = target_of(run, self.server).count() or 0
+            rows = get_target(run, self.server).count() or 0
         expected = run.spec["dataset"]["records"]
         if rows != expected:
             raise RunFailed(Reason.WRONG_ROW_COUNT, f"{rows:,} of {expected:,} records are there after the load.")
@@ -218,7 +218,7 @@ class Standing:
         has_inserted = run.phase == Phase.MEASURE and inserts(run.spec["workload"]["properties"])
         if has_inserted and len(counted) == len(by_clients):
             with _failing_as(Reason.SERVER_LOST):
-                target_of(run, self.server).note_inserts(max(counted, default=0))
+                get_target(run, self.server).note_inserts(max(counted, default=0))
 
     def keep_evidence(self, run: Run) -> None:
         """The server's configuration and its log so far, as artifacts of the run."""
@@ -231,7 +231,7 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
     """Bring up what the run needs: the right server in the right mode, and no other on its cluster."""
     assert run.cluster is not None  # Uploads are never conducted.
     with _lock:
-        deployment = _deployment_of(run)
+        deployment = _get_or_create_deployment(run)
         known = _servers.get(deployment.pk)
         is_restarted = run.spec["resets"].get("rung") == Matrix.Reset.RESTART
         if known is not None and known[0].alive() and not is_restarted:
@@ -284,7 +284,7 @@ def stop_all() -> None:
             log.warning("%s", error)
 
 
-def forget_servers_of(conductor_id: uuid.UUID) -> None:
+def forget_conductor_servers(conductor_id: uuid.UUID) -> None:
     """Rows of a conductor whose process is gone speak of servers that its guardians have ended since.
 
     A killed server keeps only what its mode promises: its data set is loaded again rather than trusted.
@@ -316,7 +316,7 @@ def _sweep_containers() -> None:
         log.info("Removed of an earlier life: %s.", ", ".join(removed))
 
 
-def _deployment_of(run: Run) -> Deployment:
+def _get_or_create_deployment(run: Run) -> Deployment:
     assert run.cluster is not None
     with transaction.atomic():
         Cluster.objects.select_for_update().get(pk=run.cluster.pk)

@@ -76,7 +76,7 @@ def _expire_codes(name: str) -> None:
     EnrolmentCode.objects.filter(generator=name, used_at=None, expires_at__gt=Now()).update(expires_at=Now())
 
 
-def generator_of(credential: str) -> str | None:
+def find_generator(credential: str) -> str | None:
     """The name of the load generator that holds this credential; None for one that is malformed, unknown or revoked."""
     prefix, _, rest = credential.partition("_")
     name, _, secret = rest.rpartition("_")

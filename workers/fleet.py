@@ -24,7 +24,7 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs.client_lifecycle import ACTIVE
-from runs.generators import capacity_of, generators_of, silent_before
+from runs.generators import get_capacity, get_generators, silent_before
 from runs.models import ClientRun, LoadGenerator, Machine
 from runs.pages.lists import AddressFilter
 from workers.models import Lease
@@ -43,7 +43,7 @@ ALIVE: Final = ("busy", "up")
 MAX_BINDINGS: Final = 60  # of the menu
 DIGEST_SHOWN: Final = 12
 WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
-Rows = QuerySet[Any]  # load generators, with what `fleet_of` adds
+Rows = QuerySet[Any]  # load generators, with what `get_fleet` adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class FleetFilter(AddressFilter):
         return rows
 
 
-def fleet_of(team: Team) -> Rows:
+def get_fleet(team: Team) -> Rows:
     """The load generators that the team may use, by name, each with its `state`.
 
     Silence is measured by PostgreSQL's clock, which is also the one that a sign of life is written with.
@@ -86,7 +86,7 @@ def fleet_of(team: Team) -> Rows:
         default=V("up"),
         output_field=CharField(),
     )
-    rows: Rows = generators_of(team)
+    rows: Rows = get_generators(team)
     silence = ExpressionWrapper(Now() - F("last_seen_at"), output_field=DurationField())
     restricted = ExpressionWrapper(Q(pk__in=some) | Q(machine__in=machines), output_field=BooleanField())
     rows = rows.annotate(state=state, restricted=restricted, silence=silence)
@@ -136,12 +136,12 @@ def shown(team: Team, asked: Iterable[Any]) -> list[Any]:
         row.busy_with = client if client and client.run.team_id == team.pk else None
         row.held_by = holder if holder and holder.team_id == team.pk else None
         row.is_calibrated = lease is not None and lease.load_generator_id == row.pk
-        builds = [(name, digest, capacity_of(row.capacity, name, digest)) for name, digest in row.bindings.items()]
+        builds = [(name, digest, get_capacity(row.capacity, name, digest)) for name, digest in row.bindings.items()]
         row.builds = sorted(builds, key=lambda build: (build[2].get("ops_s", 0.0), build[0]))
     return rows
 
 
-def bindings_of(rows: Rows) -> list[tuple[str, str]]:
+def list_bindings(rows: Rows) -> list[tuple[str, str]]:
     """The builds of bindings that they hold, for a menu: the value of the filter, and words. One query."""
     inner, parameters = rows.order_by().values("bindings").query.sql_with_params()
     sql = (

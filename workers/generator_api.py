@@ -63,7 +63,7 @@ def endpoint(method: str, schema: type[BaseModel] | None = None) -> Callable[[Ha
 
     def decorate(handler: Handler) -> Callable[..., JsonResponse]:
         def respond(request: HttpRequest, **arguments: Any) -> JsonResponse:
-            name = enrolment.generator_of(_bearer(request))
+            name = enrolment.find_generator(_bearer(request))
             if name is None:
                 raise Refused(401, "This credential is unknown or was revoked. An operator makes another one.")
             tenancy.enter(tenancy.Scope.ALL_TEAMS)

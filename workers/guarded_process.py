@@ -205,7 +205,7 @@ def start_guarded(
     order: guardian.Order = {
         "argv": [os.fspath(part) for part in argv],
         "cwd": str(cwd) if cwd is not None else None,
-        "account": _account_of(account),
+        "account": _resolve_account(account),
         "cpus": list(cpus),
         "mounts_of": mounts_of,
         "token": token,
@@ -234,7 +234,7 @@ def start_guarded(
     return guarded
 
 
-def _account_of(account: Account | None) -> tuple[str, int, int, str] | None:
+def _resolve_account(account: Account | None) -> tuple[str, int, int, str] | None:
     if account is None or account.uid == os.geteuid():
         return None
     return account.name, account.uid, account.gid, pwd.getpwuid(account.uid).pw_dir

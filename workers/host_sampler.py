@@ -142,7 +142,7 @@ class HostSampler:
                 parents[pid], ticks, waited_ticks = _stat(pid)
                 self._processes[pid] = _Process(ticks, waited_ticks, "")
         for pid in parents:
-            self._processes[pid].owner = self._owner_of(pid, parents, roots)
+            self._processes[pid].owner = self._find_owner(pid, parents, roots)
         usage = _Usage()
         for process in self._processes.values():
             # Of Benchsite's own processes some wait for the clients and the servers, whose time is counted there.
@@ -153,7 +153,7 @@ class HostSampler:
             usage.memory_bytes[node] = _memory_bytes(pids)
         return usage
 
-    def _owner_of(self, pid: int, parents: Mapping[int, int], roots: Mapping[int, str]) -> str:
+    def _find_owner(self, pid: int, parents: Mapping[int, int], roots: Mapping[int, str]) -> str:
         """That of its nearest ancestor whose owner is known."""
         while pid not in roots:
             if pid == KERNEL_THREADS_PARENT:

@@ -69,7 +69,7 @@ class Manifest:
         (self.folder / MANIFEST).write_text(json.dumps(facts, indent=2) + "\n")
 
 
-def digest_of(jar_digests: Mapping[str, str]) -> str:
+def compute_digest(jar_digests: Mapping[str, str]) -> str:
     """SHA-256 over the (name, SHA-256) pairs of all jars, sorted by name."""
     total = hashlib.sha256()
     for name, digest in sorted(jar_digests.items()):
@@ -108,7 +108,7 @@ def verify(folder: Path) -> Manifest:
         raise ManifestError(
             f"Jars of {folder} are not the ones that were built ({names}): run `make bindings {folder.name}`."
         )
-    if digest_of(found) != manifest.digest:
+    if compute_digest(found) != manifest.digest:
         raise ManifestError(
             f"The digest in {folder / MANIFEST} does not fit its jars: run `make bindings {folder.name}`."
         )
@@ -203,7 +203,7 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
                 java_class=classes.get(name, ""),
                 ycsb_version=version,
                 jar_digests=digests,
-                digest=digest_of(digests),
+                digest=compute_digest(digests),
                 class_path=class_path,
             )
     return bindings

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 
 from benchsite.accounts.models import Team, User
-from benchsite.accounts.permissions import is_operator, team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, is_operator, team_required
 from benchsite.core.addresses import AddressRefused, is_own_address, resolve, split_address
 from runs.catalog import System, data_target, load_catalog
 from runs.data_confirmations import confirm
@@ -193,7 +193,7 @@ class FirstMatrixForm(DescribedForm):
 def own_server(request: HttpRequest) -> HttpResponse:
     """The first form: address and credentials. The server is saved when it answers."""
     _refuse_unless_allowed(request)
-    team = team_of(request)
+    team = get_team(request)
     form = ServerForm(request.POST or None, team=team, operator=is_operator(request))
     context: dict[str, Any] = {"form": form}
     if form.is_valid():
@@ -218,7 +218,7 @@ def own_server(request: HttpRequest) -> HttpResponse:
 def server_check(request: HttpRequest, check: UUID) -> HttpResponse:
     """The panel of a check, which polls itself until it has ended; then the next page where the server can be used."""
     _refuse_unless_allowed(request)
-    progress = read_check(team_of(request), check)
+    progress = read_check(get_team(request), check)
     if progress is None:
         raise Http404
     if progress.saved:
@@ -231,7 +231,7 @@ def server_check(request: HttpRequest, check: UUID) -> HttpResponse:
 def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The checks of a described server and the second form, which submits the first matrix."""
     _refuse_unless_allowed(request)
-    team = team_of(request)
+    team = get_team(request)
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().system(database.system, database.flavour)
     context: dict[str, Any] = {"database": database, "check": pk}
@@ -249,7 +249,7 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = FirstMatrixForm(request.POST or None, system=system, modes=progress.target.modes, is_foreign=is_foreign)
     if form.is_valid():
         try:
-            matrix = form.save(database, user_of(request))
+            matrix = form.save(database, get_user(request))
         except PlanError as error:
             form.add_error(None, str(error))
         else:

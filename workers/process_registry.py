@@ -64,7 +64,7 @@ def end_earlier_lives(folder: Path) -> list[Record]:
         time.sleep(GONE_CHECK_S)
     ended = []
     for record in leftovers:
-        processes = _processes_of(record)
+        processes = _find_processes(record)
         if processes:
             ended.append(record)
             _end(processes)
@@ -76,7 +76,7 @@ def _is_same(pid: int, started: str | None) -> bool:
     return started is not None and guardian.start_time(pid) == started
 
 
-def _processes_of(record: Record) -> list[psutil.Process]:
+def _find_processes(record: Record) -> list[psutil.Process]:
     """The child with everything below it, and what remains of its group."""
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Team
 from runs import client_lifecycle, generators, lifecycle
 from runs.bindings import Capacity
-from runs.conductor_slots import conductors_of, free_times
+from runs.conductor_slots import find_conductors, free_times
 from runs.models import Deployment, Ending, LoadGenerator, Node, Run
 from runs.models.run import Status
 from runs.reasons import Reason
@@ -102,7 +102,7 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     nodes = Node.objects.filter(cluster__in={head[1] for head in heads})
     for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
         machines[cluster_id].add(machine_id)
-    conductors = conductors_of({head[1] for head in heads})
+    conductors = find_conductors({head[1] for head in heads})
     waiting_in_vain = generators.waited_for_in_vain([head[0] for head in heads])
     links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
     for run_id, machine_id in links.values_list("run", "loadgenerator__machine"):
@@ -131,7 +131,7 @@ def _free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
     times = free_times(now)
     dispatched = Run.objects.filter(status=Status.DISPATCHED).order_by("dispatched_at")
     waiting = list(dispatched.values_list("cluster", "expected_s"))
-    conductors = conductors_of({cluster for cluster, _ in waiting})
+    conductors = find_conductors({cluster for cluster, _ in waiting})
     for cluster, expected_s in waiting:
         take_slot(times, conductors.get(cluster, ()), now, now + timedelta(seconds=expected_s))
     return times
@@ -216,9 +216,9 @@ def _end_lost_calibrations() -> None:
         end_calibration(lease.load_generator, {}, "The load generator did not finish its calibration: see its log.")
 
 
-def end_claims_of(conductor_id: uuid.UUID) -> list[uuid.UUID]:
+def end_conductor_claims(conductor_id: uuid.UUID) -> list[uuid.UUID]:
     """End the runs of a conductor whose process is gone, and free their machines; answers which runs."""
-    run_ids = lifecycle.end_claims_of(conductor_id)
+    run_ids = lifecycle.end_conductor_claims(conductor_id)
     _end_clients(run_ids)
     release(run_ids)
     return run_ids

@@ -56,10 +56,10 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def _register_part(name: str, pid_of: Callable[[FaultSite], int]) -> None:
+def _register_part(name: str, get_pid: Callable[[FaultSite], int]) -> None:
     @fault(name, moment=MEASURING)
     def _(site: FaultSite) -> Iterator[None]:
-        kill(pid_of(site))
+        kill(get_pid(site))
         yield
 
 

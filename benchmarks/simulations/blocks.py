@@ -178,8 +178,8 @@ def look_rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> LookRates:
     faster, single = ([_at_looks(a + math.log(1.1), b, order, looks) for a, b in sides] for looks in (LOOKS, ()))
     decided = (Outcome.FASTER, Outcome.SLOWER)
     called, alone = (
-        np.array([[comparison.outcome is Outcome.FASTER for comparison in compared] for compared in pairs_of])
-        for pairs_of in (faster, single)
+        np.array([[comparison.outcome is Outcome.FASTER for comparison in compared] for compared in comparisons])
+        for comparisons in (faster, single)
     )
     return LookRates(
         held=float(

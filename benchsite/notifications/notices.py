@@ -38,7 +38,7 @@ def absolute(path: str) -> str:
     return f"{settings.SITE_URL}{path}"
 
 
-def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
+def build_message(notice: Notice, address: str) -> EmailMultiAlternatives:
     """The message to one address. What people named cannot become a header, nor HTML."""
     preferences = absolute(f"{reverse(PREFERENCES)}?team={notice.team_id}")
     url = absolute(notice.path) if notice.path else ""

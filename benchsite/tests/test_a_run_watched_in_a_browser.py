@@ -33,7 +33,7 @@ def running(user: User) -> Iterator[Run]:
     )
     make_client_run(run, state="running")
     yield run
-    live.connection().delete(live.key_of(run.pk))
+    live.connection().delete(live.build_key(run.pk))
 
 
 def say(run: Run, second: int) -> None:

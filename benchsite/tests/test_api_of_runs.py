@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 from runs import artifacts
 from runs.models import Run
 from runs.tests.factories import finding, make_run, make_sweep
@@ -30,7 +30,7 @@ def as_often_as_one_likes(settings):
 
 @pytest.fixture
 def program(team):
-    return program_of(team)
+    return make_program(team)
 
 
 def ids(answer):

@@ -19,7 +19,7 @@ from benchsite.tests.needs import need
 from reports.figures.ladder import LadderFigure
 from reports.queries import curves
 from runs.annotations import AnnotationRefused, include
-from runs.catalog import data_target, flavour_of, load_catalog
+from runs.catalog import data_target, get_flavour, load_catalog
 from runs.data_confirmations import confirm
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run
 from runs.models.run import Phase, Status, Verdict
@@ -99,7 +99,7 @@ def external_database(team, port: int, system: str, client: str = "", **properti
         cluster=cluster,
         system=system,
         version="stated 1",
-        flavour=flavour_of(client),
+        flavour=get_flavour(client),
         client=client,
         binding_properties=properties,
     )

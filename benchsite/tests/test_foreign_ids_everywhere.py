@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from benchsite.accounts import membership, tokens
 from benchsite.accounts.models import Delivery, Notice, Preference, Role, User, Webhook
-from benchsite.notifications.email_verification import token_of
+from benchsite.notifications.email_verification import get_token
 from reports.badges import make_badge
 from reports.baselines import set_baseline
 from reports.frozen.drafts import Draft
@@ -141,7 +141,7 @@ def everything_of_a_team() -> SimpleNamespace:
     links = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER)}
     for invitation in membership.open_invitations(team):
         membership.withdraw(invitation, admin)
-    working = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER), "confirm/<token>": token_of(admin)}
+    working = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER), "confirm/<token>": get_token(admin)}
     report = published(team, access=Report.Access.PRIVATE, title=MARK, plan=export_plan(world.matrix))
     links["r/<token>"] = report.links.get().token
     links["confirm/<token>"] = f"{admin.pk}:1:x"
@@ -244,7 +244,7 @@ def test_every_parameter_is_classified():
     assert SAME_FOR_ALL.keys() <= named
 
 
-def values_of(parameter: str, other) -> list[object]:
+def read_values(parameter: str, other) -> list[object]:
     """What a parameter may be given; for a link also the id of what it shows, for matrices two."""
     if text := fixed(parameter):
         return [text]
@@ -261,7 +261,7 @@ def test_nothing_of_another_team_is_there(ours, theirs, visitor):
         named = [parameter for parameter in fields.values() if not fixed(parameter)]
         if not named:
             continue
-        for values in product(*(values_of(parameter, theirs) for parameter in fields.values())):
+        for values in product(*(read_values(parameter, theirs) for parameter in fields.values())):
             address = f"/{route.format(*values)}?{theirs.query}"
             for method in (visitor.get, visitor.post):
                 response = method(address)
@@ -287,7 +287,7 @@ def test_the_same_addresses_show_rows_of_ones_own(theirs):
         if all(fixed(parameter) for parameter in fields.values()):
             continue
         statuses = set()
-        for values in product(*(values_of(parameter, theirs) for parameter in fields.values())):
+        for values in product(*(read_values(parameter, theirs) for parameter in fields.values())):
             for method in (owner.get, owner.post):
                 with transaction.atomic():
                     response = method(f"/{route.format(*values)}?{theirs.query}")

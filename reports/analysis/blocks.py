@@ -15,7 +15,7 @@ import numpy as np
 
 from benchsite.core.formatting import significant
 from reports.analysis.plateau import MIN_SD
-from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, bartlett_p, interval_of, summed
+from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, bartlett_p, compute_interval, summed
 
 # Below this p of Bartlett's test residuals are not pooled.
 UNEQUAL: Final = 0.05
@@ -75,7 +75,7 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
                 between = Noise(variance((a.mean(axis=0) - b.mean(axis=0)).tolist()), n - 1)
                 noise = summed(between, Noise(run * (2 - 1 / len(a) - 1 / len(b)), df)).at_least(own)
                 analysis = f"{n} blocks, residuals of {len(a) + len(b)} cells pooled"
-    interval = interval_of(fmean(differences), math.sqrt(noise.variance / n), noise.df, confidence)
+    interval = compute_interval(fmean(differences), math.sqrt(noise.variance / n), noise.df, confidence)
     return (interval, f"{analysis}.") if interval else None
 
 

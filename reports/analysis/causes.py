@@ -14,7 +14,7 @@ from reports.analysis.comparability import NO_MIX
 from reports.analysis.run_sides import OF_THE_PROMISE, Group, Line, MachinePair, RunSide, groups, machine_pairs
 from reports.curves import durability_key
 from runs.catalog.durability import same_class
-from runs.validity.facts import number_of
+from runs.validity.facts import parse_number
 from runs.validity.pairs import memory_ratio, waits_for
 
 BUSY: Final = 0.80  # of a load generator's CPU, as V03 has it
@@ -199,7 +199,7 @@ def _more(lines: Sequence[Line]) -> int:
     ways = set()
     for line in lines:
         if line.label in MORE_IS_FASTER and line.a and line.b:
-            x, y = (number_of(text.split(THIN)[0]) for text in (line.a, line.b))
+            x, y = (parse_number(text.split(THIN)[0]) for text in (line.a, line.b))
             same_unit = line.a.split(THIN)[1:] == line.b.split(THIN)[1:]
             if x is not None and y is not None and x != y and same_unit:
                 ways.add(1 if y > x else -1)

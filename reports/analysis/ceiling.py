@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final, Literal
 
-from reports.analysis.plateau import Top, top_of
+from reports.analysis.plateau import Top, estimate_top
 from reports.analysis.ratios import Noise
 from runs.measures.sustained_load import MAX_ERRORS, SUSTAINED, Outcome, judge_target
 
@@ -86,7 +86,8 @@ class Status(StrEnum):
 class Ceiling:
     """The throughput at the top of a ladder and whether the ladder was long enough to show it.
 
-    Of threads with repeats it is an estimate with a 95 % interval (`plateau.top_of`), else the highest measured one.
+    Of threads with repeats it is an estimate with a 95 % interval (`plateau.estimate_top`), else the highest measured
+    one.
     """
 
     throughput_ops_s: float
@@ -171,9 +172,9 @@ def gain_per_doubling(before: Rung, after: Rung) -> float:
 def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of a ladder of thread counts (analysis 1.b); None for no rung with a throughput.
 
-    With repeats it is the estimate of `plateau.top_of`, and the end of the ladder is judged beyond their noise. Without
-    it is the highest throughput, and the end is open unless the last rung is that. N_sat is the fewest threads with
-    X >= 0.95 of it. The rungs are those that count: rejected and excluded ones are left out before.
+    With repeats it is the estimate of `plateau.estimate_top`, and the end of the ladder is judged beyond their noise.
+    Without it is the highest throughput, and the end is open unless the last rung is that. N_sat is the fewest threads
+    with X >= 0.95 of it. The rungs are those that count: rejected and excluded ones are left out before.
     """
     ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
     if not ladder:
@@ -192,7 +193,7 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         threads=highest.threads,
         saturation_threads=next((rung.threads for rung in ladder if rung.throughput_ops_s >= near), highest.threads),
         last_gain=last_gain,
-        ladder=_end_of(ladder, alike, highest, top),
+        ladder=_judge_end(ladder, alike, highest, top),
         rungs=len(ladder),
         highest_ops_s=highest.throughput_ops_s,
         low_ops_s=math.exp(top.low) if top else None,
@@ -222,7 +223,7 @@ def _top(alike: Sequence[Rung], repeats: Sequence[int]) -> Top | None:
     if min(map(min, passes)) <= 0:
         return None
     logs = [[math.log(value) for value in rung] for rung in passes]
-    return top_of(logs, [math.log2(max(rung.threads, 1)) for rung in alike], math.log1p(MIN_GAIN_PER_DOUBLING))
+    return estimate_top(logs, [math.log2(max(rung.threads, 1)) for rung in alike], math.log1p(MIN_GAIN_PER_DOUBLING))
 
 
 def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
@@ -237,7 +238,7 @@ def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
     return Ladder.SHORT if has_gained and last.throughput_ops_s >= highest_ops_s else Ladder.SATURATED
 
 
-def _end_of(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: Top | None) -> Ladder:
+def _judge_end(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: Top | None) -> Ladder:
     """What the first and the last rung show beyond noise; without repeats only whether the last one is the highest."""
     first, last, measured = ladder[0], ladder[-1], end_as_measured(ladder)
     if len(ladder) > 1 and (highest is first or (top and alike[0] is first and 0 in top.places)):

@@ -92,7 +92,7 @@ class Course:
         return next((change for change in reversed(self.changes) if change.counts), None)
 
 
-def course_of(
+def detect_changes(
     values: Sequence[float] | Floats, rule: Rule, *, kept: Collection[int] = (), dismissed: Collection[int] = ()
 ) -> Course:
     """The changes and levels of a series of finite values.
@@ -128,7 +128,7 @@ def course_of(
     )
 
 
-def noise_of(values: Floats, *, logarithms: bool) -> float:
+def estimate_noise(values: Floats, *, logarithms: bool) -> float:
     """The coefficient of variation, from the differences of neighbours, which changes of level hardly touch."""
     if values.size < 2:
         return 0.0
@@ -147,7 +147,7 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
             continue
         splits = change_points(
             part,
-            min_magnitude=max(rule.min_magnitude, NOISE_TIMES * noise_of(part, logarithms=rule.logarithms)),
+            min_magnitude=max(rule.min_magnitude, NOISE_TIMES * estimate_noise(part, logarithms=rule.logarithms)),
             logarithms=rule.logarithms,
             least=MIN_AFTER,
         )

@@ -53,7 +53,7 @@ def without_response(rungs: Sequence[Rung]) -> list[Rung]:
     return [rung if rung.response_s is None else replace(rung, response_s=None) for rung in rungs]
 
 
-def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
+def build_ladder(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs that have throughput and latency, ascending by target, then by threads."""
     # Response times only where all rungs have one: one ladder never mixes kinds of latency.
     of_one_kind = rungs if all(rung.response_s is not None for rung in rungs) else without_response(rungs)
@@ -70,11 +70,11 @@ def power_knee(rungs: Sequence[Rung], stated: Ceiling | None = None) -> Knee | N
     election (throughput fell), but they do show that the peak was passed. `stated` is the ladder's ceiling where more
     is known than these rungs say.
     """
-    ladder = ladder_of(rungs)
+    ladder = build_ladder(rungs)
     if not ladder:
         return None
     stated = stated or ceiling(ladder)
-    electable = electable_of(ladder, stated)
+    electable = find_knee_candidates(ladder, stated)
     if not electable or stated is None:
         return None
     top, last, most = electable[-1], len(ladder) - 1, stated.throughput_ops_s
@@ -123,7 +123,7 @@ def _squares_within(rungs: Sequence[Rung]) -> tuple[float, int]:
     return squares, df
 
 
-def electable_of(ladder: Sequence[Rung], stated: Ceiling | None) -> list[int]:
+def find_knee_candidates(ladder: Sequence[Rung], stated: Ceiling | None) -> list[int]:
     """The places of the rungs that may be the knee: up to the highest throughput that the ceiling covers."""
     covered = [index for index, rung in enumerate(ladder) if within_ceiling(rung, stated)]
     if not covered:
@@ -149,7 +149,7 @@ def _knee(ladder: Sequence[Rung], index: int, ceiling_ops_s: float, *, reason: s
 
 def refine_ladder(rungs: Sequence[Rung], knee: Knee) -> tuple[int, ...]:
     """The threads, or targets in ops/s, between a reached knee and its neighbours, at the geometric mean."""
-    loads = [rung.load for rung in ladder_of(rungs)]
+    loads = [rung.load for rung in build_ladder(rungs)]
     at = loads.index(knee.load)
     middles = [round(math.sqrt(low * high)) for low, high in pairwise(loads[at - 1 : at + 2])]
     return tuple(middle for middle in middles if middle not in loads)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from runs.validity import CheckResult, Profile, Severity, SideFacts, judge_pair
-from runs.validity.results import worst_of
+from runs.validity.results import find_worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def pair_findings(sides: Sequence[SideFacts], profile: Profile) -> list[PairFind
 
 
 def _gathered(results: Sequence[CheckResult]) -> PairFinding:
-    severity = worst_of(result.severity for result in results)
+    severity = find_worst(result.severity for result in results)
     if severity == "pass" and any(result.severity == "not_assessed" for result in results):
         severity = "not_assessed"
     same = [result for result in results if result.severity == severity]

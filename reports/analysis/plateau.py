@@ -63,7 +63,7 @@ class TwoWay:
         return t * math.sqrt((level + run) / passes)
 
 
-def top_of(ladder: Logs, doublings: Sequence[float], least_gain: float) -> Top | None:
+def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) -> Top | None:
     """The top of a ladder: for each rung the logarithms of the same two or more passes, in their order.
 
     `doublings` are log2 of the threads, ascending; `least_gain` is the logarithm of the gain per doubling below which

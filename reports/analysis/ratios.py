@@ -82,7 +82,7 @@ class MeanInterval:
     n: int
 
 
-def ratio_of(above: float, below: float) -> float | None:
+def compute_ratio(above: float, below: float) -> float | None:
     """None where the denominator is not positive, or one of the two is no finite number."""
     if not (math.isfinite(above) and math.isfinite(below)) or below <= 0:
         return None
@@ -117,7 +117,7 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
     if min(len(a), len(b)) < 2 or unusable(a) or unusable(b):
         return None
     distance, error, df = (float(part) for part in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
-    return interval_of(distance, error, df, confidence)
+    return compute_interval(distance, error, df, confidence)
 
 
 def pooled_welch(
@@ -135,10 +135,10 @@ def pooled_welch(
     total = summed(*(Noise(noise.variance / len(side), noise.df) for noise, side in zip(noises, (a, b), strict=True)))
     if between:
         total = between(total)
-    return interval_of(distance, math.sqrt(total.variance), total.df, confidence)
+    return compute_interval(distance, math.sqrt(total.variance), total.df, confidence)
 
 
-def interval_of(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:
+def compute_interval(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:
     """exp(distance ± t·error) with Student's t; None where nothing varies, or the ratio is no number any more."""
     if error < IDENTICAL or abs(distance) > MAX_LOG or df <= 0:
         return None

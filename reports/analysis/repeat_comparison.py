@@ -28,19 +28,19 @@ from reports.analysis.ratios import (
     bounded_exp,
     cautious,
     cliffs_delta,
+    compute_ratio,
     hedges_g,
     log_welch,
     pooled_welch,
-    ratio_of,
     repeats_needed,
     unusable,
 )
 from reports.analysis.sessions import (
     Session,
     SessionSpread,
-    level_of,
+    compute_log_mean,
+    find_level,
     look,
-    mean_of,
     session_interval,
     welch_of_sessions,
 )
@@ -163,7 +163,7 @@ def compare_values(
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
     better, worse = (a, b) if higher_is_better else (b, a)
-    ratio = ratio_of(geometric_mean(better), geometric_mean(worse))
+    ratio = compute_ratio(geometric_mean(better), geometric_mean(worse))
     if ratio is None:
         return replace(base, reason="The sides are too far apart for any ratio: look at how they were measured.")
     sign = 1 if higher_is_better else -1
@@ -222,16 +222,16 @@ def compare_sessions(
             return replace(blank, reason=f"The {name} side {why}: no ratio.")
     sign = 1 if higher_is_better else -1
     used, _ = look(len(new))
-    means = [sign * mean_of(session) for session in new][-used:]
-    before = [sign * mean_of(session) for session in history if session and not unusable(session)]
-    own = [sign * mean_of(session) for session in base]
-    level = level_of([*own, *before] if extend else own)
+    means = [sign * compute_log_mean(session) for session in new][-used:]
+    before = [sign * compute_log_mean(session) for session in history if session and not unusable(session)]
+    own = [sign * compute_log_mean(session) for session in base]
+    level = find_level([*own, *before] if extend else own)
     if not extend:
-        older = level_of(before)
+        older = find_level(before)
         squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
         level = replace(level, means=tuple(own), squares=squares, degrees=len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)
-    ratio = ratio_of(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
+    ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
     known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
         return _without_interval(known)

@@ -254,9 +254,9 @@ def _workload(a: RunSide, b: RunSide) -> tuple[Line, ...]:
     )
 
 
-def _optional(value: float | None, text_of: Callable[[float], str]) -> str | None:
+def _optional(value: float | None, get_text: Callable[[float], str]) -> str | None:
     """A number as text; None where it is not known."""
-    return None if value is None else text_of(value)
+    return None if value is None else get_text(value)
 
 
 def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:

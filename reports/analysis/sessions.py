@@ -17,13 +17,13 @@ from reports.analysis.ratios import (
     MAX_LOG,
     Noise,
     RatioInterval,
-    interval_of,
+    compute_interval,
     log_welch,
     summed,
     unusable,
     welch,
 )
-from runs.measures.repeatability import limit_of
+from runs.measures.repeatability import compute_limit
 
 Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
 
@@ -51,7 +51,7 @@ class SessionSpread:
     @property
     def relative(self) -> float:
         """The noise floor as a share: two sessions of one test differ by more in one case of twenty (ISO 5725-6)."""
-        return limit_of(math.sqrt(max(self.of_means, self.variance)), self.degrees)
+        return compute_limit(math.sqrt(max(self.of_means, self.variance)), self.degrees)
 
     def between(self, within: Noise) -> Noise:
         """The variance of ln A - ln B of two sessions; `within` is what the runs of both explain of it.
@@ -85,12 +85,12 @@ def look(sessions: int) -> tuple[int, float]:
     return (reached[-1], 0.5 ** len(reached)) if reached else (sessions, 1.0)
 
 
-def mean_of(session: Session) -> float:
+def compute_log_mean(session: Session) -> float:
     """ln of the geometric mean of the runs, all of them positive."""
     return fmean(math.log(value) for value in session)
 
 
-def level_of(means: Sequence[float]) -> Level:
+def find_level(means: Sequence[float]) -> Level:
     """The newest level of a history (newest first), split where it shifted.
 
     Binary segmentation: the split with the largest |t| of pooled variance, while p · (n - 1) is below 0.5 %.
@@ -142,7 +142,7 @@ def session_interval(
     sd = math.sqrt(squares / degrees) if degrees else 0.0
     if abs(distance) > MAX_LOG:
         return None, sd
-    return interval_of(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
+    return compute_interval(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
 
 
 def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | None:
@@ -157,7 +157,7 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
         usable = {key: session for key, session in test.items() if session and not unusable(session)}
         if len(usable) < 2:
             continue
-        level = level_of([mean_of(session) for session in usable.values()])
+        level = find_level([compute_log_mean(session) for session in usable.values()])
         if not level.degrees:
             continue
         squares, degrees, repeated_tests = squares + level.squares, degrees + level.degrees, repeated_tests + 1
@@ -184,7 +184,7 @@ def welch_of_sessions(a: Session, b: Session, spread: SessionSpread) -> RatioInt
         return None
     distance, error, df = (float(part) for part in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
     total = spread.between(Noise(error**2, df))
-    return interval_of(distance, math.sqrt(total.variance), total.df)
+    return compute_interval(distance, math.sqrt(total.variance), total.df)
 
 
 def largest_spread(names: Iterable[str], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:

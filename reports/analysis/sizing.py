@@ -63,10 +63,10 @@ def nodes_needed(need: Need, node_ops_s: float) -> Sizing | None:
     """
     if not node_ops_s > 0:
         return None
-    return sizing_of(need, _up(need.throughput_ops_s / (node_ops_s * need.headroom)))
+    return compute_sizing(need, _up(need.throughput_ops_s / (node_ops_s * need.headroom)))
 
 
-def sizing_of(need: Need, for_throughput: int) -> Sizing:
+def compute_sizing(need: Need, for_throughput: int) -> Sizing:
     """The same where it is known otherwise how many nodes the throughput takes."""
     parts: dict[Resource, int] = {"throughput": for_throughput}
     if need.node_gb and need.node_gb > 0:

@@ -121,7 +121,7 @@ class Judgement:
     flagged: bool = False
 
 
-def threshold_of(metric: Metric, thresholds: Mapping[str, float]) -> float:
+def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
     """By the metric's own name, else by its statistic, else the usual one."""
     usual = repeat_comparison.LATENCY_THRESHOLD if metric.statistic == "p99" else repeat_comparison.THRESHOLD
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
@@ -147,7 +147,7 @@ def judge(
             metric.base,
             metric.history,
             higher_is_better=metric.higher_is_better,
-            threshold=threshold_of(metric, thresholds or {}),
+            threshold=get_threshold(metric, thresholds or {}),
             # It is that of throughput: percentiles vary more.
             spread=spread if metric.statistic != "p99" else None,
             extend=extend,

@@ -12,7 +12,7 @@ from benchsite.accounts import tenancy
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from reports.api.routers import badges
-from reports.badges import COLOURS, KEPT_S, badge, line_at, link_of, sparkline, verdict_at, verdict_badge
+from reports.badges import COLOURS, KEPT_S, badge, find_link, line_at, sparkline, verdict_at, verdict_badge
 from reports.frozen.links import open_link
 from reports.models import BadgeLink, Report, ReportRevision
 
@@ -70,7 +70,7 @@ def get_sparkline(request: HttpRequest, token: Path[Token]) -> HttpResponse:
 
 
 def _link(token: str) -> BadgeLink:
-    link = link_of(token)
+    link = find_link(token)
     if link is None:
         raise Problem("not-found", "No badge has this address.")
     if link.revoked_at is not None:

@@ -79,7 +79,7 @@ class BaselineChange(RequestSchema):
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
 
-def answer_of(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
+def build_answer(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
     return BaselineAnswer(
         name=baseline.name,
         runs=[run.pk for run in runs],
@@ -93,7 +93,7 @@ def answer_of(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
 
 @baselines.get("/baselines", response={200: BaselineList}, auth=Needs(Scope.RUNS_READ), summary="List baselines")
 def list_baselines(request: HttpRequest) -> BaselineList:
-    items = [answer_of(baseline, list(baseline.runs.all())) for baseline in baselines_with_runs(team_in(request))]
+    items = [build_answer(baseline, list(baseline.runs.all())) for baseline in baselines_with_runs(team_in(request))]
     return BaselineList(items=items, default_rule=RULE)
 
 
@@ -104,7 +104,7 @@ def get_baseline(request: HttpRequest, name: Path[Name]) -> BaselineAnswer:
     baseline = baseline_named(team_in(request), name)
     if baseline is None:
         raise Problem("not-found", f"Your team has no baseline “{name}”.")
-    return answer_of(baseline, pinned_runs(baseline))
+    return build_answer(baseline, pinned_runs(baseline))
 
 
 @baselines.put(
@@ -123,7 +123,7 @@ def put_baseline(request: HttpRequest, name: Path[Name], change: BaselineChange)
     except BaselineRefused as refused:
         fault = {"pointer": f"#/{refused.field}", "detail": str(refused), "code": refused.field}
         raise Problem("validation-error", str(refused), errors=[fault]) from refused  # type: ignore[list-item]
-    return answer_of(baseline, pinned_runs(baseline))
+    return build_answer(baseline, pinned_runs(baseline))
 
 
 def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:

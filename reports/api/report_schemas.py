@@ -13,7 +13,7 @@ from benchsite.rest.pages import PageAnswer
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word
 from reports.frozen.builder import Item
 from reports.frozen.drafts import MAX_FOOTNOTES, MAX_HEADLINE, MAX_ITEMS, MAX_KEPT, MAX_QUERY_LENGTH
-from reports.frozen.links import site_of
+from reports.frozen.links import get_site_url
 
 Access = Literal["private", "unlisted", "public"]
 Query = Annotated[Text, StringConstraints(max_length=MAX_QUERY_LENGTH)]
@@ -21,7 +21,7 @@ Query = Annotated[Text, StringConstraints(max_length=MAX_QUERY_LENGTH)]
 
 def report_address(request: HttpRequest, token: str) -> str:
     """Where the report is read, with the site's own address."""
-    return f"{site_of(request)}/r/{token}"
+    return f"{get_site_url(request)}/r/{token}"
 
 
 class FootnoteEntry(RequestSchema):

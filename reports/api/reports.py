@@ -10,7 +10,7 @@ from ninja import Query, Status
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.pages import PageQuery, Slice, page_of
+from benchsite.rest.pages import PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import owned, refusals
 from reports.api.report_schemas import (
@@ -29,9 +29,9 @@ from reports.api.routers import reports
 from reports.frozen import links, publication, rights
 from reports.frozen.builder import Built, build
 from reports.frozen.content import canonical
-from reports.frozen.drafts import Draft, DraftFootnote, draft_of
+from reports.frozen.drafts import Draft, DraftFootnote, parse_draft
 from reports.models import Report
-from reports.queries.reports import reports_of, revisions_of
+from reports.queries.reports import get_reports, get_revisions
 
 WRITE = Needs(Scope.REPORTS_WRITE)
 READ = Needs(Scope.REPORTS_WRITE, Scope.RUNS_READ)
@@ -40,7 +40,7 @@ NAMES = ("query", "headline", "notes")
 
 @reports.get("/reports", response={200: ReportPage}, auth=READ, summary="List the team's reports")
 def list_reports(request: HttpRequest, query: Query[PageQuery]) -> Slice[Report]:
-    return page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), query)
+    return get_page(request, get_reports(team_in(request)), ("-created_at", "-pk"), query)
 
 
 @reports.post(
@@ -56,7 +56,7 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     """
     team, user = team_in(request), bearer_in(request).user
     draft = _changed(Draft(query=new.query.removeprefix("?")), new)
-    report = Report(team=team, title=publication.title_of(new.title), draft=draft.as_json(), created_by=user)
+    report = Report(team=team, title=publication.build_title(new.title), draft=draft.as_json(), created_by=user)
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
     if query.dry_run:
         publication.refuse_public(report, user)
@@ -83,7 +83,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
     A `query` names the matrix or the sweeps that it means: the newest matrix is refused here.
     """
     report = _mine(report_id)
-    draft = _changed(draft_of(report.draft), change)
+    draft = _changed(parse_draft(report.draft), change)
     if not (draft.selection.matrix or draft.selection.sweeps):
         raise publication.PublishRefused(
             "The query names neither a matrix nor sweeps, and the newest matrix may be another one than the report is "
@@ -92,7 +92,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
     title = change.title or report.title
     if query.dry_run:
         return Status(200, _preview(build(report.team, draft, title)))
-    report.draft, report.title = draft.as_json(), publication.title_of(title)
+    report.draft, report.title = draft.as_json(), publication.build_title(title)
     return Status(201, _published(request, report))
 
 
@@ -170,12 +170,12 @@ def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
 
 
 def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
-    link = links.link_of(report)
+    link = links.find_link(report)
     return {
         **{name: getattr(report, name) for name in ("id", "title", "access", "expires_at")},
         "permalink": report_address(request, link.token) if link else None,
         "page": reverse("report", args=[report.pk]),
-        "revisions": list(revisions_of(report)),
+        "revisions": list(get_revisions(report)),
     }
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from benchsite.core import formatting
-from reports.curves import Curve, MachineFacts, Point, operations_of
-from runs.catalog.measured_losses import contradiction_of
+from reports.curves import Curve, MachineFacts, Point, collect_operations
+from runs.catalog.measured_losses import find_contradiction
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
 KIND_HELP = {
@@ -41,7 +41,7 @@ def _cores(machine: MachineFacts, *, divided: bool) -> str:
     return f" ({machine.cores} core{'s' if machine.cores > 1 else ''}{sides})"
 
 
-def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
+def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
     """What stands in the picture itself, so that it goes wherever the picture goes."""
     notes = []
     if any(not curve.publishable for curve in curves):
@@ -52,7 +52,7 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
     if stated:
         notes.append(f"Durability mode stated, not read back: {formatting.listed(stated, MAX_STATED)}")
     for curve in curves:
-        if curve.points and (text := contradiction_of(curve.system, curve.mode, curve.durability)):
+        if curve.points and (text := find_contradiction(curve.system, curve.mode, curve.durability)):
             notes.append(f"Loss of {curve.label}: {text}")
     if sentence := _uneven(curves):
         notes.append(sentence)
@@ -119,7 +119,7 @@ def _is_partial(points: Sequence[Point]) -> bool:
 
 def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
     """Instead of a picture of an operation that none of the curves has: what they have."""
-    measured = ", ".join(operations_of(curves)) or "nothing"
+    measured = ", ".join(collect_operations(curves)) or "nothing"
     return f"No {KIND_SAYS[kind]} of {operation} here. Measured was: {measured}."
 
 

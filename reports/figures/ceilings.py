@@ -14,14 +14,14 @@ from reports.analysis.ceiling import NOT_KNOWN
 from reports.analysis.looks import Look as PlanLook
 from reports.analysis.plateau import ALPHA
 from reports.analysis.ratios import bound_sign
-from reports.curves import Curve, in_order, look_of
+from reports.curves import Curve, find_newest_look, in_order
 from reports.durability_costs import DurabilityCost, durability_costs
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure, by_value
 from reports.figures.figure import CurvesFigure, sentences
 from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.overlay import NAMED, Published, is_drawn, published_said
-from reports.figures.overlay import hover_of as published_hover
+from reports.figures.overlay import build_hover_text as published_hover
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import Look, Theme, looks
 from reports.ladder_text import (
@@ -55,7 +55,7 @@ class CeilingsFigure(CurvesFigure):
     def draw(self, frame: Frame) -> PlotlyFigure:
         loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
         title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
-        drawn = bars_of(self.curves, frame.theme, among=self.among, highlight=self.highlight)
+        drawn = build_bars(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
         own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
         printed = max(
@@ -134,7 +134,7 @@ def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> tup
     return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best, cost
 
 
-def bars_of(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
+def build_bars(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
     """The highest first. `among`, where it is more than `curves`, is what they are ranked and coloured among."""
     appearance = looks(among or curves, theme, highlight=highlight)
     ranking, costs = Ranking.of(among or curves), durability_costs(among or curves)
@@ -171,8 +171,8 @@ class Ranking:
                 classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
         several = [group for group in classes.values() if len({curve.database_name for curve in group}) > 1]
         return cls(
-            best=best_of(ranked),
-            best_of_class={key: value for group in several for key, value in best_of(group).items()},
+            best=find_best(ranked),
+            best_of_class={key: value for group in several for key, value in find_best(group).items()},
             highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
             unbounded=frozenset(
                 curve.sweep_id for curve in ranked if curve.ceiling and math.isinf(curve.ceiling.headroom)
@@ -211,14 +211,14 @@ class Ranking:
         return f"{bound}{lower}"
 
 
-def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
+def find_best(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
     """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it, or it is
     lower but its ladder does not show that it does no more than the highest.
 
     `value` is what one operation per second is worth. Sides of a plan with looks count with the repeats of its newest
     look, at the level of this look (of several plans, at the least one); before the first look with none.
     """
-    plan_looks = looks_of(curves)
+    plan_looks = find_plan_looks(curves)
     alpha = min((look.level for look in plan_looks.values() if look.after), default=ALPHA)
     sides, noises = [], []
     for curve in curves:
@@ -240,14 +240,14 @@ def _may_reach(curve: Curve, ops_s: float) -> bool:
     return curve.ceiling is not None and curve.ceiling.throughput_ops_s * curve.ceiling.headroom >= ops_s
 
 
-def looks_of(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
+def find_plan_looks(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
     """By matrix, the newest look of each plan that states looks and measured two or more of the sides.
 
     More than half of its sides have reached it: the others, which lost repeats, count with those they have.
     """
     plans: dict[UUID | None, list[PlanLook]] = {}
     for curve in curves:
-        if look := look_of([curve]):
+        if look := find_newest_look([curve]):
             plans.setdefault(curve.matrix_id, []).append(look)
     return {
         matrix_id: replace(looks[0], repeats=median_low(look.repeats for look in looks))
@@ -262,7 +262,7 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     if len(best) < 2:
         return ""
     divided = "\N{DIVISION SIGN} is the factor of these runs alone"
-    plan_looks = looks_of([curve for curve in curves if curve.ceiling]).values()
+    plan_looks = find_plan_looks([curve for curve in curves if curve.ceiling]).values()
     if not any(best.values()):
         early = next((look for look in plan_looks if not look.after), None)
         return f"{early.sentence} {divided}" if early else f"Single runs do not show which side is best: {divided}"
@@ -295,7 +295,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
         note = ""  # The factor to the highest side says the same.
     return Bar(
         name=curve.database_name,
-        detail=f"{detail_of(curve, look)}{', load' if is_load else ''}",
+        detail=f"{get_detail(curve, look)}{', load' if is_load else ''}",
         look=look,
         value=ceiling.throughput_ops_s if ceiling else None,
         value_label=bounded(ceiling, formatting.short(ceiling.throughput_ops_s)) if ceiling else why_none(curve),
@@ -307,7 +307,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     )
 
 
-def detail_of(curve: Curve, look: Look) -> str:
+def get_detail(curve: Curve, look: Look) -> str:
     """The mode, and what else tells a side from others of its database and mode."""
     return look.label.removeprefix(f"{curve.database_name} · ")
 

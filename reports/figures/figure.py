@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from benchsite.core.formatting import listed
 from reports.curves import Curve
-from reports.figures.captions import notes_of, stand_in_sentence
+from reports.figures.captions import collect_notes, stand_in_sentence
 from reports.figures.export_size import Medium, scaled
 from reports.figures.layout import Frame, PlotlyFigure
 from reports.figures.points import STANDING_SAYS
@@ -91,7 +91,7 @@ class CurvesFigure(Figure):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return notes_of(self.curves)
+        return collect_notes(self.curves)
 
     @property
     def empty(self) -> str:

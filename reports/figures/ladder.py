@@ -118,7 +118,7 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         for repeat in d.point.left_out
     ]
     counted = [d for d in drawn if d.point.counts]
-    traces = marks.curve_traces(look, counted, hollow, partial(marks.hover_of, look))
+    traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look))
     for point in () if curve.progress.going else curve.ceiling_points:
         x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
         assert curve.ceiling is not None  # It has points.

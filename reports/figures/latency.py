@@ -57,7 +57,7 @@ class LatencyFigure(CurvesFigure):
             marks.ring(side.look, symbol, meaning, x=point.x, y=point.y)
             for side in ringed
             for point in side.counted
-            for meaning, symbol in _marks_of(side, point.point).items()
+            for meaning, symbol in _collect_marks(side, point.point).items()
         ]
         data += crossings
         thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
@@ -201,13 +201,15 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     if two:
         # Dash then says the operation, and the marker alone the mode.
         look = replace(look, dash="dash" if side.dashed else "solid")
-    hover = partial(marks.hover_of, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind)
+    hover = partial(
+        marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
+    )
     traces = marks.curve_traces(look, counted, side.hollow, hover)
     for trace in traces if side.dashed else ():
         trace["showlegend"] = False
     if rungs:
         # The marker is not seen: its size keeps the text away from the point.
-        sizes = [marks.RING_PX if _marks_of(side, d.point) else marks.MARKER_PX for d in counted]
+        sizes = [marks.RING_PX if _collect_marks(side, d.point) else marks.MARKER_PX for d in counted]
         # The rungs' names, small, on that side of a rising curve where nothing is: above and left.
         names = marks.beside(
             look,
@@ -225,19 +227,19 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     return traces
 
 
-def _marks_of(side: DrawnCurve, point: Point) -> dict[str, str]:
+def _collect_marks(side: DrawnCurve, point: Point) -> dict[str, str]:
     """What a point is beside being a point, with the symbol of its ring."""
     knee = side.curve.knee
     threads, ops_s = point.threads, point.throughput_ops_s.median
     marks_by_text = {}
     if any(point is other for other in side.curve.ceiling_points):
-        marks_by_text[_label_of([side])] = "circle-open"
+        marks_by_text[_build_label([side])] = "circle-open"
     if knee and knee.reached and (threads, ops_s) == (knee.threads, knee.throughput_ops_s):
         marks_by_text["knee"] = "diamond-open"
     return marks_by_text
 
 
-def _label_of(drawn: Iterable[DrawnCurve]) -> str:
+def _build_label(drawn: Iterable[DrawnCurve]) -> str:
     return ceiling_label(line.curve.ceiling for line in drawn if line.curve.ceiling)
 
 
@@ -249,7 +251,7 @@ def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Cho
             key = marks.key(frame, "circle", escaped(f"{dash}: {operation}"))
             keys.append({**key, "mode": "lines", "line": {"color": frame.theme.muted, "width": 2, "dash": dash}})
     if any(side.counted for side in ringed):
-        keys.append(marks.key(frame, "circle-open", _label_of(ringed)))
+        keys.append(marks.key(frame, "circle-open", _build_label(ringed)))
     if any(side.curve.knee and side.curve.knee.reached for side in ringed):
         keys.append(marks.key(frame, "diamond-open", "knee"))
     return keys + marks.standing_keys([d.point for side in drawn for d in (*side.counted, *side.hollow)], frame)

@@ -62,7 +62,7 @@ class Side:
         return f"lost {loss or f'at most {formatting.significant(self.worst_s)} s'} in {cuts}"
 
 
-def side_of(curve: Curve) -> Side | None:
+def build_side(curve: Curve) -> Side | None:
     """None where the sweep has no ceiling, or its loss is neither measured nor stated."""
     if curve.ceiling_ops_s <= 0 or not curve.durability:
         return None
@@ -140,7 +140,7 @@ class LossFigure(CurvesFigure):
 
     @cached_property
     def sides(self) -> list[Side]:
-        return [side for curve in in_order(self.curves) if (side := side_of(curve))]
+        return [side for curve in in_order(self.curves) if (side := build_side(curve))]
 
     @cached_property
     def frontier(self) -> list[Side]:

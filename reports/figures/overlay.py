@@ -48,7 +48,7 @@ def is_drawn(value: float | None) -> bool:
     return value is not None and not formatting.is_missing(value) and value > 0
 
 
-def hover_of(result: Published) -> str:
+def build_hover_text(result: Published) -> str:
     lines = [
         f"<b>{escaped(result.label)}</b>",
         f"{escaped(result.study)}, {result.year}",
@@ -88,7 +88,7 @@ def published_points(published: Sequence[Published], frame: Frame) -> list[Trace
             [rounded(result.throughput_ops_s or 0.0) for result in drawn],
             [rounded((result.latency_us or 0.0) / 1e3) for result in drawn],
             NAMED,
-            hover=[hover_of(result) for result in drawn],
+            hover=[build_hover_text(result) for result in drawn],
             showlegend=True,
             marker=marks.marker(colour, SYMBOL, marks.MARKER_PX + 2),
         )
@@ -104,7 +104,7 @@ def overlays(
     study printed that very one; without them whatever latency was printed with the throughput.
     """
     return tuple(
-        published_of(study, overlay, _latency(overlay, operation, statistic))
+        build_published_result(study, overlay, _latency(overlay, operation, statistic))
         for study in studies()
         if study.slug in slugs
         for overlay in study.overlays
@@ -124,7 +124,7 @@ def _latency(overlay: Overlay, operation: str, statistic: str) -> Fact | None:
     return None if statistic and statistic != latency.statistic else latency
 
 
-def published_of(study: Study, overlay: Overlay, latency: Fact | None) -> Published:
+def build_published_result(study: Study, overlay: Overlay, latency: Fact | None) -> Published:
     """One overlay as figures take it."""
     facts = [*overlay.throughputs, *([latency] if latency else [])]
     notes = [ADDED if len(overlay.throughputs) > 1 else "", overlay.note, overlay.throughputs[0].dataset]

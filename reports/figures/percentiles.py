@@ -43,7 +43,7 @@ class Distribution:
         return [(share * 100, low, high) for share, low, high in sorted(every, key=lambda row: row[0])]
 
 
-def distribution_of(row: Operation) -> Distribution:
+def build_distribution(row: Operation) -> Distribution:
     """What is stored of one operation; of several repeats, as many operations as one of them counted."""
     repeats = max((spread.n for spread in row.latencies_us.values()), default=1) or 1
     return Distribution(
@@ -73,7 +73,7 @@ class PercentilesFigure(Figure):
         if point is None:
             return cls(name, ())
         merged = f"{point.clients_merged} of {point.clients_expected} clients merged"
-        return cls(name, [distribution_of(operation) for operation in point.operations], merged)
+        return cls(name, [build_distribution(operation) for operation in point.operations], merged)
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         operations = sorted({distribution.operation for distribution in self.distributions})
@@ -269,7 +269,7 @@ class SweepsPercentilesFigure(CurvesFigure):
             look = appearance[curve.sweep_id]
             rung = f"{marks.rung_label(point)}{'' if point.target_ops_s else ' threads'}"
             label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung}"
-            drawn.append((distribution_of(held), replace(look, label=label)))
+            drawn.append((build_distribution(held), replace(look, label=label)))
         drawn.sort(key=lambda pair: not pair[1].faded)  # Grey ones first, below the rest.
         quantity = "service time" if self.kind == "service" else "response time"
         title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {quantity} (ms)"
@@ -302,7 +302,7 @@ class SweepsPercentilesFigure(CurvesFigure):
         """A row per sweep and percentile, at the rung that is drawn."""
         rows: list[tuple[Cell, ...]] = []
         for curve, point, held in self.drawn:
-            distribution = distribution_of(held)
+            distribution = build_distribution(held)
             who = [cell(curve, point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
             rows += [(*who, self.operation, self.kind, distribution.count, *row) for row in distribution.rows()]
         return Table((*SIDE, *RUNG_COLUMNS, "operation", "latency", "operations", *PERCENTILE_COLUMNS), tuple(rows))

@@ -80,7 +80,7 @@ def rung_label(point: Point) -> str:
     return formatting.short(point.target_ops_s) if point.target_ops_s else str(point.threads)
 
 
-def hover_of(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
+def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
     """Everything about a point that a reader asks while pointing at it; three significant digits."""
     point, spread = drawn.point, drawn.point.throughput_ops_s
     if repeat := drawn.left_out:

@@ -104,7 +104,7 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     return seconds, rate
 
 
-def band_of(finest: Sequence[OverTime], interval_s: int) -> Band | None:
+def compute_band(finest: Sequence[OverTime], interval_s: int) -> Band | None:
     """How far the seconds within longer intervals lie apart."""
     seconds, rate = total_rate(finest)
     if not seconds.size:

@@ -68,7 +68,7 @@ class Scaling:
         return self.sizes[0].ceiling.throughput_ops_s * nodes / self.sizes[0].nodes
 
 
-def scalings_of(curves: Sequence[Curve]) -> list[Scaling]:
+def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
     """Curves that differ in their cluster's nodes only belong together; those of unknown size to nothing."""
     groups: dict[tuple[str, ...], list[Curve]] = {}
     versions = {(c.system_name, c.setup.version) for c in curves}
@@ -94,7 +94,7 @@ def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
     return Scaling(label, sizes, score(reached, lower_bounds=short))
 
 
-def looks_of(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> Mapping[str, Look]:
+def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> Mapping[str, Look]:
     """As of the databases: one colour per system, although every size is a database of its own."""
     first = {scaling.label: scaling.sizes[0].curve for scaling in scalings}
     systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]
@@ -109,11 +109,11 @@ class ScalabilityFigure(CurvesFigure):
 
     @cached_property
     def scalings(self) -> list[Scaling]:
-        return scalings_of(self.curves)
+        return build_scalings(self.curves)
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         scalings = self.scalings
-        appearance = looks_of(scalings, frame, self.highlight)
+        appearance = assign_looks(scalings, frame, self.highlight)
         nodes = sorted({size.nodes for scaling in scalings for size in scaling.sizes})
         highest = max((size.ceiling.throughput_ops_s for scaling in scalings for size in scaling.sizes), default=1.0)
         layout = base_layout(frame)

@@ -105,7 +105,7 @@ def _instant(text: str) -> float | None:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
-def svg_of(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, title: str = "") -> str:
+def render_svg(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, title: str = "") -> str:
     """A document; `width_px` and `height_px` as `Figure` has them, `title` for those who do not see it."""
     layout, traces = figure["layout"], [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
     keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]

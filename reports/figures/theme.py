@@ -90,7 +90,7 @@ def rgba(colour: str, alpha: float) -> str:
     return f"rgba({red},{green},{blue},{alpha:g})"
 
 
-def databases_of(curves: Sequence[Curve]) -> list[str]:
+def list_databases(curves: Sequence[Curve]) -> list[str]:
     return sorted({curve.database_name for curve in curves}, key=str.casefold)
 
 
@@ -103,21 +103,21 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
     across databases, the strongest promise being solid; two curves of one database never do, and a mode of which nobody
     knows what it promises shares them with none.
     """
-    databases = databases_of(curves)
+    databases = list_databases(curves)
     groups, colours = _colours(curves, theme, highlight)
-    labels = labels_of(curves)
+    labels = get_labels(curves)
     known = {durability_key(curve.durability) for curve in curves if curve.durability}
     ranks = {key: rank for rank, key in enumerate(sorted(known))}
     unknown = itertools.count(len(ranks))
     taken: set[tuple[str, int]] = set()
-    look_of: dict[UUID, Look] = {}
+    looks_by_sweep: dict[UUID, Look] = {}
     for curve in curves:
         number = ranks[durability_key(curve.durability)] if curve.durability else next(unknown)
         while (curve.database_name, number) in taken:
             number += 1
         taken.add((curve.database_name, number))
         group = groups[curve.database_name]
-        look_of[curve.sweep_id] = Look(
+        looks_by_sweep[curve.sweep_id] = Look(
             colour=colours[group],
             dash=DASHES[number % len(DASHES)],
             symbol=SYMBOLS[(databases.index(curve.database_name) if theme.colourless else number) % len(SYMBOLS)],
@@ -127,12 +127,12 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
             group=group,
             known=bool(curve.durability),
         )
-    return look_of
+    return looks_by_sweep
 
 
 def _colours(curves: Sequence[Curve], theme: Theme, highlight: str) -> tuple[dict[str, str], dict[str, str]]:
     """Database -> what its colour stands for, and that -> the colour."""
-    databases = databases_of(curves)
+    databases = list_databases(curves)
     themselves = {name: name for name in databases}
     if len(databases) <= MAX_DATABASES:
         return themselves, dict(zip(databases, theme.series, strict=False))
@@ -158,7 +158,7 @@ def _pattern(durability: Mapping[str, object]) -> str:
     return "." if window is None else "/" if window else ""
 
 
-def labels_of(curves: Sequence[Curve]) -> dict[UUID, str]:
+def get_labels(curves: Sequence[Curve]) -> dict[UUID, str]:
     """The shortest text that tells each curve from the others: database and mode, then workload, matrix, a number."""
     labels = {curve.sweep_id: curve.label for curve in curves}
     for more in DISTINCTIONS:

@@ -123,7 +123,7 @@ class Line:
     place: int
 
 
-def lines_of(made: Built) -> list[Line]:
+def get_lines(made: Built) -> list[Line]:
     """What is shown in its order, then the rest."""
     order = made.content["order"]
     rest = [item.name for item in made.items if item.name not in order]
@@ -163,7 +163,7 @@ def footnote_choices(made: Built) -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
-def sides_of(made: Built) -> list[str]:
+def get_sides(made: Built) -> list[str]:
     return list(dict.fromkeys(side for sides in made.rows.values() for side in sides))
 
 

@@ -14,7 +14,7 @@ import tomli_w
 
 from benchsite.accounts.models import Team
 from benchsite.core import formatting
-from reports.figure_registry import figure_of
+from reports.figure_registry import build_figure
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.latency import points_table
 from reports.figures.table import Table
@@ -27,7 +27,7 @@ from reports.frozen.redaction import Found, Redactor
 from reports.frozen.report_sources import Material, gather
 from reports.pages.answer_messages import render_text
 from reports.pages.charts import shown_operations
-from reports.queries import get_or_compute, key_of
+from reports.queries import build_key, get_or_compute
 from reports.queries.sources import SourceRun, source_runs
 from runs.catalog import load_catalog
 from runs.kits.plan import PlanRefused
@@ -106,7 +106,7 @@ def build(team: Team, draft: Draft, title: str) -> Built:
 
 def _build(team: Team, draft: Draft, title: str) -> Built:
     material = gather(team, draft)
-    every = tuple(items_of(material))
+    every = tuple(build_items(material))
     names = chosen_names(draft, material, every)
     problems = [*material.problems, *_licence_warnings(material)]
     if missing := [name for name in draft.items if name not in {item.name for item in every}]:
@@ -135,7 +135,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "order": names,
         "figures": [_figure(team, figures[name], material) for name in names if name in figures],
         "tables": frozen,
-        "verdicts": tables.verdicts_of(material.against, material.equal, material.labels),
+        "verdicts": tables.collect_verdicts(material.against, material.equal, material.labels),
         "disclosures": {
             "paid_by": draft.paid_by,
             "vendor_relations": draft.vendor_relations,
@@ -173,7 +173,7 @@ def _licence_warnings(material: Material) -> Iterator[str]:
             yield system.publication
 
 
-def items_of(material: Material) -> Iterator[Item]:
+def build_items(material: Material) -> Iterator[Item]:
     """Figures and tables, what a first reader looks for first."""
     for picture in material.pictures:
         yield Item(picture.key, picture.title, picture.says)
@@ -212,11 +212,11 @@ def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
     picture = next(picture for picture in material.pictures if picture.key == item.name)
 
     def drawn() -> FrozenFigure:
-        figure = figure_of(picture.name, material.curves, picture.selection, dict(picture.options))
+        figure = build_figure(picture.name, material.curves, picture.selection, dict(picture.options))
         return frozen_figure(item.name, item.title, item.says, figure)
 
     parts = repr((picture, item, team.harmless_properties))
-    return get_or_compute(key_of(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
+    return get_or_compute(build_key(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
 
 
 def _annotated(

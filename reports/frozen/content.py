@@ -134,7 +134,7 @@ def digest(content: Content) -> str:
     return hashlib.sha256(canonical(content)).hexdigest()
 
 
-def table_of(cells: Cells) -> Table:
+def build_table(cells: Cells) -> Table:
     """A table of the content in the forms that tables have."""
     width = len(cells["columns"])
     rows = tuple(tuple((*row, *[None] * width)[:width]) for row in cells["rows"])

@@ -61,7 +61,7 @@ class Draft:
         return {name: value for name, value in asdict(self).items() if value}
 
 
-def draft_of(stored: Mapping[str, Any]) -> Draft:
+def parse_draft(stored: Mapping[str, Any]) -> Draft:
     """The draft in a row."""
 
     def text(name: str, longest: int) -> str:

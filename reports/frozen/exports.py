@@ -15,9 +15,9 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
 from benchsite.core.formatting import not_a_formula
-from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table, table_of
+from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, build_table, in_order, sources_table
 from reports.frozen.links import Opened
-from reports.frozen.pages import DISCLOSED, page_of
+from reports.frozen.pages import DISCLOSED, get_page
 from reports.frozen.sanitizer import harmless, notes_html
 
 STYLES: Final = (
@@ -56,7 +56,7 @@ def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -
         if figure["drawn"] and not figure["empty"]
     }
     context: dict[str, Any] = {
-        "page": page_of(content),
+        "page": get_page(content),
         "notes": notes_html(content["notes"]),
         "place": place,
         "pictures": {name: f"data:image/png;base64,{base64.b64encode(png).decode()}" for name, png in pictures.items()},
@@ -107,7 +107,7 @@ def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
     for name, cells in (*parts, *_method_tables(content)):
         out.write("\r\n")
         line(name)
-        out.write(table_of(cells).as_csv())
+        out.write(build_table(cells).as_csv())
     return out.getvalue().encode()
 
 
@@ -130,7 +130,7 @@ def as_markdown(content: Content, digest: str, address: str, imported: str = "")
         if "drawn" in part:
             paragraphs.append(_line(part["empty"] or part["caption"]))
             paragraphs.append("\n".join(f"- {_line(note)}" for note in part["notes"]))
-        paragraphs.append(table_of(part["table"]).as_markdown())
+        paragraphs.append(build_table(part["table"]).as_markdown())
         if "footnotes" in part:
             paragraphs.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
     paragraphs += _appendix(content)
@@ -149,7 +149,7 @@ def _appendix(content: Content) -> Iterator[str]:
     for title, cells in _method_tables(content):
         if cells["rows"]:
             yield f"## {title}"
-            yield table_of(cells).as_markdown()
+            yield build_table(cells).as_markdown()
 
 
 def _footnote(cells: Cells, note: Footnote) -> str:

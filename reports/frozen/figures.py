@@ -5,7 +5,7 @@ from typing import Final, cast
 from reports.figures.figure import Figure
 from reports.figures.layout import Frame, PlotlyFigure
 from reports.figures.table import Table
-from reports.frozen.content import Cells, FrozenFigure, table_of
+from reports.frozen.content import Cells, FrozenFigure, build_table
 from reports.frozen.sanitizer import harmless
 
 # The drawings' names in a revision -> theme, and whether it is the arrangement for a telephone.
@@ -52,7 +52,7 @@ class ReportFigure(Figure):
 
     @property
     def table(self) -> Table:
-        return table_of(self.figure["table"])
+        return build_table(self.figure["table"])
 
     @property
     def empty(self) -> str:

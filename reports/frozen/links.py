@@ -98,10 +98,10 @@ class Opened:
 
     def at(self, request: HttpRequest, *, alone: bool = False) -> "Opened":
         """With the address of this site, which only renderings need."""
-        return replace(self, site=site_of(request), alone=alone)
+        return replace(self, site=get_site_url(request), alone=alone)
 
 
-def site_of(request: HttpRequest) -> str:
+def get_site_url(request: HttpRequest) -> str:
     """The address of this site as people type it; where it is not stated, that of the request."""
     return settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
 
@@ -128,7 +128,7 @@ def may_read(opened: Opened, user_id: uuid.UUID | None) -> bool:
     return user_id is not None and Membership.objects.filter(user=user_id, team=opened.team_id).exists()
 
 
-def row_of(opened: Opened) -> ReportRevision:
+def get_row(opened: Opened) -> ReportRevision:
     """The revision with its content."""
     return ReportRevision.objects.get(pk=opened.revision_id)
 
@@ -143,11 +143,11 @@ class LinkRevoked(Exception):
 
 def make_link(report: Report) -> ReportLink:
     """The report's open link; a new one where it has none."""
-    link = link_of(report)
+    link = find_link(report)
     return link or ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
 
 
-def link_of(report: Report) -> ReportLink | None:
+def find_link(report: Report) -> ReportLink | None:
     """The link of the report that is not revoked."""
     return report.links.filter(revoked_at__isnull=True).first()
 

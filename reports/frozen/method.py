@@ -50,14 +50,14 @@ class Side:
     def record(self) -> Mapping[str, Any]:
         return self.spec["mode"]["record"]
 
-    def fact(self, name: str, text_of: Callable[[Any], str] = str) -> str:
+    def fact(self, name: str, get_text: Callable[[Any], str] = str) -> str:
         """A fact of the nodes; several values where they differ."""
-        return _facts(self.spec["cluster"]["machines"], name, text_of)
+        return _facts(self.spec["cluster"]["machines"], name, get_text)
 
 
-def _facts(machines: Sequence[MachineSpec], name: str, text_of: Callable[[Any], str] = str) -> str:
+def _facts(machines: Sequence[MachineSpec], name: str, get_text: Callable[[Any], str] = str) -> str:
     values = [fact(machine["facts"], name) for machine in machines]
-    texts = (text_of(value) if isinstance(value, int | float) else str(value) for value in values if value is not None)
+    texts = (get_text(value) if isinstance(value, int | float) else str(value) for value in values if value is not None)
     known = dict.fromkeys(texts)
     return SEVERAL.join(known) or UNKNOWN
 

@@ -58,7 +58,7 @@ class Grid:
         return len(self.rows) >= FOLDED_FROM
 
 
-def page_of(content: Content) -> dict[str, Any]:
+def get_page(content: Content) -> dict[str, Any]:
     """The whole report: the page's own words, parts in the order that the author chose."""
     method = content["method"]
     disclosed: list[tuple[str, str, bool]] = []  # label, text, whether it was stated

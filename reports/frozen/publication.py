@@ -17,7 +17,7 @@ from benchsite.accounts.models import Team, User
 from benchsite.core import formatting
 from reports.frozen.builder import Built, build
 from reports.frozen.content import FORMAT, Content, canonical, digest
-from reports.frozen.drafts import MAX_QUERY_LENGTH, Draft, draft_of
+from reports.frozen.drafts import MAX_QUERY_LENGTH, Draft, parse_draft
 from reports.frozen.figure_images import Picture, PictureRefused, encoded_anew, keep_pictures
 from reports.frozen.links import make_link
 from reports.frozen.rights import PUBLIC_REFUSED, NotAllowed, may_keep_public, may_make_public, may_open_again
@@ -37,7 +37,7 @@ class ContentRefused(Exception):
     """What cannot become a revision; the message says why and what to do."""
 
 
-def content_of(revision: ReportRevision) -> Content:
+def load_content(revision: ReportRevision) -> Content:
     """What the revision says. No row of a run is asked for it."""
     packed = bytes(revision.content)
     text = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_BYTES)
@@ -82,7 +82,7 @@ def begin(team: Team, user: User | None, query: str, title: str = "") -> Report:
     """A draft about the comparison in that address. Nobody sees it but the team."""
     draft = _pinned(team, Draft(query=query.removeprefix("?")[:MAX_QUERY_LENGTH].replace("\0", "")))
     return Report.objects.create(
-        team=team, title=title_of(title), draft=draft.as_json(), created_by=user, access=Report.Access.PRIVATE
+        team=team, title=build_title(title), draft=draft.as_json(), created_by=user, access=Report.Access.PRIVATE
     )
 
 
@@ -92,7 +92,7 @@ def _pinned(team: Team, draft: Draft) -> Draft:
     return replace(draft, query=query) if len(query) <= MAX_QUERY_LENGTH else draft
 
 
-def title_of(text: str) -> str:
+def build_title(text: str) -> str:
     """On one line, without secrets, and never empty: badges and the audit log repeat it."""
     # Private keys are recognised by their lines.
     text = redact(text)
@@ -102,13 +102,13 @@ def title_of(text: str) -> str:
 def keep(report: Report, draft: Draft, title: str) -> None:
     """Writes down what is being put together. What is published does not change by it."""
     # Forms send whatever somebody makes them send: it is bounded as it is when it is read.
-    report.draft, report.title = draft_of(draft.as_json()).as_json(), title_of(title)
+    report.draft, report.title = parse_draft(draft.as_json()).as_json(), build_title(title)
     report.save(update_fields=["draft", "title", "changed_at"])
 
 
 def built(report: Report) -> Built:
     """The report as it would be published now."""
-    return build(report.team, draft_of(report.draft), report.title)
+    return build(report.team, parse_draft(report.draft), report.title)
 
 
 def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *, seen: str = "") -> ReportRevision:
@@ -127,7 +127,7 @@ def publish_once(report: Report, user: User | None) -> Built:
     that is public at once, where that is not for this person.
     """
     refuse_public(report, user)
-    draft = draft_of(report.draft)
+    draft = parse_draft(report.draft)
     if problems := draft.selection.problems:
         raise PublishRefused(" ".join(problems))
     _refuse_what_is_lost(report.team, draft)
@@ -140,7 +140,7 @@ def publish_once(report: Report, user: User | None) -> Built:
 
 
 def _publishable(report: Report, seen: str = "") -> Built:
-    _refuse_what_is_lost(report.team, draft_of(report.draft))
+    _refuse_what_is_lost(report.team, parse_draft(report.draft))
     made = built(report)
     if not made.content["sources"]:
         raise PublishRefused("Nothing that counts is in this report: choose sweeps of which at least one point counts.")

@@ -73,7 +73,7 @@ _LOOKS_LIKE: Final = re.compile(
 _WORD: Final = re.compile(r"[\w-]+")
 
 
-def _any_of(names: Iterable[str]) -> str:
+def _build_names_pattern(names: Iterable[str]) -> str:
     """Any of these names by itself, and of those that begin alike the longest."""
     joined = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
     return rf"(?<![\w-])(?:{joined})(?![\w-])"
@@ -145,7 +145,7 @@ class Redactor:
         """What is found, from left to right; where several begin at one place, a name, else the first pattern."""
         names = self._names_near(text)
         if names not in self._compiled:
-            self._compiled[names] = re.compile(_any_of(names), re.IGNORECASE) if names else None
+            self._compiled[names] = re.compile(_build_names_pattern(names), re.IGNORECASE) if names else None
         known, at = self._compiled[names], 0
         name, other = known.search(text) if known else None, _LOOKS_LIKE.search(text)
         while name or other:
@@ -169,7 +169,9 @@ class Redactor:
             return self._names[text.casefold()]
         if kind is Kind.SITE and written:
             names = self._names_near(text)
-            tells = _PRIVATE_SITE.search(text) or (names and re.search(_any_of(names), text, re.IGNORECASE))
+            tells = _PRIVATE_SITE.search(text) or (
+                names and re.search(_build_names_pattern(names), text, re.IGNORECASE)
+            )
             return BECOMES[kind] if tells else text
         return BECOMES[kind]
 

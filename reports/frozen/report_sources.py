@@ -9,7 +9,7 @@ from uuid import UUID
 
 from benchsite.accounts.models import Team
 from reports.curves import Curve, MachineFacts, Point, Setup
-from reports.figures.theme import labels_of
+from reports.figures.theme import get_labels
 from reports.frozen.drafts import Draft
 from reports.frozen.redaction import Redactor, safe_value
 from reports.packing import encode
@@ -17,7 +17,7 @@ from reports.pages.answer import Answer, find_answer
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import Picture, every_picture, shown_operations
 from reports.pages.equal_load import EqualLoad, equal_load
-from reports.queries import chosen, profile_of, session_spreads, sides_by_sweep, submitted_of
+from reports.queries import chosen, get_profile, load_submissions, session_spreads, sides_by_sweep
 from reports.queries.host_names import names_of_places
 from reports.queries.sides import Submitted
 from reports.selection import Selection
@@ -26,7 +26,7 @@ from runs.catalog import load_catalog
 
 # A picture cuts long names, so what must not be seen has to be gone before anything is drawn: half a host name is
 # found by no search.
-def roles_of(curves: Sequence[Curve]) -> dict[str, str]:
+def assign_roles(curves: Sequence[Curve]) -> dict[str, str]:
     """The sides' machines and load generators by name -> what each is called in a report: "machine 1"."""
     machines = dict.fromkeys(
         machine.name for curve in curves for machine in (*curve.setup.cluster_machines, *curve.setup.generator_machines)
@@ -128,7 +128,7 @@ def gather(team: Team, draft: Draft) -> Material:
     comparison = chosen(team, selection).compared()
     if comparison.matrix_id:
         selection = replace(selection, matrix=str(comparison.matrix_id))
-    roles = roles_of(comparison.curves)
+    roles = assign_roles(comparison.curves)
     redactor = Redactor(names_of_places(team, comparison.curves, roles, load_catalog()), frozenset(draft.kept))
     curves = tuple(without_places(curve, redactor, roles) for curve in comparison.curves)
     selection = replace(selection, highlight=redactor.clean(selection.highlight, "names of databases"))
@@ -141,13 +141,13 @@ def gather(team: Team, draft: Draft) -> Material:
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
     )
-    submitted = submitted_of(curves)
+    submitted = load_submissions(curves)
     matrices = {curve.matrix_id for curve in curves}
     drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
     compared = judging = None
     if len(curves) > 1:
         floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
-        judging = Judging(sides_by_sweep(curves, submitted), profile_of(team, curves), floors, kind)
+        judging = Judging(sides_by_sweep(curves, submitted), get_profile(team, curves), floors, kind)
         compared = against(
             curves,
             judging,
@@ -159,8 +159,8 @@ def gather(team: Team, draft: Draft) -> Material:
     return Material(
         selection=selection,
         curves=curves,
-        labels=labels_of(curves),
-        answer=find_answer(curves, judging, labels_of(curves)),
+        labels=get_labels(curves),
+        answer=find_answer(curves, judging, get_labels(curves)),
         kind=kind,
         equal=equal,
         against=compared,

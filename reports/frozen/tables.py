@@ -12,7 +12,7 @@ from reports.figures.ceilings import Ranking
 from reports.figures.table import Cell, Table
 from reports.ladder_text import bracket_says, ladder_says, threads_text
 from reports.pages.baseline_ratios import Against, Ratio, Row
-from reports.pages.equal_load import EqualLoad, percentiles_of
+from reports.pages.equal_load import EqualLoad, list_percentiles
 
 Labels = Mapping[UUID, str]
 
@@ -88,7 +88,7 @@ def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
     return f"throughput at {ratio.at}" if ratio.at else "throughput"
 
 
-def verdicts_of(against: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
+def collect_verdicts(against: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
     """Each comparison with its numbers, for programs: which algorithm said what, of how many runs."""
     if against is None:
         return []
@@ -137,7 +137,7 @@ def _verdict(comparison: Comparison | None, why: str, *, refused: bool) -> dict[
 
 def equal_table(equal: EqualLoad, labels: Labels) -> Table:
     """Latencies where every side does the same work."""
-    statistics = percentiles_of(equal.statistic)
+    statistics = list_percentiles(equal.statistic)
     columns = [f"{name} {STATISTICS[statistic]} (µs)" for name in equal.operations for statistic in statistics]
     rows = [
         (

@@ -26,7 +26,7 @@ from reports.analysis.repeat_comparison import (
     widen,
 )
 from reports.analysis.sessions import SessionSpread, largest_spread
-from reports.curves import Curve, Point, durability_key, look_of
+from reports.curves import Curve, Point, durability_key, find_newest_look
 from reports.ladder_text import bound_reason
 from reports.pages.equal_load import EqualLoad, latencies_at, rung_label
 from reports.pages.filter_menus import AXIS_SAYS
@@ -169,7 +169,7 @@ class Against:
         return sum(row.refused for row in self.rows)
 
 
-def baseline_of(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | None:
+def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | None:
     """The chosen side; else, of those with a ceiling, the strongest promise, and of equals the first in the list.
 
     So a ratio says what a weaker promise buys. None where nothing has a ceiling.
@@ -204,7 +204,7 @@ def against(
 
     `address` is that of the page with another baseline.
     """
-    chosen = baseline_of(curves, baseline)
+    chosen = choose_baseline(curves, baseline)
     if len(curves) < 2 or chosen is None:
         return None
     varying = tuple(vary) or tuple(implied_axes(curves))
@@ -228,7 +228,7 @@ def against(
     among = iter(adjusted([ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]))
     rows = [_rejudged(row, lambda _: next(among)) for row in rows]
     compared = [ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]
-    spread = spread_of(curves, judging.spreads)
+    spread = get_spread(curves, judging.spreads)
     return Against(
         baseline=chosen,
         pinned=chosen.sweep_id == baseline,
@@ -241,7 +241,7 @@ def against(
         tests=sum(comparison.adjusted_p is not None for comparison in compared),
         noise_floor=spread.relative if spread else None,
         sessions_unknown=any(
-            row.ratios and not row.curve.same_session(chosen) and not spread_of((row.curve, chosen), judging.spreads)
+            row.ratios and not row.curve.same_session(chosen) and not get_spread((row.curve, chosen), judging.spreads)
             for row in rows
         ),
     )
@@ -255,14 +255,14 @@ def _rejudged(row: Row, judgement: Callable[[Comparison], Comparison]) -> Row:
 
 
 def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
-    spread = None if curve.same_session(baseline) else spread_of((curve, baseline), judging.spreads)
+    spread = None if curve.same_session(baseline) else get_spread((curve, baseline), judging.spreads)
     ratios = [throughput_ratio(curve, baseline, spread)]
     if equal:
         ratios += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
     return tuple(ratios)
 
 
-def spread_of(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
+def get_spread(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
     """The largest of the clusters that the sides ran on; None where none of them is known."""
     return largest_spread((curve.setup.cluster_name for curve in curves), spreads)
 
@@ -282,7 +282,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     if not (_is_open(curve) and _is_open(baseline)):
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
         repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
-        blocks = blocks_of(curve, baseline, *repeats)
+        blocks = build_blocks(curve, baseline, *repeats)
         noises = curve.ceiling.noise, baseline.ceiling.noise
         comparison = compare_values(
             own, other, higher_is_better=True, spread=spread, blocks=blocks, look=look,
@@ -303,7 +303,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     own_noise, other_noise = _noise_at(curve, common[0]), _noise_at(baseline, common[1])
     comparison = compare_values(
         _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,
-        blocks=blocks_of(curve, baseline, *repeats), look=look,
+        blocks=build_blocks(curve, baseline, *repeats), look=look,
         noises=(own_noise, other_noise) if own_noise and other_noise else None,
     )  # fmt: skip
     comparison = extended(comparison, curve, baseline)
@@ -320,7 +320,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
 
 def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
     """Both with the repeats up to the newest look of the plan that made them; later ones wait for the next look."""
-    look = look_of((a, b))
+    look = find_newest_look((a, b))
     return (a.first_repeats(look.after), b.first_repeats(look.after), look) if look and look.after else (a, b, look)
 
 
@@ -331,7 +331,7 @@ def extended(comparison: Comparison, curve: Curve, baseline: Curve) -> Compariso
     return replace(comparison, is_extended=added and not comparison.look and not comparison.is_blocked)
 
 
-def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, float]) -> Blocks | None:
+def build_blocks(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, float]) -> Blocks | None:
     """The blocks of two sides, by their values of each repeat; None where no plan interleaves two or more of both.
 
     Residuals are pooled over the rungs with at least half of the compared throughput: the others vary otherwise.

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from reports.curves import STATISTICS, Curve, operations_of
+from reports.curves import STATISTICS, Curve, collect_operations
 from reports.figures.ceilings import CeilingsFigure
 from reports.selection import BOTH, VERSION, Selection
 
@@ -57,7 +57,7 @@ def figure_link(
 def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]:
     """The chosen operation, or the first ones that were measured."""
     chosen = selection.operation not in ("", BOTH)
-    return [selection.operation] if chosen else operations_of(curves)[:MAX_OPERATIONS]
+    return [selection.operation] if chosen else collect_operations(curves)[:MAX_OPERATIONS]
 
 
 def ceilings_picture(selection: Selection) -> Picture:
@@ -108,7 +108,7 @@ def more_pictures(selection: Selection, curves: Sequence[Curve]) -> list[Picture
 
 def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
     """All that a comparison has to show, the first screen's first."""
-    latencies = latency_pictures(selection, curves, operations_of(curves))
+    latencies = latency_pictures(selection, curves, collect_operations(curves))
     shown = {f"latency-{operation.lower()}" for operation in shown_operations(selection, curves)}
     first = [latency for latency in latencies if latency.key in shown]
     rest = [latency for latency in latencies if latency.key not in shown]
@@ -116,7 +116,7 @@ def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture
 
 
 def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
-    measured = operations_of(curves)
+    measured = collect_operations(curves)
     statistic = STATISTICS[selection.statistic]
     first = next(iter(shown_operations(selection, curves)), "")
     if "READ" in measured and (write := next((operation for operation in WRITES if operation in measured), "")):

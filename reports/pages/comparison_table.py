@@ -11,7 +11,7 @@ from reports.analysis.repeat_comparison import THRESHOLD
 from reports.curves import Curve
 from reports.figures.ceilings import Ranking
 from reports.pages.baseline_ratios import Against, Ratio, Row, latency_threshold
-from reports.pages.equal_load import EqualLoad, SideAt, latencies_at, latency_text, percentiles_of, repeats_within
+from reports.pages.equal_load import EqualLoad, SideAt, latencies_at, latency_text, list_percentiles, repeats_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def table_rows(
     best = _best_sides(curves, equal, kind)
     drawn = {curve.sweep_id for curve in shown}
     # Of each operation, the chosen statistic.
-    column = percentiles_of(equal.statistic).index(equal.statistic) if equal else 0
+    column = list_percentiles(equal.statistic).index(equal.statistic) if equal else 0
     made = []
     for curve in curves:
         key = curve.sweep_id

@@ -15,8 +15,8 @@ from benchsite.core import formatting
 from reports.analysis.best import best_set
 from reports.analysis.equal_load import How, Within
 from reports.curves import STATISTICS, Curve
-from reports.figures.ceilings import best_of
-from reports.figures.loss import side_of
+from reports.figures.ceilings import find_best
+from reports.figures.loss import build_side
 from reports.ladder_text import bound_reason
 from reports.pages.equal_load import load_points, most_within, repeats_within
 
@@ -112,7 +112,7 @@ def _text(within: Within) -> str:
 def _loss_reason(curve: Curve, max_loss_s: float | None) -> str:
     if max_loss_s is None:
         return ""
-    side = side_of(curve)
+    side = build_side(curve)
     if side is None:
         return "its loss is not known"
     return "" if side.worst_s <= max_loss_s else side.loss_text
@@ -140,7 +140,9 @@ def _answer(eligible: Sequence[tuple[Curve, Within]], need: Need, labels: Mappin
         return f"only {texts[0]}"
     repeats = [_repeats_ops_s(curve, _ops_s(within), need) for curve, within in eligible]
     # Of ceilings a lower one may be as high as the highest where its ladder does not show the end.
-    best = best_set(repeats) if need.limit_us is not None else list(best_of([curve for curve, _ in eligible]).values())
+    best = (
+        best_set(repeats) if need.limit_us is not None else list(find_best([curve for curve, _ in eligible]).values())
+    )
     leaders = [text for text, among in zip(texts, best, strict=True) if among]
     if any(within.at_least and not among for (_, within), among in zip(eligible, best, strict=True)):
         return f"{formatting.listed(texts, MAX_NAMED)}. Ladders that ended too early do not confirm this order"
@@ -228,7 +230,7 @@ def _loss_changes(
     more = [
         (side.worst_s, -_ops_s(within), labels[curve.sweep_id], _text(within))
         for curve in curves
-        if (side := side_of(curve)) and side.worst_s > need.max_loss_s
+        if (side := build_side(curve)) and side.worst_s > need.max_loss_s
         if _ops_s(within := _within(curve, need, need.limit_us)) > most and not _load_reason(curve, within, need)
     ]
     if not more:

@@ -82,7 +82,7 @@ class EqualLoad:
     @property
     def labels(self) -> list[str]:
         """The percentiles of the table's columns."""
-        return [STATISTICS[percentile] for percentile in percentiles_of(self.statistic)]
+        return [STATISTICS[percentile] for percentile in list_percentiles(self.statistic)]
 
     @property
     def columns(self) -> int:
@@ -104,7 +104,7 @@ class EqualLoad:
         more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
         less = len(unknown) - more
         known = len(self.sides) - len(unknown)
-        column = percentiles_of(self.statistic).index(self.statistic)
+        column = list_percentiles(self.statistic).index(self.statistic)
         lacking = known - sum(
             any(operation.at[column].latency_us is not None for operation in side.operations) for side in self.sides
         )
@@ -131,7 +131,7 @@ def equal_load(
     if usual is None or not operations or (load_ops_s is None and only_single_rungs(curves)):
         return None
     load = load_ops_s or usual
-    percentiles = percentiles_of(statistic)
+    percentiles = list_percentiles(statistic)
     sides = tuple(
         SideAt(
             curve,
@@ -158,7 +158,7 @@ def _sides(count: int) -> str:
     return f"{count} side has" if count == 1 else f"{count} sides have"
 
 
-def percentiles_of(statistic: str) -> list[str]:
+def list_percentiles(statistic: str) -> list[str]:
     """The table's columns: the usual percentiles, and the one that the pictures show where it is another."""
     return [*PERCENTILES, statistic] if statistic not in PERCENTILES else list(PERCENTILES)
 
@@ -205,7 +205,7 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
     every = [
         (load_point, (point.threads, point.target_ops_s) in covered)
         for point in curve.counted
-        if (load_point := _point_of(curve, point, operation, statistic, kind))
+        if (load_point := _build_point(curve, point, operation, statistic, kind))
     ]
     within = throughput_within([point for point, _ in every], limit_us)
     if not all(inside for _, inside in every):
@@ -219,11 +219,11 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
 
 def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
     """The counted rungs that have this latency, as medians over their repeats."""
-    points = (_point_of(curve, point, operation, statistic, kind) for point in curve.counted)
+    points = (_build_point(curve, point, operation, statistic, kind) for point in curve.counted)
     return [point for point in points if point]
 
 
-def _point_of(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
+def _build_point(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
     row = point.operation(operation, kind)
     latency_us = row.median_us(statistic) if row else None
     return None if latency_us is None else _load_point(curve, point, point.throughput_ops_s.median, latency_us)

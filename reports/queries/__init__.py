@@ -4,13 +4,13 @@ Every choice of rows takes the team that may see them. The number of queries doe
 there are.
 """
 
-from reports.queries.computed_cache import get_or_compute, key_of, rows_digest
+from reports.queries.computed_cache import build_key, get_or_compute, rows_digest
 from reports.queries.curves import curves, outlines, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.noise import session_spreads
-from reports.queries.run_pair import others_of, run_at_ceiling, run_sides
+from reports.queries.run_pair import find_comparable_runs, run_at_ceiling, run_sides
 from reports.queries.series import StoredSeries, stored_series
-from reports.queries.sides import profile_of, sides_by_sweep, sides_of, submitted_of
+from reports.queries.sides import get_profile, get_sides, load_submissions, sides_by_sweep
 from reports.queries.sizing import candidates, measured_workloads
 from reports.queries.sweep_list import SweepFilter, last_evidence, rung_rows, sweep_choices
-from reports.queries.sweep_selection import Chosen, Compared, chosen, compared, is_lost, pinned, sweeps_of
+from reports.queries.sweep_selection import Chosen, Compared, chosen, compared, get_sweeps, is_lost, pinned

@@ -27,7 +27,7 @@ def runs_with_sweep() -> QuerySet[Run]:
     return Run.objects.select_related("sweep__matrix")
 
 
-def repeats_of(run: Run) -> list[Run]:
+def find_repeats(run: Run) -> list[Run]:
     """All ended runs of the same test and commit, newest first; a run without a commit is alone. One query."""
     if not (run.commit and run.config_key):
         return [run]
@@ -74,7 +74,7 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     return list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
 
 
-def tests_of(team_id: uuid.UUID, commits: Collection[str]) -> int:
+def count_tests(team_id: uuid.UUID, commits: Collection[str]) -> int:
     """How many different tests these commits were measured by; at least one. One query."""
     rows = Run.objects.filter(team=team_id, commit__in=set(commits) - {""}, phase=Phase.MEASURE)
     return max(rows.order_by().values("config_key").distinct().count(), 1)
@@ -90,7 +90,7 @@ def pinned_runs(baseline: Baseline) -> list[Run]:
     return list(runs_with_sweep().filter(pins__baseline=baseline).order_by("-finished_at", "-pk"))
 
 
-def baselines_of(team: Team) -> QuerySet[Baseline]:
+def get_baselines(team: Team) -> QuerySet[Baseline]:
     """By name, each with the number of its runs and of the tests they are of."""
     counted = Baseline.objects.filter(team=team).select_related("set_by")
     return counted.annotate(

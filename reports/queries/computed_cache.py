@@ -103,7 +103,7 @@ def run_version(run: uuid.UUID) -> str:
         return _sha(cursor.fetchone())
 
 
-def key_of(team_id: uuid.UUID, *parts: object) -> str:
+def build_key(team_id: uuid.UUID, *parts: object) -> str:
     """The key of one entry of one team, for the code that runs now."""
     return f"reports:{_sha((_code(), str(team_id), *parts))}"
 

@@ -32,13 +32,13 @@ from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
 from reports.models import StoredCurve
 from reports.packing import pack, unpack
-from reports.queries.computed_cache import key_of, stored_values
+from reports.queries.computed_cache import build_key, stored_values
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Status
 from runs.reasons import Reason
 from runs.spec import MachineSpec, RunSpec, SloSpec
 from runs.validity import CLIENT_LIMITS
-from runs.validity.facts import fact, number_of
+from runs.validity.facts import fact, parse_number
 from runs.validity.spec_facts import cluster_facts
 
 logger = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curv
     keys: dict[uuid.UUID, str] = {}
     held: dict[uuid.UUID, Curve] = {}
     for pk, digest, key, data in stored_values(teams, column):
-        keys[pk] = key_of(teams[pk], "curve", pk, digest)
+        keys[pk] = build_key(teams[pk], "curve", pk, digest)
         if data is not None and key == keys[pk]:
             try:
                 held[pk] = _unpacked(bytes(data))
@@ -318,7 +318,7 @@ def _curve(
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
         notes=sweep.notes,
-        setup=setup_of(spec) if spec else Setup(),
+        setup=build_setup(spec) if spec else Setup(),
         stand_ins=tuple(run["stand_in"] for run in runs if run["stand_in"]),
         progress=Progress(len(runs), ended[Status.SUCCEEDED], ended[Status.FAILED], ended[Status.CANCELLED]),
     )
@@ -418,7 +418,7 @@ def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
     return {name: value for name, value in spreads.items() if value is not None}
 
 
-def setup_of(spec: RunSpec) -> Setup:
+def build_setup(spec: RunSpec) -> Setup:
     database, window, client = spec["database"], spec["window"], spec["client"]
     return Setup(
         version=database["version"],
@@ -460,7 +460,7 @@ def _machines(machines: Iterable[MachineSpec]) -> tuple[MachineFacts, ...]:
 
 def _price_per_hour(machines: Sequence[MachineSpec]) -> float | None:
     """The sum over all nodes; None where one of them has no price, for half a price is a wrong one."""
-    prices = [number_of(fact(machine["facts"], "price_per_hour")) for machine in machines]
+    prices = [parse_number(fact(machine["facts"], "price_per_hour")) for machine in machines]
     known = [price for price in prices if price is not None]
     return sum(known) if machines and len(known) == len(machines) else None
 

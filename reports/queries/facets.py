@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Func, QuerySet, TextField
 
 from benchsite.accounts.models import Team
-from reports.queries.sweep_selection import sweeps_of
+from reports.queries.sweep_selection import get_sweeps
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
@@ -46,7 +46,7 @@ class Facets:
 
 def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
     """The choices within one matrix, or within everything, and within one phase; three queries."""
-    every = sweeps_of(team).order_by()
+    every = get_sweeps(team).order_by()
     if matrix_id:
         every = every.filter(matrix=matrix_id)
     phase = phase or Phase.MEASURE.value
@@ -56,7 +56,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
         return {value for row_phase, facet, value in values if facet == column and row_phase == phase and value}
 
     return Facets(
-        matrices=matrices_of(team),
+        matrices=get_matrix_choices(team),
         systems=tuple(sorted(texts("system"))),
         modes=tuple(sorted(texts("mode"))),
         workloads=tuple(sorted(texts("workload_name"))),
@@ -64,7 +64,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
         classes=tuple(sorted(texts("durability_class"))),
         clusters=tuple(sorted(texts("cluster_name"))),
         versions=tuple(sorted(texts("version"))),
-        labels=labels_of(every.filter(phase=phase)),
+        labels=get_labels(every.filter(phase=phase)),
         sources=_named(texts("source"), Run.Source.choices),
         phases=_named({row_phase for row_phase, _, _ in values}, Phase.choices),
     )
@@ -86,13 +86,13 @@ def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str
         return values
 
 
-def matrices_of(team: Team, most: int = MAX_MATRICES) -> tuple[tuple[str, str], ...]:
+def get_matrix_choices(team: Team, most: int = MAX_MATRICES) -> tuple[tuple[str, str], ...]:
     """The newest submitted ones; one query."""
     rows = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
     return tuple((str(pk), name) for pk, name in rows.values_list("pk", "name")[:most])
 
 
-def labels_of(rows: QuerySet[Sweep], most: int = MAX_LABELS) -> tuple[str, ...]:
+def get_labels(rows: QuerySet[Sweep], most: int = MAX_LABELS) -> tuple[str, ...]:
     """The tags of these sweeps; one query."""
     each = Func("tags", function="unnest", output_field=TextField())
     tags = rows.order_by().exclude(tags=[]).annotate(tag=each).values_list("tag", flat=True).distinct()

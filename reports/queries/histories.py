@@ -12,9 +12,17 @@ from django.db.models.functions import JSONObject
 
 from benchsite.accounts.models import Team
 from reports.analysis.changes import MIN_HISTORY
-from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Measured, Triage, history_of, points_of
+from reports.histories import (
+    THROUGHPUT_METRIC,
+    HistoryChange,
+    HistoryPoint,
+    Measured,
+    Triage,
+    build_history,
+    build_points,
+)
 from reports.models import ChangePoint, History
-from reports.queries.history import runs_of, standing_of
+from reports.queries.history import get_runs, get_standing
 from runs.models.run import Phase
 from runs.pages.lists import AddressFilter
 
@@ -104,7 +112,7 @@ class HistoryLine:
 
 def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
-    recent = runs_of(team.pk, OuterRef("config_key")).reverse()
+    recent = get_runs(team.pk, OuterRef("config_key")).reverse()
     names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
     columns = JSONObject(
         id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
@@ -117,8 +125,8 @@ def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
         triage.setdefault(key, []).append(Triage(run_id, state))
     lines = []
     for row in held:
-        points = points_of([_measured(run) for run in reversed(row.recent)])
-        history = history_of(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
+        points = build_points([_measured(run) for run in reversed(row.recent)])
+        history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
         last = next((change for change in reversed(history.changes) if change.change.counts), None)
         lines.append(HistoryLine(row, points, last, history.course.step is not None))
     return lines
@@ -132,5 +140,5 @@ def _measured(run: Mapping[str, Any]) -> Measured:
         run["branch"],
         uuid.UUID(run["matrix_id"]) if run["matrix_id"] else None,
         float("nan" if run["throughput_ops_s"] is None else run["throughput_ops_s"]),  # JSON says "NaN"
-        *standing_of(run["verdict"], run["override"], run["excluded"]),
+        *get_standing(run["verdict"], run["override"], run["excluded"]),
     )

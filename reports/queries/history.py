@@ -13,7 +13,7 @@ import numpy as np
 from django.db import connection
 from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquery
 
-from reports.analysis.changes import ALGORITHM_VERSION, Course, Rule, course_of
+from reports.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
 from reports.curves import Standing
 from reports.histories import (
     HISTORY_STATISTICS,
@@ -23,12 +23,12 @@ from reports.histories import (
     Metric,
     Note,
     Triage,
-    history_of,
-    points_of,
+    build_history,
+    build_points,
 )
 from reports.models import ChangePoint, HistoryNote
 from reports.models import History as HistoryRow
-from reports.queries.computed_cache import cache_values, cached_values, get_or_compute, key_of
+from reports.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
 from reports.queries.curves import COLUMNS
 from runs.models import Measurement, Run
 from runs.models.run import Status, Verdict
@@ -57,7 +57,7 @@ class Followed:
     environments_missing: int  # points of which it is not known yet on what they were measured
 
 
-def runs_of(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
+def get_runs(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
     """The runs of one test, oldest first."""
     return Run.objects.filter(
         team=team_id, config_key=config_key, status=Status.SUCCEEDED, is_bracket=False, finished_at__isnull=False
@@ -66,27 +66,27 @@ def runs_of(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
 
 def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
     """Everything about one metric of one test; six queries, whatever the number of runs."""
-    runs = runs_of(row.team_id, row.config_key)
+    runs = get_runs(row.team_id, row.config_key)
     measured = _measured(runs, metric)
     branches = tuple(sorted({run.branch for run in measured if run.branch}))
     if branch in branches:
         measured = [run for run in measured if run.branch == branch]
-    points = points_of(measured)
+    points = build_points(measured)
     environments = _environments(row, [point.first for point in points])
-    history = history_of(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
+    history = build_history(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
     missing = sum(environment is None for environment in environments)
-    return Followed(row, history, metrics_of(row), branches, missing)
+    return Followed(row, history, collect_metrics(row), branches, missing)
 
 
 def lately(row: HistoryRow, metric: Metric, most: int = LATELY) -> History:
     """One metric of one test as far as its newest runs say, without what else changed; two queries."""
-    newest = runs_of(row.team_id, row.config_key).reverse()[:most]
-    return history_of(metric, points_of(_measured(newest, metric)[::-1]), _triage(row, metric))
+    newest = get_runs(row.team_id, row.config_key).reverse()[:most]
+    return build_history(metric, build_points(_measured(newest, metric)[::-1]), _triage(row, metric))
 
 
-def metrics_of(row: HistoryRow) -> tuple[Metric, ...]:
+def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
     """What the newest runs of a test measured; two queries."""
-    newest = list(runs_of(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
+    newest = list(get_runs(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
     current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
     pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
     latencies = [Metric(name, kind, statistic) for name, kind in pairs for statistic in HISTORY_STATISTICS]
@@ -106,12 +106,12 @@ def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
         )
     columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
     return [
-        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *standing_of(*standing))
+        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *get_standing(*standing))
         for pk, commit, branch, matrix, *standing, at, number in runs.values_list(*columns, FINISHED_S, value)
     ]
 
 
-def standing_of(verdict: str, override: str, excluded: str) -> tuple[Standing, str]:
+def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, str]:
     """Whether a run is part of a point, and why a person left it out."""
     if excluded:
         return Standing.EXCLUDED, excluded
@@ -138,11 +138,13 @@ def _notes(row: HistoryRow) -> list[Note]:
 def _kept_course(
     row: HistoryRow, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
 ) -> Course:
-    """`course_of`, once for the same numbers and decisions."""
+    """`detect_changes`, once for the same numbers and decisions."""
     numbers = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
     parts = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
     return get_or_compute(
-        key_of(row.team_id, "course", *parts), Course, lambda: course_of(values, rule, kept=kept, dismissed=dismissed)
+        build_key(row.team_id, "course", *parts),
+        Course,
+        lambda: detect_changes(values, rule, kept=kept, dismissed=dismissed),
     )
 
 
@@ -151,7 +153,7 @@ def _kept_course(
 
 def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
     """What each run was measured on. A spec never changes, so what was read once is kept; at most one query."""
-    name = key_of(row.team_id, "environments", row.config_key)
+    name = build_key(row.team_id, "environments", row.config_key)
     known: dict[bytes, int]
     kinds: list[dict[str, str]]
     entries = cached_values({name: name}, tuple[dict[bytes, int], list[dict[str, str]]])
@@ -182,8 +184,8 @@ def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, di
             [list(run_ids)],
         )
         # Neighbours were mostly measured on the same, and say it in the same words.
-        environment_of = lru_cache(maxsize=64)(_environment)
-        return [(row[0], environment_of(*row[1:])) for row in cursor.fetchall()]
+        get_environment = lru_cache(maxsize=64)(_environment)
+        return [(row[0], get_environment(*row[1:])) for row in cursor.fetchall()]
 
 
 def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,

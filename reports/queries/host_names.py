@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from benchsite.accounts.models import Membership, Team
-from reports.curves import Curve, operations_of
+from reports.curves import Curve, collect_operations
 from runs.catalog import Catalog
 from runs.models import Deployment, LoadGenerator, Machine, Node
 
@@ -24,7 +24,7 @@ def names_of_places(team: Team, curves: Sequence[Curve], roles: Mapping[str, str
     """
     people = Membership.objects.filter(team=team).values_list("user__username", "user__email")
     names = {**{name: "[person]" for both in people for name in both}, **_elsewhere(team, roles), **roles}
-    common = frozenset(_EVERYDAY.split()) | _words(catalog) | {name.casefold() for name in operations_of(curves)}
+    common = frozenset(_EVERYDAY.split()) | _words(catalog) | {name.casefold() for name in collect_operations(curves)}
     return {name: role for name, role in names.items() if name and name.casefold() not in common}
 
 

@@ -28,7 +28,7 @@ def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]
     ]
 
 
-def events_of(run: Run, base_s: float, last_s: float) -> list[Event]:
+def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
     """What was noted of a run while its clients ran, from second 0 to the last one; one query.
 
     Its stages and the transitions of its status are the timeline's: the clients know nothing of them.

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from benchsite.accounts.models import Team
 from reports.curves import PUBLISHABLE, Curve, Setup
-from reports.queries.curves import setup_of
+from reports.queries.curves import build_setup
 from runs.models import Run
 from runs.models.run import Status, Verdict
 from runs.pages.recovery import applied_faults_by_run
@@ -33,7 +33,7 @@ class ReducedLoad:
     level_ops_s: float  # of the same run before it
 
 
-def conditions_of(curve: Curve, *, with_records: bool = True) -> Conditions:
+def get_conditions(curve: Curve, *, with_records: bool = True) -> Conditions:
     """Equal for sweeps, and runs with faults, of one database under one workload."""
     records = curve.setup.records if with_records else None
     return _conditions(curve.database_name, curve.mode, curve.workload, curve.setup, records)
@@ -48,10 +48,10 @@ def _conditions(database: str, mode: str, workload: str, setup: Setup, records: 
 def read_reduced_loads(
     team: Team, curves: Iterable[Curve], *, every_purpose: bool = False
 ) -> Mapping[Conditions, Sequence[ReducedLoad]]:
-    """By `conditions_of` a curve: the highest rung of each condition, and of each rung the median repeat. At most three
-    queries.
+    """By `get_conditions` a curve: the highest rung of each condition, and of each rung the median repeat. At most
+    three queries.
     """
-    wanted = {conditions_of(curve) for curve in curves if (curve.setup.server_nodes or 1) > 1}
+    wanted = {get_conditions(curve) for curve in curves if (curve.setup.server_nodes or 1) > 1}
     runs = Run.objects.filter(team=team, status=Status.SUCCEEDED, excluded_reason=EXCLUDED_REASON)
     runs = runs.filter(~Q(verdict=Verdict.REJECT) | ~Q(verdict_override=""))
     if not every_purpose:
@@ -59,7 +59,7 @@ def read_reduced_loads(
     rungs: dict[tuple[Conditions, str, int, int | None], list[tuple[float, float]]] = defaultdict(list)
     faulted = list(runs.order_by("-created_at")[:MAX_RUNS]) if wanted else []
     for run, faults in applied_faults_by_run(faulted).items():
-        setup = setup_of(run.spec)
+        setup = build_setup(run.spec)
         key = _conditions(run.spec["database"]["name"], run.mode, run.workload_name, setup, setup.records)
         for fault in faults if key in wanted else ():
             is_of_one_node = fault.fault["node"] is not None and KINDS[fault.fault["kind"]].stops_server

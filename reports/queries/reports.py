@@ -10,7 +10,7 @@ from benchsite.accounts.models import Team
 from reports.models import Report, ReportLink, ReportRevision
 
 
-def reports_of(team: Team) -> QuerySet[Report]:
+def get_reports(team: Team) -> QuerySet[Report]:
     """Every report of a team, with `revisions_made`, `token` of its open link, and when it was last published."""
     link = ReportLink.objects.filter(report=OuterRef("pk"), revoked_at=None).values("token")[:1]
     newest = ReportRevision.objects.filter(report=OuterRef("pk")).order_by("-number")
@@ -27,7 +27,7 @@ def reports_of(team: Team) -> QuerySet[Report]:
     )
 
 
-def revisions_of(report: Report) -> QuerySet[Any]:
+def get_revisions(report: Report) -> QuerySet[Any]:
     """The newest first, with their `bytes` in place of their content."""
     rows = report.revisions.select_related("published_by").defer("content").order_by("-number")
     return rows.annotate(bytes=Length("content"))

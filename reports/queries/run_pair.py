@@ -95,7 +95,7 @@ def _repeats(runs: Sequence[Run]) -> dict[uuid.UUID, list[float]]:
     return repeats
 
 
-def others_of(run: Run) -> list[Run]:
+def find_comparable_runs(run: Run) -> list[Run]:
     """What a run may be compared with: the newest of the same test, then the other rungs and repeats of its sweep.
 
     The first is the one before it, where there is one. Two queries.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from reports.figures.run_series import Window
 from reports.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
 from runs.models import MeasurementSet, Run, Series
-from runs.recording.server_samples import counters_of, hosts_of, samples_of
+from runs.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import unpack
 
@@ -79,9 +79,13 @@ def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -
 
     One query; samples that cannot be read any more are left out.
     """
-    files = list(samples_of(run))
+    files = list(get_sample_artifacts(run))
     try:
-        lines = counter_lines(counters_of(files), base_s) if counters else machine_lines(hosts_of(run, files), base_s)
+        lines = (
+            counter_lines(read_counters(files), base_s)
+            if counters
+            else machine_lines(read_host_samples(run, files), base_s)
+        )
     except OSError:
         lines = []
     return ServerMetricsFigure(

@@ -16,7 +16,7 @@ from runs.models import MeasurementSet, Run
 from runs.models.plan import Purpose
 from runs.models.run import Status, Verdict
 from runs.spec import RunSpec
-from runs.thresholds import thresholds_of
+from runs.thresholds import get_thresholds
 from runs.validity import Profile, SideFacts
 from runs.validity.spec_facts import side_facts
 
@@ -28,7 +28,7 @@ COUNTS = Q(run__status=Status.SUCCEEDED, run__excluded_reason="", run__is_bracke
 )
 
 
-def sides_of(curves: Sequence[Curve]) -> list[SideFacts]:
+def get_sides(curves: Sequence[Curve]) -> list[SideFacts]:
     """What the first good run of each sweep submitted, and what its server answered. One query."""
     return list(sides_by_sweep(curves).values())
 
@@ -43,7 +43,7 @@ class Submitted:
     server_use: Mapping[str, float | None]  # of the sweep's runs that count: the mean hit ratio, its largest change
 
 
-def submitted_of(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
+def load_submissions(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
     """By sweep, of its first good run; a sweep without any run is left out. One query."""
     runs = Run.objects.filter(sweep__in=[curve.sweep_id for curve in curves])
     keys = runs.order_by("sweep_id", SUCCEEDED_FIRST, "position", "id").distinct("sweep_id").values("pk")
@@ -76,7 +76,7 @@ def sides_by_sweep(
     curves: Sequence[Curve], submitted: Mapping[uuid.UUID, Submitted] | None = None
 ) -> dict[uuid.UUID, SideFacts]:
     """The facts of each sweep, in the order of the curves. One query; none where they are known already."""
-    stated = submitted_of(curves) if submitted is None else submitted
+    stated = load_submissions(curves) if submitted is None else submitted
     called = Counter(curve.label for curve in curves)
     return {
         curve.sweep_id: side_facts(
@@ -90,7 +90,7 @@ def sides_by_sweep(
     }
 
 
-def profile_of(team: Team, sides: Sequence[Curve | Run]) -> Profile:
+def get_profile(team: Team, sides: Sequence[Curve | Run]) -> Profile:
     """The thresholds of the sides' purpose, or of measured runs where they differ. One query."""
     purposes = {side.purpose for side in sides}
-    return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
+    return get_thresholds(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)

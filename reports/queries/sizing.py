@@ -5,7 +5,7 @@ from typing import Any
 from benchsite.accounts.models import Team
 from reports.curves import PUBLISHABLE
 from reports.queries.curves import curves
-from reports.queries.sweep_selection import phase_of
+from reports.queries.sweep_selection import get_sweeps_by_phase
 
 # Sweeps looked at, the newest first: each brings all its points.
 MAX_SWEEPS = 200
@@ -16,7 +16,7 @@ def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -
 
     Eight queries at most, whatever the number of sweeps and runs.
     """
-    rows = phase_of(team)
+    rows = get_sweeps_by_phase(team)
     if workload:
         rows = rows.filter(workload_name=workload)
     left_out = 0
@@ -30,5 +30,5 @@ def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -
 
 def measured_workloads(team: Team) -> list[str]:
     """The names of the workloads that the team's sweeps ran; one query."""
-    names = phase_of(team).order_by("workload_name").values_list("workload_name", flat=True).distinct()
+    names = get_sweeps_by_phase(team).order_by("workload_name").values_list("workload_name", flat=True).distinct()
     return [name for name in names if name]

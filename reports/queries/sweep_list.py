@@ -9,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 
 from benchsite.accounts.models import Team
 from reports.curves import Curve
-from reports.queries.sweep_selection import one_per_test, sweeps_of
+from reports.queries.sweep_selection import get_sweeps, one_per_test
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
@@ -56,7 +56,7 @@ class SweepFilter(AddressFilter):
 
     def apply(self, team: Team) -> QuerySet[Sweep]:
         """The team's sweeps that this filter lets through, in its order."""
-        rows = self.narrowed(sweeps_of(team))
+        rows = self.narrowed(get_sweeps(team))
         if self.tag:
             rows = rows.filter(tags__contains=[self.tag])
         if words := self.words:
@@ -81,7 +81,7 @@ def _mentions(word: str, team: Team) -> Q:
 
 def sweep_choices(team: Team) -> dict[str, list[Any]]:
     """What the filter's menus offer: only what the team's sweeps hold. Three queries, whatever their number."""
-    rows = sweeps_of(team).order_by()
+    rows = get_sweeps(team).order_by()
     held = list(rows.values_list("system", "mode", "workload_name").distinct())
     tagged = rows.exclude(tags=[]).values_list("tags", flat=True).distinct()[: 5 * MAX_CHOICES]
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")

@@ -18,14 +18,14 @@ from runs.models.run import Phase
 MAX_SWEEPS = 60
 
 
-def sweeps_of(team: Team) -> QuerySet[Sweep]:
+def get_sweeps(team: Team) -> QuerySet[Sweep]:
     """Every sweep that a team may see."""
     return Sweep.objects.filter(team=team)
 
 
-def phase_of(team: Team, phase: str = "") -> QuerySet[Sweep]:
+def get_sweeps_by_phase(team: Team, phase: str = "") -> QuerySet[Sweep]:
     """What a comparison chooses from: loads only where they are asked for."""
-    return sweeps_of(team).filter(phase=phase or Phase.MEASURE)
+    return get_sweeps(team).filter(phase=phase or Phase.MEASURE)
 
 
 def one_per_test(rows: QuerySet[Sweep], team: Team) -> QuerySet[Sweep]:
@@ -133,9 +133,9 @@ def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | N
 
 def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:
     if selection.sweeps:
-        rows = sweeps_of(team).filter(pk__in=selection.sweeps)
+        rows = get_sweeps(team).filter(pk__in=selection.sweeps)
     else:
-        rows = phase_of(team, selection.phase)
+        rows = get_sweeps_by_phase(team, selection.phase)
         # A team without any matrix may have uploaded what it compares.
         rows = rows.filter(matrix=matrix) if matrix else rows
     purposes = selection.purposes

@@ -48,7 +48,7 @@ def named(curve: Curve, labels: Mapping[UUID, str]) -> str:
 
 
 @register.filter
-def latency_of(operation: Operation, name: str) -> SafeString:
+def format_latency(operation: Operation, name: str) -> SafeString:
     """One statistic with its unit: the median over the repeats, or the bounds between which it lies."""
     bounds = operation.bounds_us.get(name)
     return latency_between(bounds) if bounds else latency(operation.median_us(name))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchsite.accounts.models import Team, User
-from reports.curves import operations_of
+from reports.curves import collect_operations
 from reports.figure_registry import PICTURES
 from reports.figures.latency import points_table
 from reports.frozen.content import FORMAT, VERSION, Content, Source
@@ -99,7 +99,7 @@ def some_content(team: Team, matrix: Matrix, title: str) -> Content:
                 "name": "points",
                 "title": "All points",
                 "says": "every rung of every sweep",
-                "table": cells(points_table(curves, operations=operations_of(curves))),
+                "table": cells(points_table(curves, operations=collect_operations(curves))),
                 "footnotes": [{"row": 0, "column": 5, "text": "The first rung was measured while nobody else was on."}],
             }
         ],

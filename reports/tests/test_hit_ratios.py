@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.queries import curves, sweeps_of
+from reports.queries import curves, get_sweeps
 from reports.queries.run_pair import run_sides
 from reports.queries.sides import sides_by_sweep
 from runs.models import MeasurementSet
@@ -30,7 +30,7 @@ def test_sides_have_the_mean_of_the_runs_that_count(team):
     measured(warm, 0.1, threads=16, excluded_reason="a backup ran")
     measured(cold, 0.5)
     make_run(unknown)
-    sides = sides_by_sweep(curves(sweeps_of(team)))
+    sides = sides_by_sweep(curves(get_sweeps(team)))
     assert sides[warm.pk].hit_ratio == pytest.approx(0.99)
     assert sides[warm.pk].hit_ratio_trend == pytest.approx(0.01)
     assert severity(sides[warm.pk], sides[cold.pk]) == "warn"

@@ -15,7 +15,7 @@ from reports.analysis.scalability import score
 from reports.analysis.sizing import nodes_by_measurement
 from reports.curves import Setup
 from reports.durability_costs import durability_costs
-from reports.frozen.tables import against_table, verdicts_of
+from reports.frozen.tables import against_table, collect_verdicts
 from reports.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.pages.equal_load import equal_load
 from reports.pages.sizing_question import read_question
@@ -171,7 +171,7 @@ def test_frozen_tables_name_bounds_and_are_json():
     bounded, base = side("off", *FULL[:3], times=3.0), side("always", *FULL)
     short = side("mid", (4, 5000.0), (8, 9600.0))
     rows = table(bounded, replace(base, name="other"), short, base)
-    verdicts = verdicts_of(rows, None, {})
+    verdicts = collect_verdicts(rows, None, {})
     assert json.loads(json.dumps(verdicts, allow_nan=False))[0]["bound"] == "at least"
     assert verdicts[0]["high"] is None and verdicts[0]["low"] > 2
     cells = against_table(rows, None, {}).rows[0]

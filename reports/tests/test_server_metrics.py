@@ -10,7 +10,7 @@ from django.urls import reverse
 from reports.figures.layout import Frame
 from reports.figures.run_series import Window
 from reports.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
-from reports.figures.svg import svg_of
+from reports.figures.svg import render_svg
 from reports.figures.theme import DARK, LIGHT
 from runs import artifacts
 from runs.measures.host import HostSamples, Samples
@@ -74,7 +74,7 @@ def test_panels_lie_below_each_other_on_one_axis(frame):
 
 def test_svg_draws_each_panel_within_its_own_part():
     made = figure(host())
-    root = ET.fromstring(svg_of(made.draw(Frame(LIGHT)), height_px=made.height_px, title=made.caption))
+    root = ET.fromstring(render_svg(made.draw(Frame(LIGHT)), height_px=made.height_px, title=made.caption))
     lines = list(root.iter("{http://www.w3.org/2000/svg}polyline"))
     heights = [{float(place.split(",")[1]) for place in line.get("points").split()} for line in lines]
     assert all(len(height) == 1 for height in heights)  # every value is constant

@@ -4,4 +4,4 @@ The rules themselves are pure: `reports.analysis.verdicts`.
 """
 
 from reports.verdicts.serialization import VerdictDocument
-from reports.verdicts.verdict import verdict_of
+from reports.verdicts.verdict import compute_verdict

@@ -10,8 +10,8 @@ from reports.models import Baseline
 from reports.queries import baselines
 from reports.queries.baselines import DEFAULT_BRANCHES
 from reports.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
-from reports.verdicts.verdict import side_of, verdict_of, why_not
-from runs.identifiers import uuid_of
+from reports.verdicts.verdict import build_side, compute_verdict, why_not
+from runs.identifiers import parse_uuid
 from runs.models import Run
 from runs.models.run import Status
 from runs.spec import RunSpec
@@ -44,14 +44,14 @@ def verdict_of_run(
     if run.status not in Status.terminal():
         reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
-    new = baselines.repeats_of(run)
+    new = baselines.find_repeats(run)
     pinned = baselines.baseline_named(run.team, baseline) if baseline else None
     if baseline and pinned is None:
         raise BaselineUnknown(baseline)
     against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
     if against.runs:
         return verdict_with_history(run.team, new, against, thresholds)
-    document = verdict_of(run.team, new, ())
+    document = compute_verdict(run.team, new, ())
     if document.verdict == "error":
         return document
     reason = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
@@ -66,7 +66,7 @@ def verdict_with_history(
     branches = list(dict.fromkeys([*DEFAULT_BRANCHES, against.runs[0].branch]))
     if against.extend:
         branches = [against.runs[0].branch]
-    return verdict_of(
+    return compute_verdict(
         team,
         new,
         against.runs,
@@ -74,7 +74,7 @@ def verdict_with_history(
         thresholds={**against.thresholds, **(thresholds or {})},
         history=baselines.history_before(oldest, branches, [*new, *against.runs]),
         extend=against.extend,
-        tests=baselines.tests_of(team.pk, [new[0].commit, against.runs[0].commit]),
+        tests=baselines.count_tests(team.pk, [new[0].commit, against.runs[0].commit]),
     )
 
 
@@ -88,7 +88,7 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     runs = baselines.runs_before(counted or new, branches)
     if not runs:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
-    side = side_of(runs)
+    side = build_side(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
     on = f" on {side.branch}" if side.branch else ""
     chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
@@ -104,7 +104,7 @@ def pinned_for(run: Run, baseline: Baseline) -> Against:
     if run.config_key not in tests:
         chosen += " It pins no run of the same test, so this is the nearest one."
     runs: list[Run] = tests.get(run.config_key) or nearest(run, list(tests.values()))
-    return Against(tuple(runs), side_of(runs, baseline.name, chosen), _thresholds(baseline))
+    return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline))
 
 
 def _thresholds(baseline: Baseline) -> dict[str, float]:
@@ -154,23 +154,23 @@ def named(team: Team, text: str) -> Against:
     """
     text = text.strip()
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    ids = [uuid_of(part) for part in parts]
+    ids = [parse_uuid(part) for part in parts]
     if parts and None not in ids:
         runs = baselines.runs_named(team, [run_id for run_id in ids if run_id])
         if len(runs) < len(set(ids)):
             raise NothingNamed("One of these runs is not there.")
-        return Against(tuple(runs), side_of(runs, chosen="The runs that were asked for."))
+        return Against(tuple(runs), build_side(runs, chosen="The runs that were asked for."))
     if baseline := baselines.baseline_named(team, text):
         runs = baselines.pinned_runs(baseline)
         chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
-        return Against(tuple(runs), side_of(runs, baseline.name, chosen), _thresholds(baseline))
+        return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline))
     commits = baselines.commits_like(team, text)
     if len(commits) > 1:
         raise Ambiguous(f"Several commits begin with “{text[:64]}”: {commits[0]}, {commits[1]}. Give more of it.")
     if not commits:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
     runs = baselines.runs_of_commit(team, commits[0])
-    return Against(tuple(runs), side_of(runs, chosen=f"The runs of commit {commits[0][:12]}."))
+    return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commits[0][:12]}."))
 
 
 def by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -224,6 +224,6 @@ def _judged(
     team: Team, runs: list[Run], others: list[Run], theirs: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
     if not runs or not others:
-        return verdict_of(team, runs, others)
-    base = side_of(others, theirs.side.name, theirs.side.chosen)
+        return compute_verdict(team, runs, others)
+    base = build_side(others, theirs.side.name, theirs.side.chosen)
     return verdict_with_history(team, runs, Against(tuple(others), base, theirs.thresholds), thresholds)

@@ -1,4 +1,4 @@
-"""`verdict_of`: what is said of some runs against others."""
+"""`compute_verdict` judges some runs against others."""
 
 import datetime as dt
 import math
@@ -11,12 +11,12 @@ from benchsite.accounts.models import Team
 from reports.analysis.comparability import gate
 from reports.analysis.ratios import unusable
 from reports.analysis.repeat_comparison import finite
-from reports.analysis.sessions import Session, largest_spread, mean_of
+from reports.analysis.sessions import Session, compute_log_mean, largest_spread
 from reports.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Metric, MetricVerdict, judge
-from reports.curves import Curve, Point, kind_of, operations_of
+from reports.curves import Curve, Point, collect_operations, detect_kind
 from reports.queries.curves import run_curve, run_points
 from reports.queries.noise import session_key, session_spreads
-from reports.queries.sides import profile_of
+from reports.queries.sides import get_profile
 from reports.verdicts.serialization import (
     LeftOutAnswer,
     MetricAnswer,
@@ -41,7 +41,7 @@ VARYING: Final = ("version",)
 MAX_RUNS = 50
 
 
-def metrics_of(
+def collect_metrics(
     new: Sequence[Sequence[Curve]], base: Sequence[Sequence[Curve]], history: Sequence[Sequence[Curve]] = ()
 ) -> tuple[list[Metric], list[str]]:
     """The metrics that both sides have, throughput first; and sentences about those that cannot be judged.
@@ -59,8 +59,8 @@ def metrics_of(
     notes: list[str] = []
     curves = [curve for session in (*new, *base) for curve in session]
     # Response time where every run has it, for overload shows there alone; else service time.
-    kind = kind_of(curves)
-    for name in operations_of(curves):
+    kind = detect_kind(curves)
+    for name in collect_operations(curves):
         if name in NOT_JUDGED or name.endswith("FAILED"):
             continue
         for statistic in STATISTICS:
@@ -103,7 +103,7 @@ def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic:
     return tuple(value for value in values if value is not None), ""
 
 
-def environment_of(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> EnvironmentAnswer:
+def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> EnvironmentAnswer:
     """What differs between the first run of the baseline and any other one, be it new or of the baseline."""
     reference, *others = [*base, *new]
     curves = {**base, **new}
@@ -143,7 +143,7 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def verdict_of(
+def compute_verdict(
     team: Team,
     new_runs: Sequence[Run],
     base_runs: Sequence[Run],
@@ -171,8 +171,8 @@ def verdict_of(
     blank = VerdictDocument(
         "error",
         ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
-        new=side_of(new),
-        base=replace(base, runs=tuple(run.pk for run in other)) if base else side_of(other),
+        new=build_side(new),
+        base=replace(base, runs=tuple(run.pk for run in other)) if base else build_side(other),
         left_out=tuple(left_out),
         test=new_runs[0].config_key if new_runs else "",
     )
@@ -180,10 +180,10 @@ def verdict_of(
         return blank
     if not all(sides[:2]):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
-    environment = environment_of(sides[0], sides[1], profile_of(team, [*new, *other]))
+    environment = compare_environments(sides[0], sides[1], get_profile(team, [*new, *other]))
     clusters = {curve.setup.cluster_name for side in sides[:2] for curve in side.values()}
     spread = largest_spread(clusters, session_spreads(team, clusters))
-    metrics, notes = metrics_of(*(by_session(side) for side in sides))
+    metrics, notes = collect_metrics(*(by_session(side) for side in sides))
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
     return replace(
         blank,
@@ -226,7 +226,7 @@ def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOut
     return [LeftOutAnswer(run.pk, run.name, side, why) for run in runs if (why := why_not(run))]
 
 
-def side_of(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
+def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
     """What the runs have in common, with the name of their baseline and how they were chosen."""
     commits, branches = ({getattr(run, name) for run in runs} for name in ("commit", "branch"))
     return SideAnswer(
@@ -266,4 +266,4 @@ def _mean(sessions: Sequence[Session]) -> float | None:
     """The geometric mean, whose ratio is the ratio; None where a value has no logarithm."""
     if not sessions or any(unusable(session) for session in sessions):
         return None
-    return math.exp(fmean(mean_of(session) for session in sessions))
+    return math.exp(fmean(compute_log_mean(session) for session in sessions))

@@ -7,16 +7,16 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from reports.badges import BadgeRefused, make_badge, revoke_badge
 from reports.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.models import BadgeLink, Baseline
-from reports.queries.baselines import baselines_of, repeats_of, runs_of_sweep, runs_with_sweep
+from reports.queries.baselines import find_repeats, get_baselines, runs_of_sweep, runs_with_sweep
 from reports.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
 from reports.verdicts.verdict import why_not
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Run, Sweep
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 
 PER_PAGE = 50
 MAX_NAMES = 50  # in a menu
@@ -24,10 +24,10 @@ MAX_NAMES = 50  # in a menu
 
 @team_required("GET")
 def baselines(request: HttpRequest) -> HttpResponseBase:
-    team = team_of(request)
+    team = get_team(request)
     links = BadgeLink.objects.filter(revoked_at__isnull=True).select_related("created_by")
     context = {
-        "page": page_of(request, baselines_of(team), PER_PAGE),
+        "page": get_page(request, get_baselines(team), PER_PAGE),
         "rule": RULE,
         "badges": links,
         "site": request.build_absolute_uri("/").rstrip("/"),
@@ -38,10 +38,10 @@ def baselines(request: HttpRequest) -> HttpResponseBase:
 @team_required("POST", role=Role.RUNNER)
 def set_to(request: HttpRequest) -> HttpResponseBase:
     """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
-    team, name = team_of(request), request.POST.get("name", "").strip()
+    team, name = get_team(request), request.POST.get("name", "").strip()
     runs, chosen, back = _chosen(request)
     try:
-        baseline = set_baseline(team, user_of(request), name, runs, chosen=chosen)
+        baseline = set_baseline(team, get_user(request), name, runs, chosen=chosen)
     except BaselineRefused as refused:
         messages.error(request, str(refused))
         return redirect(*back)
@@ -55,11 +55,11 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
 
 def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
     """The runs that count, how they were chosen, and the page to go back to."""
-    if pk := uuid_of(request.POST.get("sweep", "")):
+    if pk := parse_uuid(request.POST.get("sweep", "")):
         sweep = get_object_or_404(Sweep, pk=pk)
         return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
-    run = get_object_or_404(runs_with_sweep(), pk=uuid_of(request.POST.get("run", "")))
-    runs = [repeat for repeat in repeats_of(run) if not why_not(repeat)]
+    run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
+    runs = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
     same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
     return runs, same, ("run", run.pk)
 
@@ -67,7 +67,7 @@ def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]
 @team_required("POST", role=Role.RUNNER)
 def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     baseline = get_object_or_404(Baseline, pk=pk)
-    unset_baseline(baseline, user_of(request))
+    unset_baseline(baseline, get_user(request))
     messages.success(request, f"“{baseline.name}” is no longer a baseline. The runs stay and can be deleted.")
     return redirect("baselines")
 
@@ -96,10 +96,10 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 @team_required("POST", role=Role.ADMIN)
 def badge_add(request: HttpRequest) -> HttpResponseBase:
-    run = get_object_or_404(runs_with_sweep(), pk=uuid_of(request.POST.get("run", "")))
+    run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
     posted = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
     try:
-        made = make_badge(run.team, user_of(request), run, **posted)
+        made = make_badge(run.team, get_user(request), run, **posted)
     except BadgeRefused as refused:
         messages.error(request, str(refused))
         return redirect("run-against", pk=run.pk)
@@ -112,6 +112,6 @@ def badge_revoke(request: HttpRequest, token: str) -> HttpResponseBase:
     link = BadgeLink.objects.filter(token=token.replace("\0", "")).first()
     if link is None:
         raise Http404
-    revoke_badge(link, user_of(request))
+    revoke_badge(link, get_user(request))
     messages.success(request, f"The badge “{link.label}” shows nothing any more.")
     return redirect("baselines")

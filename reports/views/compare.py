@@ -14,16 +14,16 @@ from django.utils.safestring import SafeString
 from django_htmx.http import push_url
 
 from benchsite.accounts.models import Team
-from benchsite.accounts.permissions import team_of, team_required
+from benchsite.accounts.permissions import get_team, team_required
 from reports.analysis.differences import differences
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.analysis.repeat_comparison import Outcome
 from reports.analysis.sessions import SessionSpread
-from reports.curves import STATISTICS, Curve, kind_of, operations_of
+from reports.curves import STATISTICS, Curve, collect_operations, detect_kind
 from reports.figures.captions import list_conditions
 from reports.figures.ceilings import Ranking
 from reports.figures.overlay import choices as studies
-from reports.figures.theme import MAX_DATABASES, databases_of, labels_of
+from reports.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.ladder_text import status_sentences
 from reports.pages.answer import Answer, find_answer
 from reports.pages.answer_messages import certainty, sentence
@@ -44,12 +44,12 @@ from reports.pages.filter_menus import Menu, chips, menus
 from reports.queries import (
     Compared,
     Facets,
+    build_key,
     chosen,
     compared,
     facets,
     get_or_compute,
-    key_of,
-    profile_of,
+    get_profile,
     rows_digest,
     session_spreads,
     sides_by_sweep,
@@ -134,7 +134,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     is_part = bool(request.htmx)  # type: ignore[attr-defined]
     if not is_part and not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
-    parts = parts_of(team_of(request), selection)
+    parts = get_parts(get_team(request), selection)
     context = {
         "frame": "part.html" if is_part else "base.html",
         "parts": parts,
@@ -150,7 +150,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
 def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = selection_in(request)
-    comparison = compared(team_of(request), selection)
+    comparison = compared(get_team(request), selection)
     state, curves = pinned(selection, comparison), comparison.curves
     drawn = latency_picture(state, curves)
     charts = [chart for chart in more_pictures(state, curves) if drawn is None or chart.key != drawn.key]
@@ -162,11 +162,11 @@ def pictures(request: HttpRequest) -> HttpResponse:
 def numbers(request: HttpRequest) -> HttpResponse:
     """All percentiles at equal load, the ratios with their method, ceilings and the checks of pairs, when opened."""
     selection = selection_in(request)
-    team = team_of(request)
+    team = get_team(request)
 
     def made(context: dict[str, Any]) -> NumbersPart:
         curves = context["compared"].curves
-        context["pairs"] = pairs(sides_by_sweep(curves).values(), profile_of(team, curves))
+        context["pairs"] = pairs(sides_by_sweep(curves).values(), get_profile(team, curves))
         html = render_to_string("reports/compare/all_numbers.html", context)
         return NumbersPart(going=is_going(curves), html=html)
 
@@ -188,14 +188,14 @@ def sides(request: HttpRequest) -> HttpResponseBase:
         ]
         return SidesPart(going=is_going(context["compared"].curves), html=SafeString("".join(rows)))
 
-    return HttpResponse(cached_part(team_of(request), selection, SidesPart, made)["html"])
+    return HttpResponse(cached_part(get_team(request), selection, SidesPart, made)["html"])
 
 
 @team_required("GET")
 def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = selection_in(request)
-    comparison = compared(team_of(request), selection)
+    comparison = compared(get_team(request), selection)
     return _part(
         request,
         "points",
@@ -203,7 +203,7 @@ def points(request: HttpRequest) -> HttpResponse:
         {
             "curves": comparison.curves,
             "kind": selection.kind_for(comparison.curves),
-            "labels": labels_of(comparison.curves),
+            "labels": get_labels(comparison.curves),
         },
     )
 
@@ -224,7 +224,7 @@ def selection_in(request: HttpRequest) -> Selection:
         return Selection(problems=(message,))
 
 
-def parts_of(team: Team, selection: Selection) -> ComparisonParts:
+def get_parts(team: Team, selection: Selection) -> ComparisonParts:
     """What the page states of a selection, for all members of the team."""
 
     def made(context: dict[str, Any]) -> ComparisonParts:
@@ -240,7 +240,7 @@ def parts_of(team: Team, selection: Selection) -> ComparisonParts:
             going=is_going(comparison.curves),
             figures=context["groups"][0].listed if context["groups"] else [],
             permalink=context["permalink"],
-            title=title_of(comparison),
+            title=build_title(comparison),
             equal=context["equal"].sentence if context["equal"] else "",
             repeats=next_repeats(matrix) if matrix and is_open else None,
             lead=render_part("lead"),
@@ -261,14 +261,14 @@ def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callab
     choices = facets(team, choice.matrix.pk if choice.matrix else None, selection.phase)
     thresholds = rows_digest(ThresholdOverride, team)
     floors = session_spreads(team, {sweep.cluster_name for sweep in choice.sweeps}) if len(choice.sweeps) > 1 else {}
-    key = key_of(
+    key = build_key(
         team.pk, kind.__name__, selection.query(), choice.digest(), repr(choices), thresholds,
         repr(sorted(floors.items())),
     )  # fmt: skip
     return get_or_compute(
         key,
         kind,
-        lambda: make(context_of(team, selection, choice.compared(), choices, floors) | {"matrix": choice.matrix}),
+        lambda: make(build_context(team, selection, choice.compared(), choices, floors) | {"matrix": choice.matrix}),
         keep=lambda part: not part["going"],
     )
 
@@ -287,20 +287,20 @@ def is_undecided(answer: Answer, table: Against | None) -> bool:
     return answer.repeats[0] == 1 or inconclusive
 
 
-def title_of(comparison: Compared) -> str:
+def build_title(comparison: Compared) -> str:
     """What a comparison is called where it is one of several."""
     systems = dict.fromkeys(curve.system_name for curve in comparison.curves)
     return comparison.matrix_name or " against ".join(list(systems)[:3]) or "Comparison"
 
 
-def context_of(
+def build_context(
     team: Team, selection: Selection, comparison: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
 ) -> dict[str, Any]:
     offered, curves = menus(selection, choices, studies()), comparison.curves
     workload_menu = find_workload_menu(offered)
     other_menus = [menu for menu in offered if menu is not workload_menu]
     state = pinned(selection, comparison)
-    equal = equal_of(selection, curves)
+    equal = build_equal_load(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
     return {
@@ -314,7 +314,7 @@ def context_of(
         "menus": other_menus,
         "workload_menu": workload_menu,
         "chips": chips(selection, other_menus),
-        "controls": controls_of(selection, curves),
+        "controls": build_controls(selection, curves),
         "carried": selection.pairs(without=carried_names(selection, curves)),
         "operations": operation_links(state, curves),
         "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
@@ -326,13 +326,13 @@ def context_of(
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,
         "one_rung": only_single_rungs(curves),
-        "labels": labels_of(curves),
+        "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "rows": ceiling_rows(curves),
         "left_out": left_out(curves),
         "max_loss": "" if selection.max_loss_s is None else number_text(selection.max_loss_s),
-        "decision": decide(curves, need_of(selection, curves), labels_of(curves)),
-        "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
+        "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
+        "differences": differences(curves, get_labels(curves)) if len(curves) > 1 else [],
         **verdicts,
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
         "findings": list(map(sentence, verdicts["answer"].findings)),
@@ -380,7 +380,7 @@ def _link_figures(state: Selection, curves: Sequence[Curve], workload: str, suff
 
 def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str, str, bool]]:
     """What the latency figure can draw: text, address, and whether it does. The first operation is the default."""
-    measured = operations_of(curves)
+    measured = collect_operations(curves)
     values = ["", *measured[1:], *([BOTH] if len(measured) > 1 else [])] if measured else []
     drawn = "" if state.operation == (measured or [""])[0] else state.operation
     return [
@@ -403,7 +403,7 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
     return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few, "rows": rows}
 
 
-def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
+def build_equal_load(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
     return equal_load(
         curves,
         shown_operations(selection, curves),
@@ -414,7 +414,7 @@ def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
     )
 
 
-def need_of(selection: Selection, curves: Sequence[Curve]) -> Need:
+def build_need(selection: Selection, curves: Sequence[Curve]) -> Need:
     return Need(
         operations=tuple(shown_operations(selection, curves)),
         statistic=selection.statistic,
@@ -434,11 +434,11 @@ def judged(
 ) -> dict[str, Any]:
     """The answer, and the ratios of two or more sides."""
     if len(curves) < 2:
-        return {"answer": find_answer(curves, None, labels_of(curves))}
-    sides, profile = sides_by_sweep(curves), profile_of(team, curves)
+        return {"answer": find_answer(curves, None, get_labels(curves))}
+    sides, profile = sides_by_sweep(curves), get_profile(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
-        "answer": find_answer(curves, judging, labels_of(curves)),
+        "answer": find_answer(curves, judging, get_labels(curves)),
         "against": against(
             curves,
             judging,
@@ -453,16 +453,16 @@ def judged(
     }
 
 
-def controls_of(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]:
+def build_controls(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]:
     """What the menus of the figures offer. A chosen statistic that is in none is added, so that the form keeps it."""
     statistics = [*CHOSEN_STATISTICS, *({selection.statistic} - set(CHOSEN_STATISTICS))]
-    databases = databases_of(curves)
+    databases = list_databases(curves)
     return {
-        "operations": operations_of(curves),
+        "operations": collect_operations(curves),
         "statistics": [(name, STATISTICS[name]) for name in statistics],
         "scales": SCALE_SAYS,
         # The one that is shown by itself is nobody's choice: its value is empty.
-        "kinds": [(kind if kind != kind_of(curves) else "", KIND_MENU_SAYS[kind]) for kind in kinds_of(curves)],
+        "kinds": [(kind if kind != detect_kind(curves) else "", KIND_MENU_SAYS[kind]) for kind in list_kinds(curves)],
         # To highlight one of; none while every one has a colour of its own.
         "databases": databases if len(databases) > MAX_DATABASES else [],
     }
@@ -470,7 +470,7 @@ def controls_of(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]
 
 def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
     """The parameters that the form of the menus shows; all others it carries along, hidden."""
-    controls = controls_of(selection, curves)
+    controls = build_controls(selection, curves)
     shown = set(MENU_NAMES)
     shown |= {"kind"} if len(controls["kinds"]) > 1 else set()
     shown |= {"highlight"} if controls["databases"] else set()
@@ -483,7 +483,7 @@ def pairs(sides: Collection[SideFacts], profile: Profile) -> list[PairFinding]:
     return pair_findings(list(sides), profile) if len(sides) > 1 else []
 
 
-def kinds_of(curves: Sequence[Curve]) -> list[str]:
+def list_kinds(curves: Sequence[Curve]) -> list[str]:
     """The kinds of latency that were measured, service time first."""
     held = {operation.kind for curve in curves for point in curve.points for operation in point.operations}
     return [kind for kind in KINDS if kind in held]
@@ -500,6 +500,6 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 
 def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> list[tuple[str, str]]:
     """What limits all figures of the page: term and sentence."""
-    ceilings = [("Ceilings", f"{text}.") for text in status_sentences(curves, labels_of(curves))]
+    ceilings = [("Ceilings", f"{text}.") for text in status_sentences(curves, get_labels(curves))]
     sessions = [SESSIONS] if table and table.sessions_unknown else []
     return [*ceilings, *sessions, *list_conditions(curves, kind)]

@@ -16,20 +16,20 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
 
-from benchsite.accounts.permissions import team_of, team_required
-from reports.figure_registry import figure_of
+from benchsite.accounts.permissions import get_team, team_required
+from reports.figure_registry import build_figure
 from reports.figures.export_size import medium_named
 from reports.figures.figure import Figure
 from reports.figures.ladder import LadderFigure
 from reports.figures.layout import Frame
 from reports.figures.percentiles import PercentilesFigure
-from reports.figures.run_series import RunSeriesFigure, Window, band_of
-from reports.figures.svg import svg_of, svg_of_text
+from reports.figures.run_series import RunSeriesFigure, Window, compute_band
+from reports.figures.svg import render_svg, svg_of_text
 from reports.figures.table import Table
 from reports.figures.theme import theme_named
-from reports.queries import StoredSeries, chosen, curves, key_of, run_point, stored_series
+from reports.queries import StoredSeries, build_key, chosen, curves, run_point, stored_series
 from reports.queries.computed_cache import run_version, sweeps_version
-from reports.queries.over_time import events_of, fault_bands, over_time
+from reports.queries.over_time import fault_bands, get_events, over_time
 from reports.queries.series import MAX_ROWS, Part, server_metrics
 from reports.selection import read
 from runs.models import Matrix, Run, Sweep
@@ -49,7 +49,7 @@ def unless_known(request: HttpRequest, version: str, make: Callable[[], HttpResp
     The tag names the team and the code too: whoever changes the team, or asks a new release, is answered anew. The
     version is read before the rows, so that what changes in between is at worst drawn twice.
     """
-    tag = f'"{key_of(team_of(request).pk, "answer", request.get_full_path(), version).rpartition(":")[2]}"'
+    tag = f'"{build_key(get_team(request).pk, "answer", request.get_full_path(), version).rpartition(":")[2]}"'
     response = get_conditional_response(request, etag=tag)
     if response is None:
         response = make()
@@ -81,7 +81,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         svg = (
             svg_of_text(figure.empty, frame.theme.muted)
             if figure.empty
-            else svg_of(
+            else render_svg(
                 figure.draw(frame), width_px=figure.svg_width_px, height_px=figure.height_px, title=figure.caption
             )
         )
@@ -101,11 +101,11 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
 def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpResponseBase:
     """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
-    choice = chosen(team_of(request), selection)
+    choice = chosen(get_team(request), selection)
     version = sweeps_version([sweep.pk for sweep in choice.sweeps])
 
     def made() -> HttpResponse:
-        figure = figure_of(picture, choice.compared().curves, selection, request.GET.dict())
+        figure = build_figure(picture, choice.compared().curves, selection, request.GET.dict())
         return respond(request, figure, form, f"figure-{picture}")
 
     return unless_known(request, f"{choice.digest()} {version}", made)
@@ -163,10 +163,10 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     return RunSeriesFigure(
         f"series-{run.pk}",
         series,
-        window_of(stored, run.target_ops_s),
-        events=events_of(run, stored.base_s, last_s) if series else (),
+        get_window(stored, run.target_ops_s),
+        events=get_events(run, stored.base_s, last_s) if series else (),
         faults=fault_bands(run, stored.base_s),
-        band=band_of(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
+        band=compute_band(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
     )
 
 
@@ -184,7 +184,7 @@ def run_counters(request: HttpRequest, run: Run, form: str) -> Figure:
 
 def _server_metrics(run: Run, *, counters: bool) -> Figure:
     stored = stored_series(run)
-    return server_metrics(run, stored.base_s, window_of(stored, run.target_ops_s), counters=counters)
+    return server_metrics(run, stored.base_s, get_window(stored, run.target_ops_s), counters=counters)
 
 
 @run_figure("figure-run-percentiles")
@@ -202,7 +202,7 @@ def _part(request: HttpRequest) -> Part | None:
     return (begin_s, end_s) if -math.inf < begin_s < end_s < math.inf else None
 
 
-def window_of(stored: StoredSeries, target_ops_s: int | None) -> Window:
+def get_window(stored: StoredSeries, target_ops_s: int | None) -> Window:
     if stored.window_from_s is None:
         return Window(target_ops_s=target_ops_s)
     begin = stored.window_from_s - stored.base_s

@@ -26,16 +26,16 @@ from benchsite.accounts.models import Team, User
 from reports.figures.export_size import medium_named
 from reports.figures.table import Table
 from reports.frozen import exports
-from reports.frozen.content import canonical, table_of
+from reports.frozen.content import build_table, canonical
 from reports.frozen.exports import alone_html
 from reports.frozen.figures import ReportFigure
-from reports.frozen.links import LinkRevoked, LinkUnknown, Opened, may_read, open_report, row_of
-from reports.frozen.pages import page_of, part_named
-from reports.frozen.publication import content_of
+from reports.frozen.links import LinkRevoked, LinkUnknown, Opened, get_row, may_read, open_report
+from reports.frozen.pages import get_page, part_named
+from reports.frozen.publication import load_content
 from reports.frozen.sanitizer import notes_html
 from reports.frozen.signatures import CONTENT_TYPE, public_keys, sign
 from reports.models import Report, ReportPicture
-from reports.queries.computed_cache import get_or_compute, key_of
+from reports.queries.computed_cache import build_key, get_or_compute
 from reports.queries.reports import public_reports
 from reports.views.figures import TEXT_FORMS
 from runs.kits.plan import PlanRefused
@@ -103,7 +103,7 @@ _near = _Near()
 
 def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
     """The bytes of one page or file of a revision. `parts` tell them from all others of the same revision."""
-    key = key_of(opened.team_id, "frozen", opened.revision_id, *parts)
+    key = build_key(opened.team_id, "frozen", opened.revision_id, *parts)
     near = _near.get(key)
     if near is not None:
         return near
@@ -210,10 +210,10 @@ def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
 
 
 def _page(opened: Opened) -> bytes:
-    revision = row_of(opened)
-    content = content_of(revision)
+    revision = get_row(opened)
+    content = load_content(revision)
     pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
-    page = page_of(content)
+    page = get_page(content)
     figures = [part for part in page["parts"] if part["kind"] == "figure"]
     shown = next((figure for figure in figures if figure["name"] in pictures), None)
     context = {
@@ -243,8 +243,8 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
 
 
 def _exported(opened: Opened, form: str) -> bytes:
-    revision = row_of(opened)
-    content = content_of(revision)
+    revision = get_row(opened)
+    content = load_content(revision)
     if form == "csv":
         return exports.as_csv(content, opened.digest, opened.provenance)
     if form == "md":
@@ -269,7 +269,7 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     parts = ("figure", name, theme, narrow, medium, opened.token)
 
     def drawn() -> bytes:
-        content = content_of(row_of(opened))
+        content = load_content(get_row(opened))
         frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
         if frozen is None:
             raise Http404("The report has no such figure.")
@@ -295,10 +295,10 @@ def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) 
 
 
 def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
-    part = part_named(content_of(row_of(opened)), name, kind)
+    part = part_named(load_content(get_row(opened)), name, kind)
     if part is None:
         raise Http404("The report has no such part.")
-    table: Table = table_of(part["table"])
+    table: Table = build_table(part["table"])
     if form == "json":
         headers = {
             "name": name,
@@ -335,7 +335,7 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     content_type = "text/x-shellscript; charset=utf-8" if form == "sh" else "application/toml"
 
     def made() -> bytes:
-        content = content_of(row_of(opened))
+        content = load_content(get_row(opened))
         plan = content.get("plan", "")
         if not plan:
             raise Http404("The results of this report were uploaded: there is no plan.")
@@ -363,13 +363,13 @@ def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
 
 
 def _embedded(opened: Opened, name: str) -> bytes:
-    revision = row_of(opened)
-    content = content_of(revision)
-    first = next((part["name"] for part in page_of(content)["parts"] if part["kind"] == "figure"), "")
+    revision = get_row(opened)
+    content = load_content(revision)
+    first = next((part["name"] for part in get_page(content)["parts"] if part["kind"] == "figure"), "")
     part = part_named(content, name or first, "figure")
     if part is None:
         raise Http404("The report has no such figure.")
     shown = revision.pictures.filter(name=part["name"]).exists()
     picture = f"{opened.pinned}/figures/{part['name']}.png" if shown else ""
-    context = {"part": part, "place": opened, "page": page_of(content), "picture": picture}
+    context = {"part": part, "place": opened, "page": get_page(content), "picture": picture}
     return render_to_string("reports/frozen/embed.html", context).encode()

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.accounts.models import Role, Team, User
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History, HistoryNote
@@ -27,7 +27,7 @@ from reports.queries.histories import (
     history_choices,
     history_lines,
 )
-from reports.queries.history import follow, runs_of
+from reports.queries.history import follow, get_runs
 from reports.views.figures import respond
 from runs.models.run import Phase
 
@@ -48,7 +48,7 @@ def record_decision(
     """Record what one change is; "new" with no note forgets it again. Raises TriageRefused."""
     if state not in ChangePoint.State.values:
         raise TriageRefused("Choose what the change is: new, confirmed, a false alarm, or accepted.")
-    if not runs_of(history.team_id, history.config_key).filter(pk=run_id).exists():
+    if not get_runs(history.team_id, history.config_key).filter(pk=run_id).exists():
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
     text = _plain(note, MAX_REASON_LENGTH)
     this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
@@ -122,7 +122,7 @@ def query_in(request: HttpRequest) -> HistoryQuery:
 
 @team_required("GET")
 def histories(request: HttpRequest) -> HttpResponseBase:
-    team, wanted = team_of(request), HistoryFilter.from_query(request.GET)
+    team, wanted = get_team(request), HistoryFilter.from_query(request.GET)
     rows = wanted.apply(team)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     lines = history_lines(team, page.object_list)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     try:
         run_id = uuid.UUID(request.POST.get("run", ""))
         state = record_decision(
-            row, user_of(request), metric=wanted.metric, run_id=run_id,
+            row, get_user(request), metric=wanted.metric, run_id=run_id,
             state=request.POST.get("state", ""), note=request.POST.get("note", ""),
         )  # fmt: skip
     except ValueError:
@@ -202,7 +202,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def note(request: HttpRequest, config_key: str) -> HttpResponse:
     """Add a note, or delete one (`delete`)."""
-    row, wanted, team = get_object_or_404(History, config_key=config_key), query_in(request), team_of(request)
+    row, wanted, team = get_object_or_404(History, config_key=config_key), query_in(request), get_team(request)
     try:
         if "delete" in request.POST:
             # Delete a note of this history, or one on all of them; whether there was one.
@@ -212,7 +212,7 @@ def note(request: HttpRequest, config_key: str) -> HttpResponse:
         else:
             key = "" if request.POST.get("everywhere") else row.config_key
             remark(
-                team, user_of(request), config_key=key, day=request.POST.get("day", ""),
+                team, get_user(request), config_key=key, day=request.POST.get("day", ""),
                 text=request.POST.get("text", ""),
             )  # fmt: skip
             messages.success(request, "The note is saved.")

@@ -37,7 +37,7 @@ class LiveFigure(RunSeriesFigure):
     """The time series of a run so far, on an axis that is as long as the run is to be."""
 
     def __init__(self, run: Run, series: LiveSeries) -> None:
-        super().__init__(f"live-{run.pk}", over_time(series), window_of(run))
+        super().__init__(f"live-{run.pk}", over_time(series), get_window(run))
         self.run = run
         self.stream = series
 
@@ -68,7 +68,7 @@ class LiveFigure(RunSeriesFigure):
         return self.run.status not in Status.terminal()
 
 
-def window_of(run: Run) -> Window:
+def get_window(run: Run) -> Window:
     """What is to be measured, by the plan; a load has no window."""
     window = run.spec["window"]
     if run.phase == Phase.LOAD:

@@ -15,20 +15,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from reports.forms import reports as forms
 from reports.frozen import links, publication, rights
 from reports.frozen.content import Content, digest
-from reports.frozen.drafts import draft_of
+from reports.frozen.drafts import parse_draft
 from reports.frozen.figures import ReportFigure
-from reports.frozen.pages import page_of
+from reports.frozen.pages import get_page
 from reports.frozen.publication import ContentRefused, NumbersChanged, PublishRefused, built
 from reports.frozen.rights import NotAllowed
 from reports.frozen.sanitizer import notes_html
 from reports.models import Report
 from reports.queries import chosen
-from reports.queries.computed_cache import cache_values, cached_values, key_of
-from reports.queries.reports import reports_of, revisions_of
+from reports.queries.computed_cache import build_key, cache_values, cached_values
+from reports.queries.reports import get_reports, get_revisions
 from reports.views.compare import selection_in
 from reports.views.figures import answer_to
 
@@ -38,18 +38,18 @@ PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, b
 
 
 def _key(report: Report, digest: str) -> str:
-    return key_of(report.team_id, "report preview", report.pk, digest)
+    return build_key(report.team_id, "report preview", report.pk, digest)
 
 
 @team_required("GET")
 def reports(request: HttpRequest) -> HttpResponse:
     """The team's reports, the newest change first."""
-    rows = list(reports_of(team_of(request))[: PER_PAGE * 4])
+    rows = list(get_reports(get_team(request))[: PER_PAGE * 4])
     public = sum(report.access == Report.Access.PUBLIC for report in rows)
     context = {
         "reports": rows,
         "public": public,
-        "team": team_of(request),
+        "team": get_team(request),
     }
     return render(request, "reports/report/list.html", context)
 
@@ -61,11 +61,11 @@ def add(request: HttpRequest) -> HttpResponse:
         form = forms.BeginForm(request.POST)
         if form.is_valid():
             data = form.cleaned_data
-            report = publication.begin(team_of(request), user_of(request), data["query"], data["title"])
+            report = publication.begin(get_team(request), get_user(request), data["query"], data["title"])
             return redirect("report-edit", report.pk)
         return render(request, "reports/report/add.html", {"form": form}, status=422)
     selection = selection_in(request)
-    choice = chosen(team_of(request), selection)
+    choice = chosen(get_team(request), selection)
     title = choice.matrix.name if choice.matrix else f"Comparison of {len(choice.sweeps)} sweeps"
     form = forms.BeginForm(initial={"title": title, "query": selection.query().removeprefix("?")})
     context = {"form": form, "sweeps": len(choice.sweeps), "matrix": choice.matrix, "problems": choice.problems}
@@ -80,9 +80,9 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
-    link, is_mine = links.link_of(row), rights.may_delete(row, user_of(request))
+    link, is_mine = links.find_link(row), rights.may_delete(row, get_user(request))
     form = form or forms.AccessForm(initial=forms.access_initial(row))
-    revisions = list(revisions_of(row))
+    revisions = list(get_revisions(row))
     context = {
         "report": row,
         "revisions": revisions,
@@ -104,7 +104,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
     row = _mine(pk)
-    draft = draft_of(row.draft)
+    draft = parse_draft(row.draft)
     made = publication.built(row)
     form = forms.TextsForm(
         request.POST if request.method == "POST" else None,
@@ -114,11 +114,11 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         changed = forms.changed_draft(draft, form.cleaned_data, request.POST, made.headline)
         publication.keep(row, changed, form.cleaned_data["title"])
         return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
-    context = {"report": row, "form": form, "made": made, "lines": forms.lines_of(made)}
+    context = {"report": row, "form": form, "made": made, "lines": forms.get_lines(made)}
     footnotes = {
         "footnotes": forms.footnote_lines(draft),
         "footnote_columns": forms.footnote_choices(made),
-        "footnote_sides": forms.sides_of(made),
+        "footnote_sides": forms.get_sides(made),
     }
     context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
     return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
@@ -140,13 +140,13 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return _preview(request, row)
     if "redact" in request.POST:
         # Of what looks like a name or an address, what may be seen nevertheless.
-        draft = draft_of(row.draft)
+        draft = parse_draft(row.draft)
         texts = [place.text for place in publication.built(row).found]
         publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
         return redirect("report-publish", row.pk)
     try:
         seen = request.POST.get("seen", "")
-        revision = publication.publish(row, user_of(request), _pictures(request), seen=seen)
+        revision = publication.publish(row, get_user(request), _pictures(request), seen=seen)
     except NumbersChanged as changed:
         return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
@@ -175,7 +175,7 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
     context = {
         "report": row,
         "made": made,
-        "page": page_of(made.content),
+        "page": get_page(made.content),
         "notes": notes_html(made.content["notes"]),
         # Where it would stand: it has no other address yet than the report's own page.
         "place": {
@@ -218,7 +218,7 @@ def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _report(request, row, form)
     try:
-        publication.set_access(row, form.cleaned_data["access"], form.expires_at, user_of(request))
+        publication.set_access(row, form.cleaned_data["access"], form.expires_at, get_user(request))
     except NotAllowed as refused:
         raise PermissionDenied(str(refused)) from refused
     messages.success(request, f"“{row.title}” is {row.get_access_display()} now.")
@@ -232,11 +232,11 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if not row.revisions.exists():
         messages.error(request, "There is no link before something is published: publish the report first.")
     elif "revoke" in request.POST:
-        links.revoke(row, user_of(request))
+        links.revoke(row, get_user(request))
         messages.success(request, f"The link of “{row.title}” is revoked. Its readers see a page that says so.")
     else:
         try:
-            links.rotate(row, user_of(request))
+            links.rotate(row, get_user(request))
         except NotAllowed as refused:
             raise PermissionDenied(str(refused)) from refused
         messages.success(request, f"“{row.title}” has a new link. The old one is revoked.")
@@ -247,10 +247,10 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
     row = _mine(pk)
-    if not rights.may_delete(row, user_of(request)):
+    if not rights.may_delete(row, get_user(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = row.title
-    publication.delete(row, user_of(request))
+    publication.delete(row, get_user(request))
     messages.success(request, f"“{title}” is deleted. Its link says so.")
     return redirect("reports")
 

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
-from benchsite.accounts.permissions import team_of, team_required
+from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core import formatting
 from reports.analysis.causes import Cause, RunPair, causes, run_pair
 from reports.analysis.comparability import gate, implied_axes
@@ -21,9 +21,9 @@ from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Operation, Point
 from reports.figures.captions import KIND_SAYS
 from reports.pages.baseline_ratios import Ratio, extended, throughput_ratio
-from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads
+from reports.queries import curves, find_comparable_runs, get_profile, run_at_ceiling, run_sides, session_spreads
 from reports.queries.run_pair import runs_with_matrix
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Run, Sweep
 from runs.validity import Profile, judge_pair
 
@@ -256,12 +256,12 @@ class Chosen:
 
 @team_required("GET")
 def why(request: HttpRequest) -> HttpResponseBase:
-    chosen = chosen_of(request)
+    chosen = choose_runs(request)
     context: dict[str, object] = {"chosen": chosen, "how_to_choose": HOW_TO_CHOOSE}
     if chosen.a and chosen.b:
         sides = run_sides(chosen.a, chosen.b)
-        floors = session_spreads(team_of(request), [side.spec["cluster"]["name"] for side in sides])
-        profile = profile_of(team_of(request), [side.curve for side in sides if side.curve])
+        floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
+        profile = get_profile(get_team(request), [side.curve for side in sides if side.curve])
         context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=chosen.ceilings)
         context["swapped"] = address(chosen.b.pk, chosen.a.pk)
     return render(request, "reports/why.html", context)
@@ -271,13 +271,13 @@ def address(a: uuid.UUID, b: uuid.UUID) -> str:
     return f"{reverse('why')}?{urlencode({'a': a, 'b': b})}"
 
 
-def chosen_of(request: HttpRequest) -> Chosen:
+def choose_runs(request: HttpRequest) -> Chosen:
     """The runs that the address names; for a missing one, the run before it or the nearest one of its sweep.
 
     404 for an id that is not the team's; a sentence for what is no id, and for a side that has no run.
     """
     texts = [text for name in ("a", "b") if (text := request.GET.get(name, "").strip())]
-    ids = [uuid_of(text) for text in texts]
+    ids = [parse_uuid(text) for text in texts]
     if not texts:
         return Chosen(problem="No run is chosen.")
     if None in ids:
@@ -287,7 +287,7 @@ def chosen_of(request: HttpRequest) -> Chosen:
     if problem := next((side.problem for side in sides if side.problem), ""):
         return Chosen(problem=problem)
     assert a is not None
-    others = tuple(others_of(a))
+    others = tuple(find_comparable_runs(a))
     chosen = Chosen(a, others[0] if others else None, others, by_itself=True)
     if len(sides) == 2:
         first, second = (side.curve for side in sides)
@@ -302,7 +302,7 @@ def chosen_of(request: HttpRequest) -> Chosen:
 
 def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
     """Of ids that are no run's the curves are asked for together."""
-    team = team_of(request)
+    team = get_team(request)
     runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
     rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
     if set(ids) - set(runs) - set(rows):

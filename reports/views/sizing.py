@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
-from benchsite.accounts.permissions import team_of, team_required
+from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core import formatting
 from reports.analysis.equal_load import How
 from reports.analysis.ratios import bound_sign
@@ -20,13 +20,13 @@ from reports.analysis.sizing import (
     Resource,
     Sizing,
     binding_ratio,
+    compute_sizing,
     dollars_per_million,
     nodes_by_measurement,
     nodes_needed,
     operations_per_dollar,
     per_node,
     product_as_published,
-    sizing_of,
 )
 from reports.curves import STATISTICS, Curve
 from reports.ladder_text import MEASURED_ONCE, bound_reason, ceiling_label
@@ -34,7 +34,7 @@ from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
 from reports.pages.ladder import load_text
 from reports.pages.sizing_question import EVENTS, OPERATIONS, Question, read_question
 from reports.queries import candidates, measured_workloads
-from reports.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, conditions_of, read_reduced_loads
+from reports.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, get_conditions, read_reduced_loads
 from runs.catalog import Durability
 from runs.measures.recovery import RECOVERED_SHARE
 
@@ -182,7 +182,7 @@ def answer(
         key = (curve.matrix_id or curve.sweep_id, *same)
         # A smaller load says nothing about what this one would have done.
         least_ops_s = RECOVERED_SHARE * reading.throughput_ops_s
-        at_load = [load for load in at_faults.get(conditions_of(curve), ()) if load.level_ops_s >= least_ops_s]
+        at_load = [load for load in at_faults.get(get_conditions(curve), ()) if load.level_ops_s >= least_ops_s]
         more_data = _with_more_data(reading, measurements)
         if isinstance(more_data, ReducedLoad):
             at_load.append(more_data)
@@ -210,10 +210,10 @@ def _with_more_data(
 ) -> ReducedLoad | LimitExceeded | None:
     """What the newest sweep of the same database with twice the records or more did within the limit."""
     records = reading.curve.setup.records
-    same = conditions_of(reading.curve, with_records=False)
+    same = get_conditions(reading.curve, with_records=False)
     for curve, measured in measurements:
         more = curve.setup.records
-        is_same = conditions_of(curve, with_records=False) == same and curve.source == reading.curve.source
+        is_same = get_conditions(curve, with_records=False) == same and curve.source == reading.curve.source
         if records and more and is_same and more >= MORE_DATA * records:
             condition = f"with {formatting.exact(round(more / records, 1))} times the data"
             if isinstance(measured, Reached):
@@ -331,7 +331,7 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
             return f"{_listed(sizes)} nodes were measured, and {largest.nodes} may do more: {largest.at_least}."
         if by_measurement is None:
             return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
-        sizing, bound = sizing_of(need, by_measurement.nodes), by_measurement.bound
+        sizing, bound = compute_sizing(need, by_measurement.nodes), by_measurement.bound
         beyond = ", extrapolated beyond" if by_measurement.extrapolated else ""
         scaling = f"scaling measured on {_listed(sizes)} nodes{beyond}"
     if sizing is None:
@@ -339,10 +339,10 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
     price = question.price
     if price is None and largest.curve.setup.price_per_hour:
         price = largest.curve.setup.price_per_hour / largest.nodes
-    return Answer(largest, sizing, scaling, notes_of(largest, sizing, bound, question), price, bound)
+    return Answer(largest, sizing, scaling, collect_notes(largest, sizing, bound, question), price, bound)
 
 
-def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
+def collect_notes(reached: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
     """What the measurement does not cover of the need."""
     notes, setup = [], reached.curve.setup
     measured = setup.replication_factor or 1
@@ -375,7 +375,7 @@ def _listed(sizes: Iterable[int]) -> str:
 
 @team_required("GET")
 def sizing(request: HttpRequest) -> HttpResponseBase:
-    team, question = team_of(request), read_question(request.GET)
+    team, question = get_team(request), read_question(request.GET)
     numbers = [
         {
             "name": name,

@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
-from reports.curves import Curve, operations_of
-from reports.figures.captions import KIND_SAYS, notes_of
+from reports.curves import Curve, collect_operations
+from reports.figures.captions import KIND_SAYS, collect_notes
 from reports.ladder_text import (
     ceiling_notes,
     ceiling_sentence,
@@ -45,7 +45,7 @@ from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status
 from runs.pages.durability import durability_sentence
-from runs.pages.lists import MAX_ROWS, page_of, twin
+from runs.pages.lists import MAX_ROWS, get_page, twin
 from runs.pages.search import search_path, search_rows
 from runs.views.row_actions import row_action
 
@@ -65,7 +65,7 @@ PER_PAGE = 50
 
 @team_required("GET")
 def sweeps_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
-    rows = SweepFilter.from_query(request.GET).apply(team_of(request)).select_related("matrix", "workload", "database")
+    rows = SweepFilter.from_query(request.GET).apply(get_team(request)).select_related("matrix", "workload", "database")
 
     def lines(some: Sequence[Sweep]) -> Iterator[list[Any]]:
         return map(_sweep_row, some, outlines(some))
@@ -75,7 +75,7 @@ def sweeps_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
 
 @team_required("GET")
 def histories_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
-    team = team_of(request)
+    team = get_team(request)
     rows = HistoryFilter.from_query(request.GET).apply(team)
 
     def lines(some: Sequence[History]) -> Iterator[list[Any]]:
@@ -116,9 +116,9 @@ def _history_row(line: HistoryLine) -> list[Any]:
 
 @team_required("GET")
 def sweeps(request: HttpRequest) -> HttpResponseBase:
-    team, wanted = team_of(request), SweepFilter.from_query(request.GET)
+    team, wanted = get_team(request), SweepFilter.from_query(request.GET)
     rows = wanted.apply(team).select_related("matrix", "workload", "database")
-    page = page_of(request, rows, PER_PAGE)
+    page = get_page(request, rows, PER_PAGE)
     is_sortable = page.paginator.count <= MAX_BY_CEILING
     if is_sortable and wanted.sort in ("highest", "lowest"):
         ordered = _by_ceiling(list(rows), falls=wanted.sort == "highest")
@@ -148,8 +148,8 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     rows = Sweep.objects.select_related("matrix", "workload", "database")
     row = get_object_or_404(rows, pk=pk)
     curve = curves([row])[0]
-    operations = operations_of([curve])
-    floor = session_spreads(team_of(request), [row.cluster_name]).get(row.cluster_name)
+    operations = collect_operations([curve])
+    floor = session_spreads(get_team(request), [row.cluster_name]).get(row.cluster_name)
     # What the ladder shows, in the order in which it is read; empty sentences are left out.
     sentences = [
         ceiling_sentence(curve.ceiling),
@@ -178,7 +178,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "sentences": [sentence for sentence in sentences if sentence],
         "durability": durability_sentence(curve.durability),
         "evidence": last_evidence(row),
-        "warnings": notes_of([curve]),
+        "warnings": collect_notes([curve]),
         "search": search_path(row),
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
     }
@@ -202,7 +202,7 @@ def matrix_searches(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @row_action(Sweep, ExtensionRefused)
 def extend_sweep(request: HttpRequest, row: Sweep) -> None:
     """Queue two more rungs where they tell most of the ceiling."""
-    added = extend(row, user_of(request))
+    added = extend(row, get_user(request))
     loads = ", ".join(dict.fromkeys(str(run.target_ops_s or run.threads) for run in added))
     messages.success(request, f"{counted(len(added), 'run')} at {loads} are in the queue.")
 

@@ -11,7 +11,7 @@ from benchsite.rest.authentication import Needs
 from runs.api.routers import catalog
 from runs.catalog import System, load_catalog
 from runs.uploading.upload_lifecycle import MAX_IN_REQUEST
-from runs.verifications import verifications_of
+from runs.verifications import load_verifications
 from runs.ycsb.readers.results import Format
 
 
@@ -57,7 +57,7 @@ class SystemAnswer(Schema):
 
     @staticmethod
     def resolve_verified(system: System) -> list[dict[str, Any]]:
-        return verifications_of(system.slug)
+        return load_verifications(system.slug)
 
     @staticmethod
     def resolve_clients(system: System) -> list[str]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import owned
 from runs.api.routers import runs
@@ -71,7 +71,7 @@ class EventPage(PageAnswer):
 )
 def list_artifacts(request: HttpRequest, run_id: UUID, page: Query[PageQuery]) -> Slice[Artifact]:
     run = owned(team_runs(), run_id)
-    return page_of(request, Artifact.objects.filter(run=run).select_related("client_run"), ("pk",), page)
+    return get_page(request, Artifact.objects.filter(run=run).select_related("client_run"), ("pk",), page)
 
 
 @runs.get(
@@ -113,4 +113,4 @@ def _harmless(artifact: Artifact) -> str:
 )
 def list_events(request: HttpRequest, run_id: UUID, page: Query[PageQuery]) -> Slice[RunEvent]:
     run = owned(team_runs(), run_id)
-    return page_of(request, RunEvent.objects.filter(run=run), ("pk",), page)
+    return get_page(request, RunEvent.objects.filter(run=run), ("pk",), page)

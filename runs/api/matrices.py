@@ -11,17 +11,17 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import FaultEntry, NamesOfRows, RequestSchema, Username, owned, refusals
 from runs import lifecycle
-from runs.api.plans import MatrixPlan, faults_of, form_of
+from runs.api.plans import MatrixPlan, build_form, list_faults
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage, page_address
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
-from runs.pages.progress import progress_of
-from runs.pages.trial import trial_of
+from runs.pages.progress import get_progress
+from runs.pages.trial import get_newest_trial
 from runs.planning import PlanError, Preview, preview, start_trial, submit
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
@@ -178,7 +178,7 @@ def team_matrices() -> QuerySet[Matrix]:
 
 @matrices.get("/matrices", response={200: MatrixPage}, auth=READ, summary="List matrices")
 def list_matrices(request: HttpRequest, query: Query[PageQuery]) -> Slice[Matrix]:
-    page = page_of(request, team_matrices(), ("-created_at", "-pk"), query)
+    page = get_page(request, team_matrices(), ("-created_at", "-pk"), query)
     _with_progress(page.items)
     return page
 
@@ -200,7 +200,7 @@ def make_matrix(
     """The plan is kept and waits to be submitted. With `dry_run=1` nothing is kept, and the answer says which cells
     and runs it would make, how many hours they would take, and what keeps it from being submitted.
     """
-    form, faults = form_of(plan, team_in(request))
+    form, faults = build_form(plan, team_in(request))
     if form is None and not options.dry_run:
         raise Problem.of_faults(faults)
     if options.dry_run:
@@ -257,7 +257,7 @@ def get_trial(request: HttpRequest, matrix_id: UUID) -> dict[str, Any]:
 
 
 def _trial(matrix: Matrix) -> dict[str, Any]:
-    trial = trial_of(matrix)
+    trial = get_newest_trial(matrix)
     if trial is None:
         raise Problem("not-found", "This plan has no trial run: start one with POST.")
     return trial
@@ -299,7 +299,7 @@ def _preview(form: MatrixForm) -> dict[str, object]:
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
     return {
         "can_be_submitted": not planned.problems,
-        "problems": faults_of(planned.problems),
+        "problems": list_faults(planned.problems),
         "warnings": planned.warnings,
         "cells": planned.cells,
         "hours": round(planned.seconds / 3600, 4),
@@ -321,6 +321,6 @@ def _followed(matrix: Matrix) -> Matrix:
 
 def _with_progress(rows: list[Matrix]) -> None:
     """How far each is, where its answer looks for it; one query."""
-    progress = progress_of(rows)
+    progress = get_progress(rows)
     for row in rows:
         row.progress = progress[row.pk]  # type: ignore[attr-defined]

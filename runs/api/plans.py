@@ -12,7 +12,7 @@ from benchsite.rest.schemas import RequestSchema, Text, Word
 from runs.catalog import load_catalog
 from runs.catalog.records import UnknownName
 from runs.forms.matrices import MatrixForm, generators_for
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Database, LoadGenerator, Workload
 from runs.planning import Problem
 
@@ -155,7 +155,7 @@ class Names:
 
     def key(self, rows: Sequence[Named], name: str, kind: str, pointer: str) -> str:
         """The key of the row that is meant; empty where there is none."""
-        named = [row for row in rows if name in (row.name, str(row.pk)) or uuid_of(name) == row.pk]
+        named = [row for row in rows if name in (row.name, str(row.pk)) or parse_uuid(name) == row.pk]
         if named:
             return str(named[0].pk)
         there = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
@@ -177,7 +177,7 @@ class Names:
         return f"{key}:{sent.mode}"
 
 
-def form_of(plan: MatrixPlan, team: Team) -> tuple[MatrixForm | None, list[Fault]]:
+def build_form(plan: MatrixPlan, team: Team) -> tuple[MatrixForm | None, list[Fault]]:
     """The builder's form with this plan in it, checked; None and what is wrong where it cannot be meant."""
     names = Names()
     sent = _as_sent(plan, team, names)
@@ -277,7 +277,7 @@ def _faults(form: MatrixForm) -> Iterable[Fault]:
             yield {"pointer": f"#/exclusions/{at}", "detail": row.error, "code": "exclusion"}
 
 
-def faults_of(problems: Iterable[Problem]) -> list[Fault]:
+def list_faults(problems: Iterable[Problem]) -> list[Fault]:
     """What keeps a plan from being run, as errors of the request."""
     return [
         {"pointer": f"#/{NAMES.get(problem.field, problem.field)}", "detail": problem.message, "code": "plan"}

@@ -32,7 +32,7 @@ WHOLE: Final = Cut(phase="load")
 ROUNDED_S: Final = 1e-4
 
 
-def operations_of(stored: Sequence[StoredIntervals]) -> list[tuple[str, str]]:
+def collect_operations(stored: Sequence[StoredIntervals]) -> list[tuple[str, str]]:
     """Of which operations and kinds of latency there are histograms of what succeeded."""
     parsed = [entry.timeline.parsed for entry in stored]
     return sorted({(name.operation, name.kind) for name in parsed if not name.status})
@@ -286,7 +286,7 @@ def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Que
     except (OSError, YcsbError) as error:
         raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
     if histogram is None:
-        there = ", ".join(f"{name} ({kind})" for name, kind in operations_of(stored))
+        there = ", ".join(f"{name} ({kind})" for name, kind in collect_operations(stored))
         raise Problem("not-found", f"There are histograms of: {there}." if there else "Only summaries exist of it.")
     indices, counts = histogram.sparse()
     values = histogram.percentiles(list(PERCENTILES.values()))

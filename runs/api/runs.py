@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
 from runs import annotations, deletion, lifecycle
@@ -102,7 +102,7 @@ def team_runs() -> QuerySet[Run]:
 
 @runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
 def list_runs(request: HttpRequest, query: Query[RunQuery]) -> Slice[Run]:
-    return page_of(request, query.restricted(team_runs()), ORDER, query)
+    return get_page(request, query.restricted(team_runs()), ORDER, query)
 
 
 @runs.get("/runs/{uuid:run_id}", response={200: RunAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one run")

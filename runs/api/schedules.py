@@ -12,7 +12,7 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusals
 from runs.api.routers import schedules
@@ -86,7 +86,7 @@ class ScheduleAnswer(OnPage):
 
     @staticmethod
     def resolve_when(schedule: Schedule) -> str:
-        return in_words(schedule_changes.rule_of(schedule))
+        return in_words(schedule_changes.get_rule(schedule))
 
 
 class SchedulePage(PageAnswer):
@@ -115,7 +115,7 @@ class OccasionPage(PageAnswer):
 
 @schedules.get("/schedules", response={200: SchedulePage}, auth=READ, summary="List schedules")
 def list_schedules(request: HttpRequest, page: Query[PageQuery]) -> Slice[Schedule]:
-    return page_of(request, _rows(), ("-created_at", "-pk"), page)
+    return get_page(request, _rows(), ("-created_at", "-pk"), page)
 
 
 @schedules.post(
@@ -190,7 +190,7 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     summary="List what came of each time of a schedule",
 )
 def list_occasions(request: HttpRequest, schedule_id: UUID, page: Query[PageQuery]) -> Slice[Occasion]:
-    return page_of(request, _schedule(schedule_id).occasions.all(), ("-due_at", "-pk"), page)
+    return get_page(request, _schedule(schedule_id).occasions.all(), ("-due_at", "-pk"), page)
 
 
 def _rows() -> QuerySet[Schedule]:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.schemas import Moment, Word, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
@@ -163,7 +163,7 @@ class SweepDetail(SweepAnswer):
 @matrices.get("/sweeps", response={200: SweepPage}, auth=READ, summary="List sweeps")
 def list_sweeps(request: HttpRequest, query: Query[SweepQuery]) -> Slice[Sweep]:
     rows = query.restricted(_rows())
-    return page_of(request, rows, ("-created_at", "-pk"), query)
+    return get_page(request, rows, ("-created_at", "-pk"), query)
 
 
 @matrices.get("/sweeps/{uuid:sweep_id}", response={200: SweepDetail}, auth=READ, summary="One sweep with its points")

@@ -14,7 +14,7 @@ from runs.models import Finding, Run, Upload
 from runs.models.run import Verdict
 from runs.recording.upload_rows import UploadedRun
 from runs.uploading.api_upload import JudgedUpload
-from runs.validity import CheckResult, verdict_of
+from runs.validity import CheckResult, compute_verdict
 
 # The findings that are told; the rest are at `links.findings` of the run.
 TOLD = (Finding.Severity.REJECT, Finding.Severity.WARN)
@@ -109,7 +109,7 @@ def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
                 "repeat": uploaded.stated["repeat"],
                 "clients": len(uploaded.files.clients),
                 "throughput_ops_s": uploaded.collected.merged.throughput_ops_s,
-                **verdict_of(finding.severity for finding in uploaded.findings),
+                **compute_verdict(finding.severity for finding in uploaded.findings),
                 "findings": _findings(uploaded.findings),
             }
         )  # fmt: skip

@@ -36,6 +36,6 @@ from runs.catalog.records import (
     UnknownMode,
     UnknownName,
     UnknownSystem,
-    flavour_of,
+    get_flavour,
 )
 from runs.property_schema import Property, PropertyError

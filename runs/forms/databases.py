@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import Count
 
 from benchsite.accounts.models import Team
-from runs.catalog import BadTag, System, flavour_of, load_catalog, secret_properties
+from runs.catalog import BadTag, System, get_flavour, load_catalog, secret_properties
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for
 from runs.forms.own_modes import own_mode_problem
@@ -96,7 +96,7 @@ class DatabaseForm(NamedForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        system = load_catalog().get(cleaned.get("system", ""), flavour_of(cleaned.get("client", "")))
+        system = load_catalog().get(cleaned.get("system", ""), get_flavour(cleaned.get("client", "")))
         if system is None:
             return cleaned  # The field itself has said so.
         if self.instance is not None:
@@ -131,7 +131,7 @@ class DatabaseForm(NamedForm):
         if cluster is not None and not external and not system.can_be_started:
             message = f"Benchsite cannot start {system.name} yet: choose an external cluster, or another system."
             self.add_error("system", message)
-        elif client and (problem := system.client_problem(flavour_of(client), client, external=external)):
+        elif client and (problem := system.client_problem(get_flavour(client), client, external=external)):
             self.add_error("client", problem)
 
     def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
@@ -144,6 +144,6 @@ class DatabaseForm(NamedForm):
 
     def save(self) -> Database:
         self.instance = self.instance or Database(team=self.team)
-        self.instance.flavour = flavour_of(self.cleaned_data["client"])
+        self.instance.flavour = get_flavour(self.cleaned_data["client"])
         database: Database = super().save()
         return database

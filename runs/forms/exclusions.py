@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Matrix
 
 NO_REASON = "the reason is still to be written"
@@ -37,7 +37,7 @@ class Exclusion:
         return {"match": match, "reason": self.reason or NO_REASON}
 
 
-def exclusions_of(source: Matrix | None) -> list[Exclusion]:
+def get_exclusions(source: Matrix | None) -> list[Exclusion]:
     rows = []
     for rule in source.exclusions if source else []:
         match = rule["match"]
@@ -50,7 +50,7 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
     """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
     if row.entry and row.entry not in entries:
         return "This database and mode is no longer there: choose another, or clear the row."
-    if row.workload and (uuid_of(row.workload) is None or row.workload not in workloads):
+    if row.workload and (parse_uuid(row.workload) is None or row.workload not in workloads):
         return "This workload is no longer there: choose another, or clear the row."
     if row.rung and not (row.rung.isascii() and row.rung.isdigit() and len(row.rung) < 11):
         return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."

@@ -54,7 +54,7 @@ class FaultRow:
         return {"kind": self.kind, "at_s": at_s, "duration_s": duration_s, "node": node, "value": value}
 
 
-def rows_of(source: Matrix | None) -> list[FaultRow]:
+def get_rows(source: Matrix | None) -> list[FaultRow]:
     """The faults of a stored matrix as rows of the builder."""
     return [
         FaultRow(*("" if value is None else value if isinstance(value, str) else exact(value).replace(",", "")

@@ -12,19 +12,19 @@ from django.http import QueryDict
 
 from benchsite.accounts.models import Team, User
 from runs.catalog import Mode, System, load_catalog
-from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
+from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
 from runs.forms.extension_form import Extension
-from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, rows_of
+from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.generators import GeneratorsForm
 from runs.forms.proposed_workloads import store_proposed
-from runs.generators import generators_of
+from runs.generators import get_generators
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.measures.sustained_load import MAX_ERRORS
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Sweep, Workload
 from runs.models.plan import Purpose
 from runs.models.result import LatencyKind
-from runs.planning import Plan, plan_of, sizes, submit
+from runs.planning import Plan, build_plan, sizes, submit
 from runs.planning.faults import KINDS, Kind
 from runs.spec import (
     MAX_CURVE_PERCENT,
@@ -174,15 +174,15 @@ class MatrixForm(GeneratorsForm):
         self.proposed = self.extension.proposed if self.extension else []
         self.team_workloads += self.proposed
         kwargs["initial"] = {
-            **initial_of(source, [] if self.has_many_generators else self.generators, self._chosen(start or {})),
+            **build_initial(source, [] if self.has_many_generators else self.generators, self._chosen(start or {})),
             **(self.extension.initial() if self.extension else {}),
         }
         super().__init__(*args, **kwargs)
         self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
-        self.exclusions = exclusions_of(source)
-        self.fault_rows = rows_of(source)
+        self.exclusions = get_exclusions(source)
+        self.fault_rows = get_rows(source)
         if self.is_bound:
             self.exclusions = self._posted(Exclusion, "exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
             self.fault_rows = self._posted(FaultRow, "fault", COLUMNS)[:MAX_ROWS]
@@ -337,7 +337,7 @@ class MatrixForm(GeneratorsForm):
         return [*sizes.overrides(self.cleaned_data["records_rule"], databases, workloads), *kept]
 
     def plan(self) -> Plan:
-        return plan_of(
+        return build_plan(
             self.matrix(),
             entries=self.chosen_entries(),
             workloads=self.chosen_workloads(),
@@ -405,7 +405,7 @@ class MatrixForm(GeneratorsForm):
 
 def generators_for(team: Team) -> QuerySet[LoadGenerator]:
     """The enabled load generators that a team may use."""
-    return generators_of(team).filter(enabled=True)
+    return get_generators(team).filter(enabled=True)
 
 
 def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
@@ -434,7 +434,7 @@ def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
     }
 
 
-def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, Any]) -> dict[str, Any]:
+def build_initial(source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the form begins with: another matrix, or careful values for a study to be published."""
     if source is None:
         return {
@@ -464,7 +464,7 @@ def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: M
         **{f"reset_{level}": source.resets.get(level, Matrix.Reset.KEEP) for level in LEVELS},
         **_search_initial(source.search),
         "name": f"{source.name} (again)"[:120],
-        "records_rule": sizes.rule_of(source.overrides),
+        "records_rule": sizes.get_rule(source.overrides),
         "measure_s": source.min_measure_s,
         "entries": [f"{entry.database_id}:{entry.mode}" for entry in source.entries.all()],
         "workloads": [str(pk) for pk in source.workloads.values_list("pk", flat=True)],

@@ -1,6 +1,5 @@
 """What a plan file holds. Machines are roles: how many, and what must be known to judge fit. Pure."""
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, Any, Final, Self, TypeVar, cast
@@ -9,7 +8,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import PydanticCustomError
 
 from benchsite.core.formatting import exact
-from runs.catalog import MAX_OWN_MODES, OwnMode, UnknownMode, UnknownSystem, flavour_of, load_catalog, secret_properties
+from runs.catalog import (
+    MAX_OWN_MODES,
+    OwnMode,
+    UnknownMode,
+    UnknownSystem,
+    get_flavour,
+    load_catalog,
+    secret_properties,
+)
 from runs.catalog.durability import ACKS, READS
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
 from runs.models.result import LatencyKind
@@ -216,9 +223,11 @@ class PlanDatabase(Table):
             system = load_catalog().system(self.system, self.flavour)
         except UnknownSystem:
             return self
-        if flavour_of(self.client) != self.flavour:
+        if get_flavour(self.client) != self.flavour:
             stated = repr(self.client) if self.client else "an empty client"
-            raise problem(f"client: {stated} is of the flavour {flavour_of(self.client)}, not {self.flavour}", "client")
+            raise problem(
+                f"client: {stated} is of the flavour {get_flavour(self.client)}, not {self.flavour}", "client"
+            )
         if self.client and (message := system.client_problem(self.flavour, self.client, external=True)):
             raise problem(message, "client")
         try:
@@ -408,11 +417,6 @@ class PlanFile(Table):
             for role in override.set.generators or ():
                 _require_known(role, self.generators, "overrides", "set", "generators")
         return self
-
-
-def digest_of(text: str) -> str:
-    """By which a kit's outputs are known to be of this plan."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 # Columns that a plan lacks, or has otherwise.

@@ -30,7 +30,7 @@ from runs.kits.plan_file import as_text
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
 from runs.property_schema import PropertyError
-from runs.thresholds import thresholds_of
+from runs.thresholds import get_thresholds
 from runs.validity import THRESHOLDS, profile
 from runs.ycsb.properties import check_workload
 
@@ -41,10 +41,10 @@ ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
 
 def export_plan(matrix: Matrix) -> str:
     """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export."""
-    return as_text(plan_file_of(matrix))
+    return as_text(build_plan_file(matrix))
 
 
-def plan_file_of(matrix: Matrix) -> PlanFile:
+def build_plan_file(matrix: Matrix) -> PlanFile:
     """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
     entries = list(
         matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
@@ -58,7 +58,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
     roles = {str(row.pk): role for rows in (databases, workloads) for role, row in rows.items()}
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
-    usual, used = profile(matrix.purpose), thresholds_of(matrix.team, matrix.purpose)
+    usual, used = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)
     search = matrix.search
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
     columns["resets"] = PlanResets.model_construct(**(matrix.resets or {}))

@@ -72,11 +72,11 @@ def _message(error: Any, key: str) -> str:
 
 def _refusal(text: str, path: Sequence[str], message: str) -> PlanRefused:
     *table, key = path
-    line, where = line_of(text, table, key), ".".join(table) or "the plan"
+    line, where = find_line(text, table, key), ".".join(table) or "the plan"
     return PlanRefused(f"line {line}, {where}: {message}" if line else f"{where}: {message}")
 
 
-def line_of(text: str, path: Sequence[str], key: str) -> int | None:
+def find_line(text: str, path: Sequence[str], key: str) -> int | None:
     """The line on which a key stands, as far as a look can tell; else that of its table."""
     table, header = "", None
     wanted, inline = ".".join(path), re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")

@@ -13,7 +13,7 @@ from runs.planning import Plan, PlannedRun, expand, preview
 from runs.planning.capacity import STORAGE_FACTOR
 from runs.planning.plan import Entry, PlannedGenerator
 from runs.property_schema import PropertyError
-from runs.thresholds import thresholds_of
+from runs.thresholds import get_thresholds
 from runs.validity import THRESHOLDS, profile
 
 
@@ -172,7 +172,7 @@ def _site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         text = "The plan was made with another release of the catalog: its modes and settings may be defined otherwise."
         yield Misfit("note", "", text)
     team = next((cluster.team_id for cluster in chosen.clusters.values()), None)
-    mine = thresholds_of(team, file.matrix.purpose) if team else profile(file.matrix.purpose)
+    mine = get_thresholds(team, file.matrix.purpose) if team else profile(file.matrix.purpose)
     for name in sorted(THRESHOLDS):
         theirs = file.thresholds.get(name, getattr(profile(file.matrix.purpose), name))
         if theirs != getattr(mine, name):

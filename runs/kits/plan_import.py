@@ -37,7 +37,7 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
         workloads = {role: _workload(team, workload) for role, workload in plan.workloads.items()}
         keys = {role: str(row.pk) for rows in (databases, workloads) for role, row in rows.items()}
         names = {role: generator.name for role, generator in mapping.generators.items()}
-        matrix = matrix_of(team, plan, user)
+        matrix = build_matrix(team, plan, user)
         matrix.exclusions = [_rule(rule, keys, names) for rule in plan.exclusions]
         matrix.overrides = [_rule(rule, keys, names) for rule in plan.overrides]
         matrix.save()
@@ -52,7 +52,7 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
     return matrix
 
 
-def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
+def build_matrix(team: Team, plan: PlanFile, user: User | None) -> Matrix:
     """The matrix's own columns, not saved."""
     columns = {**plan.matrix.model_dump(), "resets": plan.matrix.resets.model_dump(exclude_none=True)}
     if plan.search and plan.matrix.ladder == Matrix.Ladder.TARGET:

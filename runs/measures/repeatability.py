@@ -23,10 +23,10 @@ class Repeatability:
     @property
     def limit(self) -> float:
         """The repeatability limit as a share: two values of one cell differ by more in one case of twenty."""
-        return limit_of(self.sd_log, self.degrees)
+        return compute_limit(self.sd_log, self.degrees)
 
 
-def limit_of(sd_log: float, degrees: int) -> float:
+def compute_limit(sd_log: float, degrees: int) -> float:
     """exp(t * sqrt(2) * s) - 1: by how much two measurements of the same thing differ in one case of twenty.
 
     ISO 5725-6 on logarithms, which has 1.96 for t: with the four degrees of freedom of two cells repeated three times

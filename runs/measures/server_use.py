@@ -27,7 +27,7 @@ class Use:
     share: float
 
 
-def uses_of(hosts: Sequence[HostSamples]) -> list[Use]:
+def rank_uses(hosts: Sequence[HostSamples]) -> list[Use]:
     """Of all machines that run servers, the busiest first. `hosts` are within the window."""
     uses = [
         Use(host.machine, host.node, resource, share)
@@ -91,7 +91,7 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
 
 def summary(hosts: Sequence[HostSamples], counters: Samples | None) -> dict[str, Any]:
     """What is kept with a measurement set, as plain JSON; empty without samples. Both are within the window."""
-    uses = uses_of(hosts)
+    uses = rank_uses(hosts)
     names = [name for name in counters.columns if name not in ("at_s", "interval_s")] if counters else []
     means = {name: counters.mean(name) for name in names} if counters is not None and len(counters) else {}
     ratio, trend = hit_ratio(counters)

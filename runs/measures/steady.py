@@ -46,7 +46,7 @@ class SteadyState:
 def mser5(series: Sequence[float]) -> SteadyState | None:
     """The cut that minimises the squared standard error of the mean of what is kept; None below four batches.
 
-    At most half of the batches may be cut. MSER is blind to a late slow drift: `drift_of` measures that.
+    At most half of the batches may be cut. MSER is blind to a late slow drift: `compute_drift` measures that.
     """
     values = np.asarray(series, dtype=np.float64)
     batches = values.size // BATCH
@@ -71,7 +71,7 @@ def mser_statistics(means: npt.NDArray[np.float64], limit: int) -> npt.NDArray[n
     return np.maximum(squares - sums**2 / kept, 0.0) / kept**2
 
 
-def drift_of(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
+def compute_drift(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
     """The drift of a series, none where its first half is zeros.
 
     Below four batches of 5 s nobody knows what chance does: no end of it.
@@ -92,11 +92,14 @@ def drift_of(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
         slope=slope,
         slope_error=math.sqrt(float(left @ left) / (batches - 2) / float(at @ at)) * batches / mean,
         halves=second / first - 1,
-        halves_error=math.hypot(_error_of(means[: batches // 2]), _error_of(means[batches // 2 :])) / first,
+        halves_error=math.hypot(
+            _compute_standard_error(means[: batches // 2]), _compute_standard_error(means[batches // 2 :])
+        )
+        / first,
     )
 
 
-def _error_of(means: npt.NDArray[np.float64]) -> float:
+def _compute_standard_error(means: npt.NDArray[np.float64]) -> float:
     """The standard error of the mean of these."""
     return float(means.std(ddof=1)) / math.sqrt(means.size)
 
@@ -133,7 +136,7 @@ def suggest(
     if "throughput" not in steady_parts:
         return None
     by, steady = max(steady_parts.items(), key=lambda item: (item[1].at_limit, item[1].truncate_s))
-    drift = drift_of(rate[steady.truncate_s :])
+    drift = compute_drift(rate[steady.truncate_s :])
     return Suggestion(
         cut_s=steady.truncate_s * interval_s,
         by=by,

@@ -35,19 +35,21 @@ class Drift:
         return self.change is not None and self.floor is not None and exceeds(self.change, self.floor)
 
 
-def drift_of(matrix: Matrix, measured: Sequence[Run]) -> Drift | None:
+def compute_drift(matrix: Matrix, measured: Sequence[Run]) -> Drift | None:
     """From the measured runs of a matrix, brackets among them; None for a matrix without. One query where it tells."""
     brackets = [run for run in measured if run.is_bracket]
     if not brackets:
         return None
     bracket = next((run for run in reversed(brackets) if usable(run)), brackets[-1])
-    cell = cell_of(bracket)
-    firsts = sorted((r for r in measured if not r.is_bracket and cell_of(r) == cell), key=lambda run: run.repeat)
+    cell = get_cell(bracket)
+    firsts = sorted((r for r in measured if not r.is_bracket and get_cell(r) == cell), key=lambda run: run.repeat)
     first = next((run for run in firsts if usable(run)), firsts[0] if firsts else None)
     if first is None or not usable(first) or not usable(bracket):
         return Drift(bracket, first, None, None)
     assert first.throughput_ops_s is not None and bracket.throughput_ops_s is not None
-    return Drift(bracket, first, drift(first.throughput_ops_s, bracket.throughput_ops_s), noise_of(matrix, bracket))
+    return Drift(
+        bracket, first, drift(first.throughput_ops_s, bracket.throughput_ops_s), estimate_noise(matrix, bracket)
+    )
 
 
 def usable(run: Run) -> bool:
@@ -55,11 +57,11 @@ def usable(run: Run) -> bool:
     return run.counts and run.throughput_ops_s is not None
 
 
-def cell_of(run: Run) -> tuple[object, ...]:
+def get_cell(run: Run) -> tuple[object, ...]:
     return (run.sweep_id, run.threads, run.target_ops_s)
 
 
-def noise_of(matrix: Matrix, bracket: Run) -> Repeatability | None:
+def estimate_noise(matrix: Matrix, bracket: Run) -> Repeatability | None:
     """The noise of a cluster by the repeats and the brackets of its newest runs; this matrix' own bracket is judged by
     it, and is no part of it."""
     runs = Run.objects.filter(

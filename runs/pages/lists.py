@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponseBase, QueryDict, StreamingHttpR
 from django.urls import URLPattern, path
 
 from benchsite.core.formatting import not_a_formula
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models.run import Phase
 
 MAX_CHARACTERS = 200  # of one value
@@ -53,7 +53,7 @@ class AddressFilter:
         for name in (field.name for field in fields(cls)):  # type: ignore[arg-type]
             text = "".join(c for c in query.get(name) or "" if c.isprintable()).strip()[:MAX_CHARACTERS]
             if name in cls.IDS:
-                text = str(uuid_of(text) or "")
+                text = str(parse_uuid(text) or "")
             if text and (name not in choices or text in choices[name]):
                 values[name] = text
         return cls(**values)
@@ -120,7 +120,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
         return f"{self.count:,}{'+' if self.beyond else ''}"
 
 
-def page_of(request: HttpRequest, rows: QuerySet[M], per_page: int = PER_PAGE, *, by_keys: bool = False) -> Page[M]:
+def get_page(request: HttpRequest, rows: QuerySet[M], per_page: int = PER_PAGE, *, by_keys: bool = False) -> Page[M]:
     """The page that the URL asks for; one that does not exist is the nearest that does."""
     return BoundedPaginator(rows, per_page, by_keys=by_keys).get_page(request.GET.get("page"))
 

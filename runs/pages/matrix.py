@@ -8,7 +8,7 @@ from uuid import UUID
 
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Status, Verdict
-from runs.pages.drift import Drift, drift_of
+from runs.pages.drift import Drift, compute_drift
 from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
 from runs.pages.run_list import HEAVY
@@ -48,13 +48,13 @@ class GridCell:
 
     @property
     def tone(self) -> str:
-        return mark_of(self.runs[0]).tone if self.runs else "none"
+        return get_mark(self.runs[0]).tone if self.runs else "none"
 
     @property
     def word(self) -> str:
         """The badge's word, or for several repeats how many were measured of those that no later run replaced."""
         if len(self.runs) == 1:
-            return mark_of(self.runs[0]).word
+            return get_mark(self.runs[0]).word
         replaced = {run.rerun_of_id for run in self.runs}
         wanted = sum(
             run.status == Status.SUCCEEDED or (run.pk not in replaced and run.reason not in Reason.skipped())
@@ -66,7 +66,7 @@ class GridCell:
 
     @property
     def marks(self) -> list[Mark]:
-        return [mark_of(run) for run in self.runs]
+        return [get_mark(run) for run in self.runs]
 
     @property
     def only(self) -> Run | None:
@@ -132,7 +132,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     again = {run.rerun_of_id for run in runs}
     excluded = excluded_cells(matrix)
     skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in again]
-    rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
+    rungs = tuple(sorted({get_rung(run) for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
@@ -153,7 +153,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         ),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=timed_progress(matrix, runs, queue, len(excluded)),
-        drift=drift_of(matrix, timed),
+        drift=compute_drift(matrix, timed),
         next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
@@ -181,12 +181,12 @@ def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
         return ()
 
 
-def rung_of(run: Run) -> int:
+def get_rung(run: Run) -> int:
     """The rung's own number: the target of a target ladder, else the threads."""
     return run.target_ops_s or run.threads
 
 
-def mark_of(run: Run) -> Mark:
+def get_mark(run: Run) -> Mark:
     """An ended run shows what it is worth: its verdict, that it is excluded, or why there is none."""
     if run.excluded_reason:
         return Mark(run, "none", "excluded")
@@ -210,7 +210,7 @@ def _rows(
     for run in measured:
         if run.sweep is not None:
             sweeps[run.sweep.pk] = run.sweep
-            by_sweep[run.sweep.pk][rung_of(run)].append(run)
+            by_sweep[run.sweep.pk][get_rung(run)].append(run)
     reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for left_out in excluded:
         reasons[_axes(left_out)][left_out.rung] = left_out.reason

@@ -85,7 +85,7 @@ class Progress:
         return {name: getattr(self, name) for name in COUNTS}
 
 
-def progress_of(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
+def get_progress(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     """By matrix, without times, in one query. Only for those of a page: all together may have a million runs."""
     rows = list(matrices)
     cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchsite.accounts.tenancy import all_teams
-from runs.conductor_slots import conductors_of
+from runs.conductor_slots import find_conductors
 from runs.generators import waited_for_in_vain
 from runs.models import Machine, Matrix, Node, Run
 from runs.models.run import Status
@@ -122,7 +122,7 @@ class Queue:
     free_at: dict[UUID, datetime]  # machine -> when the last run that needs it is predicted to end
     reserved: dict[UUID, Run]  # machine -> the waiting run for which the scheduler keeps it free
 
-    def row_of(self, run: Run) -> QueueRow | None:
+    def get_row(self, run: Run) -> QueueRow | None:
         return next((row for row in self.rows if row.run.pk == run.pk), None)
 
 
@@ -135,7 +135,7 @@ def waiting_runs() -> QuerySet[Run]:
 @all_teams()
 def silent_parts(waiting: Collection[Run]) -> dict[UUID, list[str]]:
     """Run -> the parts of the site without which it cannot start and that give no sign of life, in words."""
-    conductors = conductors_of({run.cluster_id for run in waiting if run.cluster_id})
+    conductors = find_conductors({run.cluster_id for run in waiting if run.cluster_id})
     parts = waited_for_in_vain([run.pk for run in waiting])
     silent = {run: [f"load generator {name}" for name in names] for run, names in parts.items()}
     for run in waiting:
@@ -156,7 +156,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     """The queue with these of the waiting runs, in a constant number of queries.
 
     Runs move on between the queries: one that was dispatched, cancelled or deleted meanwhile is not among those that
-    wait, and `row_of` answers None for it until it holds its machines.
+    wait, and `get_row` answers None for it until it holds its machines.
     """
     now = now or timezone.now()
     shown_ids = list(shown.values_list("pk", flat=True))

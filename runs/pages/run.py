@@ -12,7 +12,7 @@ from benchsite.core.formatting import grouped, size
 from runs.artifacts import open_artifact
 from runs.failure_hints import remedy
 from runs.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
-from runs.measures.server_use import busiest_sentence, uses_of
+from runs.measures.server_use import busiest_sentence, rank_uses
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Stage, Status
 from runs.pages.durability import durability_sentence
@@ -20,13 +20,13 @@ from runs.pages.recovery import applied_faults
 from runs.pages.window import window_panel
 from runs.reasons import Reason
 from runs.recording.intervals import INTERVALS
-from runs.recording.server_samples import hosts_of
+from runs.recording.server_samples import read_host_samples
 from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
 
 DIGITS = 12  # of an id, which is unique enough for the eye
 
 
-def container_of(evidence: Mapping[str, Any]) -> dict[str, str] | None:
+def describe_container(evidence: Mapping[str, Any]) -> dict[str, str] | None:
     """What a page says of it; None for a server that ran in no container."""
     container = evidence.get("container")
     if not isinstance(container, Mapping) or not container.get("reference"):
@@ -43,7 +43,7 @@ def container_of(evidence: Mapping[str, Any]) -> dict[str, str] | None:
         "image": str(container["reference"]),
         # The only name of an image that always means the same one.
         "digest": digest or str(container.get("image_id") or ""),
-        "digest_of": "digest of the registry" if digest else "image id (it came from no registry)",
+        "digest_kind": "digest of the registry" if digest else "image id (it came from no registry)",
         "container": str(container.get("container") or "")[:DIGITS],
         "circumstances": ", ".join(circumstances),
     }
@@ -73,7 +73,7 @@ def run_page(run: Run) -> dict[str, object]:
     findings = sorted(
         cut.findings.all() if cut else (), key=lambda f: (BAD_FIRST.index(Finding.Severity(f.severity)), f.check_id)
     )
-    events = list(moments_of(run))
+    events = list(get_run_events(run))
     hosts = _hosts(run, cut, artifacts)
     overrides = [event for event in events if event.kind == "override"] if run.counts_although_rejected else []
     return {
@@ -96,13 +96,13 @@ def run_page(run: Run) -> dict[str, object]:
         "not_assessed": [f for f in findings if f.severity == Finding.Severity.NOT_ASSESSED],
         "override": overrides[-1] if overrides else None,
         "remedy": remedy(run.reason),
-        "clients": (clients := clients_of(run, cut)),
+        "clients": (clients := get_clients(run, cut)),
         "hidden_values": sum(map(_hidden_values, clients)),
         "hosts": [_host_use(host) for host in hosts],
         "servers": _servers(run, hosts, artifacts),
         "readback": _readback(run.evidence),
         "durability": durability_sentence(run.spec["mode"].get("record", {})),
-        "container": container_of(run.evidence),
+        "container": describe_container(run.evidence),
         "disk": run.evidence.get("disk"),  # the write + fdatasync probe of the server's data folder
         "moments": events,
         "artifacts": artifacts,
@@ -132,7 +132,7 @@ def _hidden_values(client: ClientRun) -> int:
     )
 
 
-def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
+def get_clients(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     """The client runs, each with its share of the cut, and how many seconds after the first one it began."""
     clients = list(run.client_runs.select_related("load_generator__machine"))
     merged = {entry.get("number"): entry for entry in (cut.clients if cut else [])}
@@ -155,7 +155,7 @@ def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) 
     if cut is None or cut.window_from is None or cut.window_to is None:
         return []
     try:
-        hosts = hosts_of(run, artifacts)
+        hosts = read_host_samples(run, artifacts)
     except OSError:
         return []  # The list of artifacts names the files.
     begin_s, end_s = cut.window_from.timestamp(), cut.window_to.timestamp()
@@ -167,7 +167,7 @@ def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifac
     sampled = {host.machine for host in hosts}
     nodes = dict.fromkeys(machine["name"] for machine in run.spec["cluster"]["machines"])
     return {
-        "busiest": busiest_sentence(uses_of(hosts)),
+        "busiest": busiest_sentence(rank_uses(hosts)),
         "missing": [name for name in nodes if name not in sampled],
         "has_counters": any(artifact.kind == COUNTERS_KIND for artifact in artifacts),
     }
@@ -197,7 +197,7 @@ def _host_use(host: HostSamples) -> dict[str, object]:
     }
 
 
-def moments_of(run: Run) -> QuerySet[RunEvent]:
+def get_run_events(run: Run) -> QuerySet[RunEvent]:
     """What happened to the run, each `after` its submission."""
     return run.events.annotate(after=F("at") - Value(run.created_at))
 
@@ -256,7 +256,7 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
     return tails
 
 
-def way_of(run: Run) -> dict[str, object]:
+def estimate_run_progress(run: Run) -> dict[str, object]:
     """How far an unfinished run has come, and when it should end. `share` is of the expected time."""
     if run.started_at is None:
         return {"steps": _steps(run), "elapsed_s": None, "left_s": None, "late": False, "ends_at": None, "share": 0.0}

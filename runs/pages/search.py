@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs.models import Matrix, SearchDecision, Sweep
-from runs.next_runs import named_load, trials_of
+from runs.next_runs import get_trials, named_load
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class PathStep:
 def search_path(sweep: Sweep) -> list[PathStep]:
     """The decisions in their order; none for fixed rungs. Six queries."""
     decisions = list(sweep.decisions.select_related("run"))
-    outcomes = {trial.run.pk: trial.text for trial in trials_of(sweep)} if decisions else {}
+    outcomes = {trial.run.pk: trial.text for trial in get_trials(sweep)} if decisions else {}
     return [
         PathStep(
             decision,

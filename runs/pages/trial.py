@@ -14,7 +14,7 @@ from runs.next_runs import OVERLOAD
 from runs.pages.run_list import HEAVY
 
 
-def trial_of(matrix: Matrix) -> dict[str, Any] | None:
+def get_newest_trial(matrix: Matrix) -> dict[str, Any] | None:
     """The newest trial run of a plan, in three queries; None: there is none.
 
     Its cells are the sweeps of the plan, each by its first and last rung; `exclusions` say why cells were not tried.

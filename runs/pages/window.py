@@ -13,7 +13,7 @@ from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.models.result import LatencyKind
 from runs.models.run import Phase
 from runs.recording.recut import WholeRun, whole_run
-from runs.validity.results import worst_of
+from runs.validity.results import find_worst
 from runs.ycsb.names import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import unpack
@@ -119,7 +119,7 @@ def _verdict(severities: Sequence[str]) -> str:
     """The verdict of a set by its stored findings, as recording copies it onto the run."""
     if not severities:
         return ""
-    worst = worst_of(severities)  # type: ignore[arg-type]  # the column's own choices
+    worst = find_worst(severities)  # type: ignore[arg-type]  # the column's own choices
     return worst if worst in ("warn", "reject") else "pass"
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from benchsite.core.formatting import counted, percent, size, throughput
 from runs.catalog import load_catalog
-from runs.generators import capacity_of
+from runs.generators import get_capacity
 from runs.measures.host import MAX_DISK_SHARE
 from runs.models.plan import Provisioner
 from runs.planning.expansion import PlannedRun
@@ -28,7 +28,7 @@ STORAGE_FACTOR: Final = 1.6
 
 def capacity_ops_s(generator: PlannedGenerator, binding: str, *, processes: int, cores_share: float) -> float | None:
     """The highest throughput of `processes` clients that may use that share of the cores; None where it is unknown."""
-    known = capacity_of(generator.capacity, binding, generator.bindings.get(binding))
+    known = get_capacity(generator.capacity, binding, generator.bindings.get(binding))
     bounds = []
     if "ops_s" in known:
         bounds.append(min(processes * known["client_ops_s"], known["ops_s"] * cores_share))

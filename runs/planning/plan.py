@@ -13,7 +13,7 @@ from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.run import Phase, Status
 from runs.planning.faults import AVAILABLE, KINDS
 from runs.spec import FaultSpec
-from runs.validity.facts import fact, number_of
+from runs.validity.facts import fact, parse_number
 from runs.ycsb.properties import warm_up_s
 
 MAX_LOOKS = 5
@@ -193,7 +193,7 @@ def next_look(looks: Sequence[int], repeats: Iterable[int]) -> int | None:
     return next((look for look in looks if look > highest), None)
 
 
-def plan_of(
+def build_plan(
     matrix: Matrix,
     *,
     entries: Sequence[tuple[Database, str]],
@@ -255,7 +255,7 @@ def _measured_ops_s(
 def stored_plan(matrix: Matrix) -> Plan:
     """The plan of a saved matrix, read in a constant number of queries."""
     entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
-    plan = plan_of(
+    plan = build_plan(
         matrix,
         entries=[(entry.database, entry.mode) for entry in entries],
         workloads=list(matrix.workloads.order_by("name")),
@@ -322,14 +322,14 @@ def _database(database: Database) -> PlannedDatabase:
 def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
     known = {}
     for name, sources in NODE_FACTS.items():
-        values = [number_of(fact(facts, source)) for source in sources]
+        values = [parse_number(fact(facts, source)) for source in sources]
         known[name] = next((value for value in values if value is not None), None)
     return {name: value for name, value in known.items() if value is not None}
 
 
 def _generator(generator: LoadGenerator) -> PlannedGenerator:
     facts = generator.machine.facts
-    cores = number_of(fact(facts, "cores_usable") or fact(facts, "cores")) or 0
+    cores = parse_number(fact(facts, "cores_usable") or fact(facts, "cores")) or 0
     return PlannedGenerator(
         id=str(generator.pk),
         name=generator.name,

@@ -78,7 +78,7 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs
     )
 
 
-def spec_of(
+def build_spec(
     plan: Plan, planned: PlannedRun, *, client: ClientSpec, cluster: ClusterSpec, generators: list[GeneratorSpec]
 ) -> RunSpec:
     """The immutable description of one run: everything that decides its result, as it stands now."""

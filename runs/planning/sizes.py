@@ -40,7 +40,7 @@ def is_by_rule(override: Mapping[str, Any]) -> bool:
     return bool(override.get("rule"))
 
 
-def rule_of(overrides: Sequence[Mapping[str, Any]]) -> str:
+def get_rule(overrides: Sequence[Mapping[str, Any]]) -> str:
     return next((rule["rule"] for rule in overrides if rule.get("rule") in RULES), FIXED)
 
 

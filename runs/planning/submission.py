@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from benchsite.accounts import limits
 from benchsite.accounts.models import User
-from runs.generators import generators_of
+from runs.generators import get_generators
 from runs.measures.search import Rule, State
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, MatrixEntry, Run, SearchDecision
 from runs.models.plan import Provisioner
@@ -33,7 +33,7 @@ def submit(matrix: Matrix, user: User | None) -> None:
         if locked.submitted_at:
             raise PlanError([Problem("", "This matrix is already submitted: clone it to run it again.")])
         # The builder offers only generators that the team may use; that may have changed since.
-        own = generators_of(locked.team).values("pk")
+        own = get_generators(locked.team).values("pk")
         others = locked.load_generators.exclude(pk__in=own).values_list("name", flat=True)
         if others:
             raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
@@ -71,7 +71,7 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
         matrix,
         plan,
         expansion,
-        {planned.position: _spec_of(plan, planned, facts) for planned in expansion.runs},
+        {planned.position: _build_spec(plan, planned, facts) for planned in expansion.runs},
         by=user.get_username() if user else "benchsite",
     )
     if plan.search is not None:
@@ -117,10 +117,10 @@ def _machine(machine: Machine) -> MachineSpec:
     return {"id": str(machine.pk), "name": machine.name, "facts": machine.facts}
 
 
-def _spec_of(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
+def _build_spec(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
     database = planned.sweep.entry.database
     binding, generator = database.binding, planned.generators[0]
-    return rows.spec_of(
+    return rows.build_spec(
         plan,
         planned,
         client={

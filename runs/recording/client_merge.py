@@ -10,15 +10,15 @@ from runs.models import ClientRun
 from runs.models.run import Phase
 from runs.recording.intervals import FreshIntervals, Gathering
 from runs.spec import RunSpec
-from runs.uploading.file_pipeline import Reads, chunks_of, read_whole
-from runs.ycsb.clients import logs_of, summarised_run, with_evidence
+from runs.uploading.file_pipeline import Reads, read_chunks, read_whole
+from runs.ycsb.clients import collect_logs, summarised_run, with_evidence
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.merged import Phase as YcsbPhase
-from runs.ycsb.readers.hdrlog import operation_of
+from runs.ycsb.readers.hdrlog import get_operation
 from runs.ycsb.series import Series
 from runs.ycsb.summary_run import SummarisedRun
 from runs.ycsb.window import Cut
@@ -53,13 +53,13 @@ def merge_upload(files: RunFiles, reads: Reads, spec: RunSpec) -> Collected:
     measured = spec["phase"] == Phase.MEASURE
     cut = Cut(float(spec["window"]["warmup_s"])) if measured else Cut(phase="load")
     if reads.whole:
-        return _merge_clients(files, [logs_of(client) for client in files.clients], cut)
+        return _merge_clients(files, [collect_logs(client) for client in files.clients], cut)
     if all(_are_logs(client, reads) for client in files.clients):
         try:
             return _merge_clients(files, [_unread(client, reads) for client in files.clients], cut)
         except HistogramError:
             pass  # A log is damaged: what stands before the damage was read, and counts.
-    clients = [logs_of(client, read_whole(client.logs, reads)) for client in files.clients]
+    clients = [collect_logs(client, read_whole(client.logs, reads)) for client in files.clients]
     return _merge_clients(files, clients, cut)
 
 
@@ -71,7 +71,7 @@ def _merge_clients(files: RunFiles, clients: Sequence[ClientLogs], cut: Cut) -> 
     )
 
 
-def times_of(merged: Merged) -> tuple[datetime | None, datetime | None]:
+def get_times(merged: Merged) -> tuple[datetime | None, datetime | None]:
     """When its first client began and its last one ended, by their own clocks; None where nothing says so."""
     begins = [client.started_s for client in merged.clients if client.started_s is not None]
     ends = [client.ended_s for client in merged.clients if client.ended_s is not None]
@@ -96,5 +96,5 @@ def _are_logs(client: ClientFiles, reads: Reads) -> bool:
 def _unread(client: ClientFiles, reads: Reads) -> ClientLogs:
     """The client with its log files as they lie in the storage."""
     names = dict.fromkeys(reads.origin(log)[0].name for log in client.logs)
-    sources = [LogSource(partial(chunks_of, reads.members[name]), operation_of(name)) for name in names]
-    return logs_of(client, sources)
+    sources = [LogSource(partial(read_chunks, reads.members[name]), get_operation(name)) for name in names]
+    return collect_logs(client, sources)

@@ -19,11 +19,11 @@ from runs.models.run import Phase, Status
 from runs.recording.client_merge import Merged
 from runs.recording.intervals import INTERVALS, stored_intervals
 from runs.recording.rows import write_set
-from runs.recording.scheduled_runs import clients_of, judge
+from runs.recording.scheduled_runs import get_clients, judge
 from runs.recording.uploaded_runs import judge_by
 from runs.spec import RunSpec
-from runs.thresholds import thresholds_of
-from runs.validity import CheckResult, verdict_of
+from runs.thresholds import get_thresholds
+from runs.validity import CheckResult, compute_verdict
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
@@ -142,14 +142,14 @@ def judge_again(run: Run, merged: Merged, series: Sequence[Series], *, tail_s: f
     """The checks over another cut, whose window was to be as long as the cut leaves of what was planned."""
     spec = cast(RunSpec, run.spec)
     if run.source == Run.Source.UPLOADED:
-        return judge_by(thresholds_of(run.team_id, spec["purpose"]), spec, merged, series)
+        return judge_by(get_thresholds(run.team_id, spec["purpose"]), spec, merged, series)
     assert isinstance(merged, MergedRun)  # Benchsite's own clients always leave histograms.
     window = spec["window"]
     planned_s = window["min_measure_s"]
     asked_s = None
     if planned_s is not None and run.phase == Phase.MEASURE:
         asked_s = max(window["warmup_s"] + planned_s - merged.warmup_s - tail_s, 0.0)
-    return judge(run, merged, series, clients_of(run), rows=run.evidence.get("rows"), asked_s=asked_s)
+    return judge(run, merged, series, get_clients(run), rows=run.evidence.get("rows"), asked_s=asked_s)
 
 
 def locked(run: Run) -> frozenset[str]:
@@ -171,7 +171,7 @@ def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
     """
     findings = list(kept.findings.all())
     fields: dict[str, Any] = {
-        **verdict_of(finding.severity for finding in findings),  # type: ignore[misc]  # the column's own choices
+        **compute_verdict(finding.severity for finding in findings),  # type: ignore[misc]  # the column's own choices
         "throughput_ops_s": kept.throughput_ops_s,
     }
     if not _rejecting(findings) <= before and Run.objects.filter(pk=run.pk).exclude(verdict_override="").exists():

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchsite.accounts.models import User
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Series
-from runs.recording.server_samples import server_use_of
+from runs.recording.server_samples import compute_server_use
 from runs.validity import CheckResult
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
@@ -49,7 +49,7 @@ def write_set(
     run.measurement_sets.filter(is_current=True).update(is_current=False)
     kept = set_row(run, number, merged, created_by=created_by, note=note)
     if merged.window is not None:
-        kept.server_use = server_use_of(run, merged.window.from_s, merged.window.to_s)
+        kept.server_use = compute_server_use(run, merged.window.from_s, merged.window.to_s)
     kept.save(force_insert=True)
     Measurement.objects.bulk_create(measurement_rows(kept, merged))
     Finding.objects.bulk_create(finding_rows(kept, findings))

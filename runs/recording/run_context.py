@@ -12,9 +12,9 @@ from runs.catalog import GO_FLAVOUR
 from runs.models import ClientRun, Measurement, MeasurementSet, Run
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status, Verdict
-from runs.recording.server_samples import hosts_of, samples_of
+from runs.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.spec import RunSpec
-from runs.validity import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, facts_of, judge_run
+from runs.validity import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, collect_facts, judge_run
 from runs.validity.concurrency import mean_service_us
 from runs.validity.spec_facts import cluster_facts, shared_machine
 from runs.ycsb.clock_steps import ClockStep
@@ -35,7 +35,7 @@ USABLE: Final = Q(phase=Phase.MEASURE, status=Status.SUCCEEDED) & ~Q(verdict=Ver
 LowestRung = tuple[int, float | None]
 
 
-def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
+def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
     """Read from the rows of the run; `clients` are with their generators' machines and their artifacts."""
     generators = {client.number: client.load_generator for client in clients if client.load_generator}
     cores = {
@@ -43,7 +43,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         for client in clients
         if (g := client.load_generator)
     }
-    collecting = {client.number: _gc_share(summary_of(client)) for client in clients}
+    collecting = {client.number: _gc_share(read_summary(client)) for client in clients}
     return Surroundings(
         client_on_database_host=shared_machine(spec),
         divided_cpus=_divided_cpus(run),
@@ -53,18 +53,18 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         clock_offsets_s={c.number: c.clock_offset_s for c in clients if c.clock_offset_s is not None},
         gc_shares={number: share for number, share in collecting.items() if share is not None},
         low_latency_us=low_latency_us(run, lowest_rungs([run.sweep_id])) if run.sweep_id and run.target_ops_s else None,
-        probe=_probe_of(run, len(clients), profile),
+        probe=_find_probe(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
         mode_stated=bool(run.evidence.get("mode_stated")),
         has_faults=bool(spec.get("faults")),
         made_elsewhere=run.source == Run.Source.UPLOADED,
         without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
-        hosts=hosts_of(run, samples_of(run)),
+        hosts=read_host_samples(run, get_sample_artifacts(run)),
     )
 
 
-def findings_of(
+def collect_findings(
     spec: RunSpec,
     thresholds: Profile,
     merged: MergedRun | SummarisedRun,
@@ -82,7 +82,7 @@ def findings_of(
     """
     measured = spec["phase"] == Phase.MEASURE
     rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
-    facts = facts_of(
+    facts = collect_facts(
         merged,
         threads=spec["load"]["threads"],
         target_ops_s=spec["load"]["target_ops_s"],
@@ -103,7 +103,7 @@ def _divided_cpus(run: Run) -> tuple[int, int] | None:
     return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
 
 
-def summary_of(client: ClientRun) -> Summary | None:
+def read_summary(client: ClientRun) -> Summary | None:
     """What the client printed at its end; None where it printed nothing that can be read."""
     for artifact in client.artifacts.all():
         if artifact.kind == "summary":
@@ -142,13 +142,13 @@ def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
     runs = Run.objects.filter(USABLE, sweep__in=sweeps, target_ops_s__isnull=False)
     lowest = runs.order_by("sweep_id", "target_ops_s", "repeat").distinct("sweep_id").only("sweep", "target_ops_s")
     return {
-        run.sweep_id: (run.target_ops_s or 0, mean_service_us(service_of(rows.measurements.all())))
+        run.sweep_id: (run.target_ops_s or 0, mean_service_us(get_service_times(rows.measurements.all())))
         for run in lowest.prefetch_related(Prefetch("measurement_sets", current))
         for rows in run.measurement_sets.all()
     }
 
 
-def service_of(measurements: Iterable[Measurement]) -> list[OperationFacts]:
+def get_service_times(measurements: Iterable[Measurement]) -> list[OperationFacts]:
     """Stored service times, as the checks see them."""
     return [
         OperationFacts(
@@ -162,7 +162,7 @@ def service_of(measurements: Iterable[Measurement]) -> list[OperationFacts]:
     ]
 
 
-def _probe_of(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
+def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
     """The newest run of the same load on the same threads with so many more clients that it tests them."""
     sweep = run.sweep
     if run.target_ops_s or run.phase != Phase.MEASURE or sweep is None or sweep.database_id is None:

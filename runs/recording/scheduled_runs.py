@@ -18,10 +18,10 @@ from runs.models.run import Phase, Status
 from runs.recording.client_merge import Collected, Merged, merge_logs
 from runs.recording.intervals import store_intervals
 from runs.recording.rows import write_series, write_set
-from runs.recording.run_context import findings_of, read_clock_steps, summary_of, surroundings_of
+from runs.recording.run_context import build_run_context, collect_findings, read_clock_steps, read_summary
 from runs.spec import RunSpec
-from runs.thresholds import thresholds_of
-from runs.validity import CheckResult, verdict_of
+from runs.thresholds import get_thresholds
+from runs.validity import CheckResult, compute_verdict
 from runs.ycsb.clients import summarised_run
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import ClientFiles, RunFiles
@@ -41,7 +41,7 @@ MIN_RATED_S: Final = 10
 def collect(run: Run) -> Collected:
     """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
     spec = cast(RunSpec, run.spec)
-    clients = clients_of(run)
+    clients = get_clients(run)
     if spec["client"]["flavour"] == GO_FLAVOUR:
         # go-ycsb has left its warm-up out, and no histograms that could be cut.
         files = tuple(_reports(client) for client in clients)
@@ -55,7 +55,7 @@ def collect(run: Run) -> Collected:
     return replace(merge_logs([_logs(client) for client in clients], cut, base_s), clients=clients)
 
 
-def clients_of(run: Run) -> tuple[ClientRun, ...]:
+def get_clients(run: Run) -> tuple[ClientRun, ...]:
     """The run's clients with what reading and judging ask of them."""
     return tuple(run.client_runs.select_related("load_generator__machine").prefetch_related("artifacts"))
 
@@ -71,7 +71,7 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
         if throughput is None:
             raise YcsbError("The reports of go-ycsb state no throughput: no operation succeeded.")
         lifecycle.note(
-            run.pk, claim, throughput_ops_s=throughput, **verdict_of(finding.severity for finding in findings)
+            run.pk, claim, throughput_ops_s=throughput, **compute_verdict(finding.severity for finding in findings)
         )
         if run.phase == Phase.MEASURE and (run.spec["window"]["min_measure_s"] or 0) >= MIN_RATED_S:
             generators.note_core_rate(collected.clients, throughput)
@@ -98,7 +98,7 @@ def complete(run: Run) -> None:
             run.pk,
             f"Completed from the clients' output, {when}.",
             throughput_ops_s=collected.merged.throughput_ops_s,
-            **verdict_of(finding.severity for finding in findings),
+            **compute_verdict(finding.severity for finding in findings),
         )
 
 
@@ -121,7 +121,7 @@ def missing_evidence(run: Run) -> list[str]:
 
 def missing_output(run: Run) -> list[str]:
     """For each client whose output is not complete: which client, where it ran, and which files are missing."""
-    clients = clients_of(run)
+    clients = get_clients(run)
     is_go = cast(RunSpec, run.spec)["client"]["flavour"] == GO_FLAVOUR
     output = {"stdout": "stdout.txt"} if is_go else OUTPUT_FILES
     lines = []
@@ -155,12 +155,12 @@ def judge(
     rows: int | None,
     asked_s: float | None,
 ) -> list[CheckResult]:
-    """`findings_of` the run, with the team's thresholds of its purpose."""
+    """The run's findings, by the team's thresholds of its purpose."""
     spec = cast(RunSpec, run.spec)
-    thresholds = thresholds_of(run.team_id, spec["purpose"])
-    known = surroundings_of(run, spec, clients, thresholds)
+    thresholds = get_thresholds(run.team_id, spec["purpose"])
+    known = build_run_context(run, spec, clients, thresholds)
     workload = spec["workload"]["properties"]
-    return findings_of(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
+    return collect_findings(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
 
 
 def _reports(client: ClientRun) -> ClientFiles:
@@ -187,7 +187,7 @@ def _logs(client: ClientRun) -> ClientLogs:
             for artifact in client.artifacts.all()
             if artifact.kind == "hdr"
         ],
-        summary=summary_of(client),
+        summary=read_summary(client),
         clock_offset_s=(client.clock_offset_s or 0.0) - stepped_s,
         clock_steps=steps,
         threads=client.order["threads"],

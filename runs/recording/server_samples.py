@@ -10,16 +10,16 @@ from runs.measures.host import COUNTERS_KIND, KIND, Columns, HostSamples, Sample
 from runs.measures.server_use import summary
 from runs.models import Artifact, Run
 from runs.spec import RunSpec
-from runs.validity.facts import fact, number_of
+from runs.validity.facts import fact, parse_number
 
 
-def samples_of(run: Run) -> QuerySet[Artifact]:
-    """The artifacts that `hosts_of` and `counters_of` read."""
+def get_sample_artifacts(run: Run) -> QuerySet[Artifact]:
+    """The artifacts that `read_host_samples` and `read_counters` read."""
     kinds = run.artifacts.filter(kind__in=[KIND, COUNTERS_KIND])
     return kinds.select_related("client_run__load_generator__machine")
 
 
-def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSamples, ...]:
+def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSamples, ...]:
     """What was sampled of the run's machines: by the conductor of the servers', by one client of each other.
 
     `artifacts_of_run` have their clients' machines. Raises OSError.
@@ -30,7 +30,7 @@ def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSample
         nodes.setdefault(machine["name"], position)
     generators = {generator["machine"]["name"] for generator in spec["generators"]}
     described = [*spec["cluster"]["machines"], *(generator["machine"] for generator in spec["generators"])]
-    speeds = {machine["name"]: number_of(fact(machine["facts"], "nic_bits_per_s")) for machine in described}
+    speeds = {machine["name"]: parse_number(fact(machine["facts"], "nic_bits_per_s")) for machine in described}
     server_cpus = tuple(run.evidence.get("cpus", {}).get("servers", ()))
     hosts = []
     for artifact in artifacts_of_run:
@@ -53,7 +53,7 @@ def hosts_of(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSample
     return tuple(hosts)
 
 
-def counters_of(artifacts_of_run: Iterable[Artifact]) -> Samples | None:
+def read_counters(artifacts_of_run: Iterable[Artifact]) -> Samples | None:
     """What the servers of a run counted, None where nobody asked them. Raises OSError."""
     for artifact in artifacts_of_run:
         if artifact.kind == COUNTERS_KIND and (columns := _columns(artifact)) is not None:
@@ -65,12 +65,12 @@ def _columns(artifact: Artifact) -> Columns | None:
     return read_columns(artifacts.open_artifact(artifact).decode("utf-8", errors="replace"))
 
 
-def server_use_of(run: Run, begin_s: float, end_s: float) -> dict[str, Any]:
+def compute_server_use(run: Run, begin_s: float, end_s: float) -> dict[str, Any]:
     """What the servers and their machines did within these seconds since 1970; empty where nothing was sampled.
 
     Raises OSError.
     """
-    files = list(samples_of(run))
-    counters = counters_of(files)
-    hosts = [host.within(begin_s, end_s) for host in hosts_of(run, files)]
+    files = list(get_sample_artifacts(run))
+    counters = read_counters(files)
+    hosts = [host.within(begin_s, end_s) for host in read_host_samples(run, files)]
     return summary(hosts, counters.within(begin_s, end_s) if counters else None)

@@ -15,8 +15,8 @@ from runs.models.run import Status
 from runs.recording.differences import of_findings
 from runs.recording.recut import adopt, locked
 from runs.recording.rows import FINDING_FIELDS, finding_rows
-from runs.recording.run_context import low_latency_us, lowest_rungs, service_of
-from runs.thresholds import thresholds_of
+from runs.recording.run_context import get_service_times, low_latency_us, lowest_rungs
+from runs.thresholds import get_thresholds
 from runs.validity import RUN_CHECKS
 from runs.validity.concurrency import REFERENCE_RUNG, beside_lowest_rung
 from runs.ycsb import ALGORITHM_VERSION
@@ -48,13 +48,13 @@ def judge_again(matrix_ids: Collection[UUID]) -> int:
     )
     runs = [finding.measurement_set.run for finding in findings]
     lowest = lowest_rungs({run.sweep_id for run in runs if run.sweep_id})
-    profiles = {key: thresholds_of(*key) for key in {(run.team_id, run.purpose) for run in runs}}
+    profiles = {key: get_thresholds(*key) for key in {(run.team_id, run.purpose) for run in runs}}
     changed = 0
     for finding, run in zip(findings, runs, strict=True):
         profile = profiles[run.team_id, run.purpose]
         outcome = beside_lowest_rung(
             finding.measured.partition(REFERENCE_RUNG)[0],
-            service_of(finding.measurement_set.measurements.all()),
+            get_service_times(finding.measurement_set.measurements.all()),
             run.threads,
             run.target_ops_s or 0,
             low_latency_us(run, lowest),

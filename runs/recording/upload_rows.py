@@ -14,14 +14,14 @@ from runs import artifacts, lifecycle
 from runs.denormalised_columns import config_key
 from runs.models import Artifact, ClientRun, Run, Sweep, Upload
 from runs.recording.bulk_insert import insert_together
-from runs.recording.client_merge import Collected, times_of
+from runs.recording.client_merge import Collected, get_times
 from runs.recording.intervals import INTERVALS
 from runs.recording.rows import client_row, finding_rows, measurement_rows, series_rows, set_row
 from runs.spec import RunSpec
 from runs.uploading import staging
 from runs.uploading.file_pipeline import Reads
 from runs.uploading.metadata import Stated, StatedRun
-from runs.validity import CheckResult, verdict_of
+from runs.validity import CheckResult, compute_verdict
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hints import read_hints, split_command
 
@@ -69,7 +69,7 @@ def insert_runs(
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
     rows = [_run(upload, stated, item, sweeps[item.stated["phase"]], repeats) for item in runs]
-    ends = [times_of(item.collected.merged)[1] for item in runs]
+    ends = [get_times(item.collected.merged)[1] for item in runs]
     events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
     fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
     insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads), after(rows))
@@ -102,7 +102,7 @@ def _run(upload: Upload, stated: Stated, uploaded: UploadedRun, sweep: Sweep, re
     threads, target_ops_s = load["threads"], load["target_ops_s"]
     repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated["repeat"])
     target = f" @{target_ops_s}" if target_ops_s else ""
-    began, _ = times_of(uploaded.collected.merged)
+    began, _ = get_times(uploaded.collected.merged)
     return Run(
         team_id=upload.team_id,
         sweep=sweep,
@@ -128,7 +128,7 @@ def _run(upload: Upload, stated: Stated, uploaded: UploadedRun, sweep: Sweep, re
         throughput_ops_s=uploaded.collected.merged.throughput_ops_s,
         tags=stated["tags"],
         notes=stated["notes"],
-        **verdict_of(finding.severity for finding in uploaded.findings),
+        **compute_verdict(finding.severity for finding in uploaded.findings),
     )
 
 

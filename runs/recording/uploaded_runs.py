@@ -14,13 +14,13 @@ from runs.models import Run, Sweep, Upload
 from runs.models.plan import Matrix
 from runs.models.run import Phase
 from runs.recording.client_merge import Collected, Merged, merge_upload
-from runs.recording.run_context import findings_of
+from runs.recording.run_context import collect_findings
 from runs.recording.upload_rows import UploadedRun, insert_runs
 from runs.spec import RunSpec
-from runs.thresholds import thresholds_of
+from runs.thresholds import get_thresholds
 from runs.uploading import upload_lifecycle
 from runs.uploading.file_pipeline import Progress, Reads, read_members, runs_in
-from runs.uploading.metadata import Stated, StatedRun, checked, spec_of
+from runs.uploading.metadata import Stated, StatedRun, build_spec, checked
 from runs.validity import CheckResult, Profile, Surroundings
 from runs.validity.spec_facts import cluster_facts, shared_machine
 from runs.ycsb.errors import MergeError
@@ -51,7 +51,7 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
 
 def judged_runs(upload: Upload, stated: Stated, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
     """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
-    profile = thresholds_of(upload.team_id, stated["purpose"])
+    profile = get_thresholds(upload.team_id, stated["purpose"])
     return [_judged(upload, stated, run, groups[run["index"]], reads, profile) for run in stated["runs"]]
 
 
@@ -90,7 +90,7 @@ def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequenc
         made_elsewhere=True,
         other_system=_other_system(spec, merged),
     )
-    return findings_of(spec, thresholds, merged, series, known, workload=checked(spec["workload"]))
+    return collect_findings(spec, thresholds, merged, series, known, workload=checked(spec["workload"]))
 
 
 def _other_system(spec: RunSpec, merged: Merged) -> str:
@@ -114,7 +114,7 @@ def _judged(
     upload: Upload, stated: Stated, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
 ) -> UploadedRun:
     first = next((client.summary for client in files.clients if client.summary is not None), None)
-    spec = spec_of(
+    spec = build_spec(
         stated,
         run,
         catalog=load_catalog(),

@@ -43,7 +43,7 @@ def _carry_out(pk: UUID, now: datetime) -> Occasion | None:
     if schedule is None or schedule.next_at is None:
         return None
     due_at = schedule.next_at
-    Schedule.objects.filter(pk=schedule.pk).update(next_at=next_times(schedule_changes.rule_of(schedule), now, 1)[0])
+    Schedule.objects.filter(pk=schedule.pk).update(next_at=next_times(schedule_changes.get_rule(schedule), now, 1)[0])
     outcome, reason, matrix = _outcome(schedule, due_at)
     if now - due_at >= LATE and not reason:
         reason = "Late: no scheduler ran when it was due. Missed times are not made up."

@@ -17,13 +17,13 @@ class ScheduleRefused(Exception):
     """The schedule cannot be made, or cannot run now. The message says why and what to do."""
 
 
-def rule_of(schedule: Schedule) -> Rule:
+def get_rule(schedule: Schedule) -> Rule:
     return Rule(schedule.every, schedule.at, schedule.hours, tuple(schedule.days))
 
 
 def upcoming(schedule: Schedule, most: int = 5) -> list[datetime]:
     """Its next times; none while it is paused."""
-    return next_times(rule_of(schedule), database_now(), most) if schedule.is_active else []
+    return next_times(get_rule(schedule), database_now(), most) if schedule.is_active else []
 
 
 @transaction.atomic
@@ -59,7 +59,7 @@ def pause(schedule: Schedule, by: User | None, because: str = "") -> None:
 def resume(schedule: Schedule, by: User) -> None:
     """It goes on with its next time; those in between are not made up for."""
     rows = Schedule.objects.filter(pk=schedule.pk, is_active=False)
-    if rows.update(is_active=True, next_at=_next(rule_of(schedule)), off_because="", failures=0):
+    if rows.update(is_active=True, next_at=_next(get_rule(schedule)), off_because="", failures=0):
         audit.note("schedule_on", team=schedule.team, actor=by, subject=schedule.name)
 
 

@@ -102,7 +102,7 @@ def statistic_in(line: Measurement, name: str, unit: str) -> SafeString:
 
 
 @register.filter
-def bounds_of(line: Measurement, name: str) -> list[float | None] | None:
+def get_bounds(line: Measurement, name: str) -> list[float | None] | None:
     """The bounds between which a statistic lies; None where its value is known."""
     found: list[float | None] | None = line.bounds.get(name)
     return found

@@ -9,7 +9,7 @@ from runs.recording.client_merge import Merged, merge_upload
 from runs.recording.uploaded_runs import judge_by
 from runs.uploading.file_pipeline import Reads, runs_in
 from runs.uploading.inline import NamedContent, read_at_once
-from runs.uploading.metadata import Stated, spec_of
+from runs.uploading.metadata import Stated, build_spec
 from runs.uploading.upload_errors import ResultRefused, check_files
 from runs.validity import CheckResult, profile
 from runs.ycsb.errors import YcsbError
@@ -93,7 +93,7 @@ def _judged(
         "client_on_database_host": None, "warmup_s": 0, "sweep": "", "tags": [], "notes": "", "runs": [],
     }  # fmt: skip
     load = threads or hints.threads or 8
-    spec = spec_of(
+    spec = build_spec(
         stated,
         {
             "index": index,

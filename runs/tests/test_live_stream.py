@@ -14,7 +14,7 @@ from runs.live import Said
 def run_id() -> Iterator[uuid.UUID]:
     made = uuid.uuid4()
     yield made
-    live.connection().delete(live.key_of(made))
+    live.connection().delete(live.build_key(made))
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_it_writes_lines_of_published_numbers(run_id):
 
 def test_it_is_capped_and_goes_by_itself(run_id):
     publish(run_id, said(0, 1, 1))
-    assert 0 < live.connection().ttl(live.key_of(run_id)) <= live.KEPT_S
+    assert 0 < live.connection().ttl(live.build_key(run_id)) <= live.KEPT_S
 
 
 def test_an_unknown_run_has_an_empty_series():

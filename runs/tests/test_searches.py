@@ -313,7 +313,7 @@ def test_limit_of_response_time_is_the_ceiling(team):
     )  # fmt: skip
     assert answer.state == State.BRACKETED and answer.low <= 6000 < answer.high
     assert answer.value_ops_s == answer.low  # conditional throughput
-    texts = [trial.text for trial in next_runs.trials_of(sweep)]
+    texts = [trial.text for trial in next_runs.get_trials(sweep)]
     assert any("READ p99 9" in text for text in texts)
 
 
@@ -382,7 +382,7 @@ def test_trial_above_its_target_counts_as_its_target(team):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     end(waiting(sweep), 10_200.0, verdict="warn", checks=[("V31", "warn")])
-    (trial,) = [trial.trial for trial in next_runs.trials_of(sweep) if trial.run.target_ops_s]
+    (trial,) = [trial.trial for trial in next_runs.get_trials(sweep) if trial.run.target_ops_s]
     assert (trial.load, trial.throughput_ops_s, trial.sustained) == (9500, 9500, True)
 
 

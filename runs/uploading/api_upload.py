@@ -118,14 +118,14 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
             files = upload_lifecycle.placed(judged.reads.members.values(), row.pk)
             stored: list[UploadKey] = []
 
-            def key_of(runs: Sequence[Run]) -> list[UploadKey]:
+            def build_key(runs: Sequence[Run]) -> list[UploadKey]:
                 body = answer(row, runs, judged.runs)
                 stored.append(
                     keys.make_row(request.team, request.key, fingerprint, upload=row, status=201, answer=body)
                 )
                 return stored
 
-            save_runs(row, judged.stated, judged.runs, judged.reads, before=([row], files), after=key_of)
+            save_runs(row, judged.stated, judged.runs, judged.reads, before=([row], files), after=build_key)
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error

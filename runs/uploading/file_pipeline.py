@@ -22,7 +22,7 @@ from runs import artifacts
 from runs.models import Upload, UploadedFile
 from runs.uploading import staging, upload_handlers, upload_lifecycle
 from runs.uploading.file_redaction import without_secrets
-from runs.uploading.recognition import MAX_RUNS, Recognised, file_of, run_of, shortened
+from runs.uploading.recognition import MAX_RUNS, Recognised, describe_file, describe_run, shortened
 from runs.uploading.upload_lifecycle import own_name
 from runs.ycsb.block import Note
 from runs.ycsb.clients import merge_run
@@ -167,7 +167,7 @@ def _keep(member: UploadedFile, file: ReadFile) -> None:
 
 def _read_before(member: UploadedFile) -> ReadFile | None:
     """What `_keep` kept of this member; None where it kept nothing, or a process that died left a part of it."""
-    kept = staging.sums_of(member.path) if member.path else None
+    kept = staging.read_sums(member.path) if member.path else None
     try:
         return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array) if kept is not None else None
     except msgspec.DecodeError:
@@ -196,7 +196,7 @@ def overall(log: IntervalLog) -> IntervalLog:
     )
 
 
-def chunks_of(member: UploadedFile) -> Iterator[bytes]:
+def read_chunks(member: UploadedFile) -> Iterator[bytes]:
     """The content of a redacted file, piece by piece."""
     with _opened(member) as stream:
         while piece := stream.read(artifacts.CHUNK):
@@ -249,9 +249,11 @@ def recognise(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None
     used = {name for run in groups for client in run.clients for name in client.names}
     files = [replace(file, error=None) if file.name in used else file for file in reads.files]
     return {
-        "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in files]),
+        "files": shortened([describe_file(file, reads.members[file.name].redacted_lines) for file in files]),
         "runs": [
-            run_of(files, merged_or_why(files), read_hints([c.summary for c in files.clients if c.summary is not None]))
+            describe_run(
+                files, merged_or_why(files), read_hints([c.summary for c in files.clients if c.summary is not None])
+            )
             for files in groups[:MAX_RUNS]
         ],
         "more_runs": max(len(groups) - MAX_RUNS, 0),

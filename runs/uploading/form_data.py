@@ -93,7 +93,7 @@ def read_body(request: HttpRequest) -> Body:
             raise BodyRefused(
                 "validation-error", "The body broke off before its end. Nothing was stored: send it again."
             )
-        manifests = [_text_of(part) for part in files.getlist(MANIFEST)]
+        manifests = [_read_text(part) for part in files.getlist(MANIFEST)]
         manifests += [text.encode(errors="replace") for text in fields.getlist(MANIFEST)]
         if unknown := sorted({*fields.keys(), *files.keys()} - {MANIFEST, FILES}):
             raise BodyRefused(
@@ -118,7 +118,7 @@ def read_body(request: HttpRequest) -> Body:
         raise BodyRefused("validation-error", f"The body cannot be read as multipart/form-data: {error}") from error
 
 
-def _text_of(manifest: Arrived) -> bytes:
+def _read_text(manifest: Arrived) -> bytes:
     if manifest.size > MAX_MANIFEST:
         raise BodyRefused("payload-too-large", f"The manifest is longer than {MAX_MANIFEST:,} bytes.")
     return manifest.named_content().content

@@ -223,10 +223,10 @@ def read_manifest(text: str | bytes) -> Manifest:
         raw = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         _refuse("", f"The manifest is no JSON: {error}.")
-    return manifest_of(raw)
+    return build_manifest(raw)
 
 
-def manifest_of(raw: object) -> Manifest:
+def build_manifest(raw: object) -> Manifest:
     """The same of JSON that was read."""
     if not isinstance(raw, dict):
         _refuse("", 'The manifest must be a JSON object, as in {"system": "redis", "mode": "always"}.')

@@ -58,7 +58,7 @@ class Stated(TypedDict):
     runs: list[StatedRun]
 
 
-def spec_of(
+def build_spec(
     stated: Stated, run: StatedRun, *, catalog: Catalog, upload_id: str, by: str, files: list[str], clients: int,
     version: str, flavour: str,
 ) -> RunSpec:  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Final
 
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Sweep
 from runs.models import Workload as WorkloadRow
 from runs.models.run import Phase
@@ -193,7 +193,7 @@ class _Stating:
 
     def _check_sweep(self, system: str, mode: str, workload: WorkloadSpec) -> None:
         """A curve has one system, mode, purpose and workload."""
-        sweep = sweep_of(self.team, self.manifest.sweep)
+        sweep = find_sweep(self.team, self.manifest.sweep)
         if sweep is None:
             self._fault("sweep", "Your team has no uploaded curve with this id. Leave it away for a new one.")
         elif (sweep.system, sweep.mode) != (system, mode):
@@ -206,9 +206,9 @@ class _Stating:
                 self._fault("sweep", f"That curve is of the workload “{other}”: begin a new one.")
 
 
-def sweep_of(team: Team, key: str) -> Sweep | None:
+def find_sweep(team: Team, key: str) -> Sweep | None:
     """An uploaded curve of measured runs."""
-    pk = uuid_of(key)
+    pk = parse_uuid(key)
     return Sweep.objects.filter(pk=pk, team=team, matrix=None, phase=Phase.MEASURE).first() if pk else None
 
 

@@ -108,7 +108,7 @@ class Recognised(TypedDict):
     more_runs: int  # that cannot be saved with these
 
 
-def file_of(read: ReadFile, redacted_lines: int) -> File:
+def describe_file(read: ReadFile, redacted_lines: int) -> File:
     return {
         "name": read.name,
         "size": read.size,
@@ -134,7 +134,7 @@ def shortened(files: Sequence[File]) -> list[File]:
     return list(files)
 
 
-def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints: Hints) -> FoundRun:
+def describe_run(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints: Hints) -> FoundRun:
     """A run with its merge, or with the reason why there is none."""
     run: FoundRun = {
         "phase": files.phase,

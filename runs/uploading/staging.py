@@ -12,7 +12,7 @@ import zstandard
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage, storages
 
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.ycsb import READER_VERSION
 
 
@@ -38,7 +38,7 @@ def keep_sums(path: str, content: bytes) -> None:
     storage().save(_sums_path(path), ContentFile(content))
 
 
-def sums_of(path: str) -> bytes | None:
+def read_sums(path: str) -> bytes | None:
     try:
         with storage().open(_sums_path(path)) as stored:
             return cast(bytes, stored.read())
@@ -73,7 +73,7 @@ def drop(path: str) -> None:
 def folders() -> set[str]:
     """The ids of the uploads of which something is kept."""
     try:
-        return {name for name in storage().listdir("")[0] if uuid_of(name)}
+        return {name for name in storage().listdir("")[0] if parse_uuid(name)}
     except FileNotFoundError:
         return set()
 

@@ -15,12 +15,12 @@ from runs.validity import (
     steadiness,
 )
 from runs.validity.check import RUN_CHECKS, Check
-from runs.validity.fact_collection import Surroundings, facts_of
+from runs.validity.fact_collection import Surroundings, collect_facts
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
 from runs.validity.ladder import judge_ladder
 from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile
-from runs.validity.results import CheckResult, Severity, Verdict, verdict_of
+from runs.validity.results import CheckResult, Severity, Verdict, compute_verdict
 
 # The checks that say that the clients were at their limit, not the database.
 CLIENT_LIMITS: Final = frozenset({"V02", "V03"})

@@ -5,7 +5,7 @@ from typing import Final
 
 from benchsite.core.formatting import duration, grouped, latency, percent
 from runs.validity.check import Outcome, check, not_assessed
-from runs.validity.facts import ClientFacts, OperationFacts, RunFacts, number_of
+from runs.validity.facts import ClientFacts, OperationFacts, RunFacts, parse_number
 from runs.validity.profile import Profile
 from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase
@@ -192,7 +192,7 @@ def _lost_lines(client: ClientFacts, profile: Profile) -> str:
     if client.status_coverage is not None and client.status_coverage < 1 - profile.arithmetic_reject:
         return f"its status lines count {percent(client.status_coverage)} of an operation of its summary"
     stated = client.evidence.properties.get("status.interval") if client.evidence is not None else None
-    stated_s, apart_s = number_of(stated), client.status_interval_s
+    stated_s, apart_s = parse_number(stated), client.status_interval_s
     if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
         return f"its status lines are {duration(apart_s)} apart, and its command line states {duration(stated_s)}"
     return ""

@@ -10,9 +10,9 @@ from typing import Final
 
 from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
 from runs.validity.check import Outcome, check, not_assessed, sentence
-from runs.validity.facts import ClientFacts, RunFacts, number_of
+from runs.validity.facts import ClientFacts, RunFacts, parse_number
 from runs.validity.profile import Profile
-from runs.validity.results import Severity, graded, worst_of
+from runs.validity.results import Severity, find_worst, graded
 from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.hints import DATABASE
 from runs.ycsb.known_names import effect
@@ -49,7 +49,7 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
         shown.append(f"{percent(share)} of {machine}")
         messages.append(f"the clients on {machine} used {percent(share)} of its cores")
     if collecting is not None:
-        severity = worst_of([severity, "warn" if paused else "pass"])
+        severity = find_worst([severity, "warn" if paused else "pass"])
         shown.append(f"{percent(collecting)} collecting garbage")
         messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
     return Outcome(
@@ -236,7 +236,7 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
     """Where only some clients state a number, their sum is at most that of the run."""
     for name, stated in zip(LOAD, (facts.threads, facts.target_ops_s), strict=True):
         parts = [
-            number_of(client.evidence.properties[name]) or 0
+            parse_number(client.evidence.properties[name]) or 0
             for client in facts.clients
             if client.evidence is not None and name in client.evidence.written
         ]
@@ -251,14 +251,14 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
 def _excess_operations(facts: RunFacts) -> Iterator[str]:
     """A transaction has an operation of each kind at most."""
     for client in facts.clients:
-        most = number_of(client.evidence.properties.get("operationcount")) if client.evidence is not None else None
+        most = parse_number(client.evidence.properties.get("operationcount")) if client.evidence is not None else None
         printed = max((client.printed_counts or {}).values(), default=0)
         if most and printed > most:
             yield f"client {client.number} printed {grouped(printed)} operations of {grouped(most)}"
 
 
 def _canonical(value: str) -> float | str:
-    number = number_of(value.strip())
+    number = parse_number(value.strip())
     return value.strip().lower() if number is None else number
 
 
@@ -427,7 +427,8 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
     """By its command line; None where that does not tell."""
     assert client.evidence is not None
     stated = {
-        name: number_of(client.evidence.properties.get(name)) for name in ("insertstart", "insertcount", "recordcount")
+        name: parse_number(client.evidence.properties.get(name))
+        for name in ("insertstart", "insertcount", "recordcount")
     }
     records = stated["recordcount"]
     if facts.phase != "load":

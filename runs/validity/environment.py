@@ -10,7 +10,7 @@ import numpy as np
 from benchsite.core.formatting import counted, exact, grouped, percent, significant, size, throughput
 from runs.measures.host import FOREIGN, HostSamples
 from runs.validity.check import Outcome, check, not_assessed, sentence
-from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
+from runs.validity.facts import ClusterFacts, RunFacts, fact, parse_number
 from runs.validity.profile import Profile
 from runs.validity.results import Severity
 
@@ -146,7 +146,7 @@ def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
     if facts.phase == "load" or facts.client_on_database_host:
         return None
     link, nodes = facts.cluster.least("nic_bits_per_s"), facts.cluster.nodes
-    reads_ops_s, read_bytes = _per_second(facts, "READ"), _bytes_of(facts, "readallfields", "true")
+    reads_ops_s, read_bytes = _per_second(facts, "READ"), _compute_bytes(facts, "readallfields", "true")
     if reads_ops_s is None or read_bytes is None:
         return not_assessed("It is not known how many reads there were and how large their records are.")
     if link is None or not nodes:
@@ -170,7 +170,7 @@ def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 def _was_sent(facts: RunFacts, profile: Profile) -> Outcome | None:
     """What the reads carried against what the nodes sent."""
-    reads_ops_s, read_bytes = _per_second(facts, "READ"), _bytes_of(facts, "readallfields", "true")
+    reads_ops_s, read_bytes = _per_second(facts, "READ"), _compute_bytes(facts, "readallfields", "true")
     nodes = _nodes(facts)
     # Within one machine the answers are on loopback, which is not counted.
     if facts.phase == "load" or facts.client_on_database_host is not False or not nodes or not reads_ops_s:
@@ -197,7 +197,7 @@ def _was_written(facts: RunFacts, profile: Profile) -> Outcome | None:
     if not all("disk_written_bytes_s" in node.columns for node in nodes):
         return None
     written = sum(node.mean("disk_written_bytes_s") for node in nodes)
-    update_bytes = _bytes_of(facts, "writeallfields", "false") or 0.0
+    update_bytes = _compute_bytes(facts, "writeallfields", "false") or 0.0
     acknowledged = (_per_second(facts, "INSERT") or 0.0) * facts.record_bytes
     acknowledged += (_per_second(facts, "UPDATE") or 0.0) * update_bytes
     # A disk without a single write is one that the sampler does not see: a network file system, for example.
@@ -228,11 +228,11 @@ def _per_second(facts: RunFacts, operation: str) -> float | None:
     return facts.throughput_ops_s * done / facts.ok_operations
 
 
-def _bytes_of(facts: RunFacts, all_fields: str, usual: str) -> float | None:
+def _compute_bytes(facts: RunFacts, all_fields: str, usual: str) -> float | None:
     """Field values of one operation only: what comes with them makes it more."""
     if facts.record_bytes is None:
         return None
-    fields = number_of(facts.properties.get("fieldcount")) or 1.0
+    fields = parse_number(facts.properties.get("fieldcount")) or 1.0
     is_whole = facts.properties.get(all_fields, usual) == "true"
     return facts.record_bytes if is_whole else facts.record_bytes / fields
 
@@ -373,7 +373,7 @@ def _is_burstable(machine: Mapping[str, object]) -> bool:
 
 
 def _swaps(machine: Mapping[str, object]) -> bool:
-    return (number_of(fact(machine, "swap_bytes")) or 0.0) > 0
+    return (parse_number(fact(machine, "swap_bytes")) or 0.0) > 0
 
 
 def _huge_pages(machine: Mapping[str, object]) -> bool:

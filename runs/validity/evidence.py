@@ -8,7 +8,7 @@ from benchsite.core.formatting import counted, duration, grouped, percent
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import Severity, graded, worst_of
+from runs.validity.results import Severity, find_worst, graded
 from runs.ycsb.numbers import added
 from runs.ycsb.summary_counts import SUCCESSES
 
@@ -93,7 +93,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     all_failures = sum(failures.values())
     not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures if all_failures else 0.0
     others = ratio - not_found
-    severity = worst_of(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
+    severity = find_worst(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
     shown = f"{percent(others)} errors, {percent(not_found)} not found"
     named = ", ".join(
         f"{code} {grouped(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1])

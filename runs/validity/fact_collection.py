@@ -27,7 +27,7 @@ class Surroundings(RunContext):
     hosts: tuple[HostSamples, ...] = ()  # of the whole run
 
 
-def facts_of(
+def collect_facts(
     merged: MergedRun | SummarisedRun,
     *,
     threads: int | None,

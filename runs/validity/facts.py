@@ -90,7 +90,7 @@ class ClusterFacts:
 
     def least(self, name: str) -> float | None:
         """The smallest value of a fact over all nodes; None unless every node states it."""
-        values = [number_of(fact(machine, name)) for machine in self.machines]
+        values = [parse_number(fact(machine, name)) for machine in self.machines]
         known = [value for value in values if value is not None]
         return min(known) if known and len(known) == len(values) else None
 
@@ -193,13 +193,13 @@ def fact(machine: Mapping[str, object], name: str) -> object:
     entry = machine.get(name)
     value = entry.get("value") if isinstance(entry, Mapping) else entry
     if isinstance(value, str) and name in NUMBERS:
-        value = number_of(value)
+        value = parse_number(value)
     if isinstance(value, bool) and name not in NUMBERS:
         return value
     return None if fact_problem(name, value) else value
 
 
-def number_of(value: object) -> float | None:
+def parse_number(value: object) -> float | None:
     """A fact as a finite number; texts that are one count too."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None

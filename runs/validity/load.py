@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from benchsite.core.formatting import percent, throughput
 from runs.validity.check import ROUNDING, Outcome, check, not_assessed
-from runs.validity.facts import RunFacts, number_of
+from runs.validity.facts import RunFacts, parse_number
 from runs.validity.profile import Profile
-from runs.validity.results import Severity, worst_of
+from runs.validity.results import Severity, find_worst
 from runs.ycsb.properties import PROPORTIONS, proportions
 
 
@@ -56,7 +56,7 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         severities.append("warn")
     shown = _listed(shares)
     return Outcome(
-        worst_of(severities), shown,
+        find_worst(severities), shown,
         f"The operations are not what the workload asks for: {'; '.join(complaints)}."
         if complaints
         else "The operations have the shares that the workload asks for.",
@@ -74,7 +74,7 @@ def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -
     """The first command line that asks for other shares, as far as YCSB's own file of its workload tells."""
     for client in facts.clients:
         properties = client.evidence.properties if client.evidence is not None else {}
-        weights = [number_of(properties.get(name)) for name in PROPORTIONS]
+        weights = [parse_number(properties.get(name)) for name in PROPORTIONS]
         if None in weights or not sum(weight or 0.0 for weight in weights) > 0:
             continue
         mix_of_file = proportions(properties)

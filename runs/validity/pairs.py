@@ -73,7 +73,7 @@ def memory_ratio(side: SideFacts) -> float | None:
     return stored / (cluster.nodes * cache)
 
 
-def fit_of(ratio: float, profile: Profile) -> Fit:
+def classify_fit(ratio: float, profile: Profile) -> Fit:
     if ratio < profile.fits_memory:
         return "fits in memory"
     return "lives on disk" if ratio > profile.exceeds_memory else "borders on memory"
@@ -99,7 +99,7 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
         missing = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
         return not_assessed(f"Of {_labels(unknown)} the {missing} are not known.")
-    fits = [fit_of(ratio, profile) for ratio in known]
+    fits = [classify_fit(ratio, profile) for ratio in known]
     shown = " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known)
     if fits[0] == fits[1]:
         return Outcome("pass", shown, f"On both sides the data set {fits[0]}.")

@@ -37,7 +37,7 @@ def at_most(severity: Severity, limit: Severity) -> Severity:
     return min(severity, limit, key=_ORDER.index)
 
 
-def worst_of(severities: Iterable[Severity]) -> Severity:
+def find_worst(severities: Iterable[Severity]) -> Severity:
     return max(severities, key=_ORDER.index, default="pass")
 
 
@@ -49,13 +49,13 @@ class JudgedColumns(TypedDict):
     checks_assessed: int  # of them: those that had their data
 
 
-def verdict_of(severities: Iterable[Severity]) -> JudgedColumns:
+def compute_verdict(severities: Iterable[Severity]) -> JudgedColumns:
     """The verdict of findings with these severities, and how many of them are more than a missing fact.
 
     Infos and checks without their data change nothing.
     """
     known = list(severities)
-    severity = worst_of(known)
+    severity = find_worst(known)
     return {
         "verdict": severity if severity in ("warn", "reject") else "pass",
         "checks": len(known),

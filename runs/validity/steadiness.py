@@ -4,7 +4,7 @@ import numpy as np
 
 from benchsite.core.formatting import exact, latency, percent, throughput
 from runs.measures.stability import longest_run, stability
-from runs.measures.steady import drift_of, mser5
+from runs.measures.steady import compute_drift, mser5
 from runs.measures.sustained_load import backlog_growth
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import OverTime, RunFacts
@@ -58,7 +58,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
     window = known.rate_ops_s[known.warmup_s :] if known else ()
     if known is None or len(window) < profile.steady_least_s:
         return not_assessed(_too_short(known, len(window), profile.steady_least_s))
-    drift = drift_of(window)
+    drift = compute_drift(window)
     shown = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
     complaints = [complaint for complaint in [_warmed_late(known, profile)] if complaint]
     if drift.exceeds(profile.drift_warn, profile.drift_sigmas):

@@ -9,12 +9,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, is_operator, team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, has_role, is_operator, team_required
 from runs.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.forms.clusters import MORE_ROWS, ClusterForm
 from runs.models import Cluster
 from runs.models.plan import Provisioner
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 from runs.views.deletion import delete_page
 
 
@@ -26,7 +26,7 @@ def clusters(request: HttpRequest) -> HttpResponse:
         .prefetch_related("nodes__machine")
         .order_by("name")
     )
-    page = page_of(request, rows)
+    page = get_page(request, rows)
     return render(
         request, "runs/clusters/list.html", {"page": page, "clusters": list(page), "may_add": may_edit(request, None)}
     )
@@ -56,7 +56,7 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
     more = "more" in request.POST
     form = ClusterForm(
         request.POST if request.method == "POST" else None,
-        team=team_of(request),
+        team=get_team(request),
         operator=is_operator(request),
         instance=cluster,
         rows=MORE_ROWS if more else 0,
@@ -87,7 +87,7 @@ def cluster_confirm(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if row.system is None:
         raise Http404
     if request.method == "POST":
-        confirm(cluster, row.target, user_of(request))
+        confirm(cluster, row.target, get_user(request))
         messages.success(request, f"Benchsite may write and delete in {row.target}.")
         return redirect("cluster", pk=cluster.pk)
     return render(request, "runs/clusters/confirm.html", {"cluster": cluster, "row": row})
@@ -97,7 +97,7 @@ def cluster_confirm(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def cluster_withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     cluster, row = _target_or_404(request, pk)
     if row.confirmation is not None:
-        withdraw(row.confirmation, user_of(request))
+        withdraw(row.confirmation, get_user(request))
         messages.success(request, f"The confirmation for {row.target} was withdrawn.")
     return redirect("cluster", pk=cluster.pk)
 

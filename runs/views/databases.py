@@ -11,13 +11,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required
+from benchsite.accounts.permissions import get_team, team_required
 from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.forms.own_modes import OwnModeForm
 from runs.models import Cluster, Database, Deployment, MatrixEntry
 from runs.pages.durability import mode_rows
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 from runs.views.deletion import delete_page
 
 
@@ -29,7 +29,7 @@ def databases(request: HttpRequest) -> HttpResponse:
         .annotate(used=Count("entries__matrix", distinct=True))
         .order_by("name")
     )
-    page = page_of(request, rows)
+    page = get_page(request, rows)
     return render(
         request,
         "runs/databases/list.html",
@@ -66,7 +66,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     database = get_object_or_404(Database, pk=pk) if pk else None
     form = DatabaseForm(
         request.POST if request.method == "POST" else None,
-        team=team_of(request),
+        team=get_team(request),
         instance=database,
         initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
     )

@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.deletion import MAX_AT_ONCE, DeletionRefused, delete_run, obstacle
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import MatrixEntry, Run
 from runs.pages.run_list import HEAVY
 
@@ -62,7 +62,7 @@ def delete_page(request: HttpRequest, row: Model, also: Callable[[], Iterable[Mo
         try:
             with transaction.atomic():
                 row.delete()
-                audit.note("thing_deleted", team=team_of(request), actor=user_of(request), subject=name, text=kind)
+                audit.note("thing_deleted", team=get_team(request), actor=get_user(request), subject=name, text=kind)
         except ProtectedError:
             blocking = blockers(row, also())  # Somebody began to use it while the page was being read.
         else:
@@ -87,7 +87,7 @@ def runs_delete(request: HttpRequest) -> HttpResponseBase:
 
 def ticked(request: HttpRequest) -> list[Run]:
     """The team's runs of the form. Keys of another team's runs match nothing, like keys of no run at all."""
-    keys = [key for key in request.POST.getlist("run") if uuid_of(key)]
+    keys = [key for key in request.POST.getlist("run") if parse_uuid(key)]
     return list(Run.objects.filter(pk__in=keys).defer(*HEAVY).order_by("name", "pk"))
 
 
@@ -109,7 +109,7 @@ def _delete(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     deleted, stayed = 0, 0
     for run in runs[:MAX_AT_ONCE]:
         try:
-            delete_run(run, user_of(request))
+            delete_run(run, get_user(request))
             deleted += 1
         except DeletionRefused as refused:
             stayed += 1

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.forms.fields import DescribedForm
 
 MAX_NAMES: Final = 100
@@ -39,7 +39,7 @@ class HarmlessPropertiesForm(DescribedForm):
 
 @team_required("GET", "POST", role=Role.ADMIN)
 def harmless_properties(request: HttpRequest) -> HttpResponse:
-    team = team_of(request)
+    team = get_team(request)
     posted = request.POST if request.method == "POST" else None
     form = HarmlessPropertiesForm(posted, initial={"names": "\n".join(team.harmless_properties)})
     if form.is_valid():
@@ -47,7 +47,7 @@ def harmless_properties(request: HttpRequest) -> HttpResponse:
         listed = ", ".join(team.harmless_properties) or "none"
         with transaction.atomic():
             team.save(update_fields=["harmless_properties"])
-            audit.note("harmless_properties_changed", team=team, actor=user_of(request), subject=listed)
+            audit.note("harmless_properties_changed", team=team, actor=get_user(request), subject=listed)
         messages.success(request, "Saved. Values that are uploaded from now on are shown under these names.")
         return redirect("harmless-properties")
     status = 422 if form.is_bound else 200

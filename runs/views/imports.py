@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.forms.imports import GroupingForm, ImportForm
 from runs.models import Upload
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 from runs.uploading import upload_lifecycle
 from runs.uploading.form_data import FolderParser
 from runs.uploading.processing import receive_files, work_at_once
@@ -50,7 +50,7 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
     # What programs saved is among the runs: by the thousand it would hide what people wait for.
     rows = Upload.objects.exclude(~Q(manifest={}), state=State.SAVED)
     rows = rows.select_related("user").defer("recognised", "stated")
-    page = page_of(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
+    page = get_page(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
     context = {"page": page, "problem": problem, "most_bytes": MAX_BYTES, "most_files": MAX_FILES}
     return render(request, "runs/imports/list.html", context, status=status)
 
@@ -58,7 +58,7 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
 def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpResponseBase:
     """A few files are read at once, many by a worker."""
     upload = receive_files(
-        team_of(request), user_of(request), [(getattr(file, "path_name", file.name) or "", file) for file in files]
+        get_team(request), get_user(request), [(getattr(file, "path_name", file.name) or "", file) for file in files]
     )
     return redirect("import", pk=upload.pk)
 

@@ -7,18 +7,18 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from benchsite.accounts.permissions import is_operator, operator_required, team_of, team_required
+from benchsite.accounts.permissions import get_team, is_operator, operator_required, team_required
 from runs.forms.clusters import machines_for
 from runs.forms.machines import MachineForm
 from runs.models import Machine
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 from runs.views.deletion import delete_page
 
 
 @team_required("GET")
 def machines(request: HttpRequest) -> HttpResponse:
-    rows = Machine.objects.all() if is_operator(request) else machines_for(team_of(request))
-    page = page_of(request, rows.prefetch_related("load_generators"))
+    rows = Machine.objects.all() if is_operator(request) else machines_for(get_team(request))
+    page = get_page(request, rows.prefetch_related("load_generators"))
     return render(
         request, "runs/machines/list.html", {"page": page, "machines": list(page), "operator": is_operator(request)}
     )
@@ -26,7 +26,7 @@ def machines(request: HttpRequest) -> HttpResponse:
 
 @team_required("GET")
 def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    rows = Machine.objects.all() if is_operator(request) else machines_for(team_of(request))
+    rows = Machine.objects.all() if is_operator(request) else machines_for(get_team(request))
     found = get_object_or_404(rows, pk=pk)
     return render(
         request,
@@ -35,7 +35,7 @@ def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "machine": found,
             "facts": sorted(found.facts.items()),
             "load_generators": found.load_generators.all(),
-            "nodes": found.nodes.filter(Q(cluster__team=team_of(request))).select_related("cluster"),
+            "nodes": found.nodes.filter(Q(cluster__team=get_team(request))).select_related("cluster"),
             "teams": found.teams.all() if is_operator(request) else (),
             "operator": is_operator(request),
         },

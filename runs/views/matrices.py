@@ -13,20 +13,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from benchsite.accounts.models import Role, User
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.forms.exclusions import Exclusion
 from runs.forms.matrices import MatrixForm
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
-from runs.pages.lists import MAX_ROWS, page_of, twin
-from runs.pages.progress import COUNTS, Progress, progress_of
+from runs.pages.lists import MAX_ROWS, get_page, twin
+from runs.pages.progress import COUNTS, Progress, get_progress
 from runs.pages.queue import queue
 from runs.planning import Plan, PlanError, Preview, Problem, preview, start_trial
 
 M = TypeVar("M", bound=Model)
 
 
-def grid_of(plan: Plan, preview: Preview) -> dict[str, object] | None:
+def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
     """None without a cell. The `value` of a row is "database:mode", as the form names it."""
     cells = {(cell.database_id, cell.mode, cell.workload_id): cell for cell in preview.cells}
     rows: list[dict[str, object]] = []
@@ -68,7 +68,7 @@ SORTS = {
 @team_required("GET")
 def matrices(request: HttpRequest) -> HttpResponse:
     search, sort, rows = _searched(request)
-    page = page_of(request, rows)
+    page = get_page(request, rows)
     return render(
         request,
         "runs/matrices/list.html",
@@ -83,7 +83,7 @@ def matrices(request: HttpRequest) -> HttpResponse:
 
 def _with_progress(matrices: Iterable[Matrix]) -> list[tuple[Matrix, Progress]]:
     rows = list(matrices)
-    progress = progress_of(rows)
+    progress = get_progress(rows)
     return [(row, progress[row.pk]) for row in rows]
 
 
@@ -121,7 +121,7 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
     problems: tuple[Problem, ...] = ()
     if form.final and form.is_valid():
         try:
-            matrix = _submit(form, user_of(request), trial="trial" in request.POST)
+            matrix = _submit(form, get_user(request), trial="trial" in request.POST)
         except PlanError as error:
             problems = error.problems
         else:
@@ -157,7 +157,7 @@ def builder(request: HttpRequest) -> MatrixForm:
     """The form as it was sent, or as the matrix or sweep named in the URL has it."""
     return MatrixForm(
         request.POST if request.method == "POST" else None,
-        team=team_of(request),
+        team=get_team(request),
         source=_named(request, "from", Matrix.objects.all()),
         final=bool({"submit", "trial"} & request.POST.keys()),
         start=request.GET,
@@ -168,7 +168,7 @@ def builder(request: HttpRequest) -> MatrixForm:
 def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
     """The team's row that the address or the form names; None without the parameter."""
     key = request.GET.get(parameter) or request.POST.get(parameter)
-    return get_object_or_404(rows, pk=uuid_of(key)) if key else None
+    return get_object_or_404(rows, pk=parse_uuid(key)) if key else None
 
 
 def foresee(form: MatrixForm) -> dict[str, object]:
@@ -188,7 +188,7 @@ def foresee(form: MatrixForm) -> dict[str, object]:
         # The preview with its grid and its place in the queue.
         "foreseen": {
             "preview": planned,
-            "grid": grid_of(plan, planned),
+            "grid": build_grid(plan, planned),
             "starts_at": start,
             "ends_at": start + timedelta(seconds=planned.seconds),
             "waits": start > now,

@@ -6,13 +6,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from benchsite.accounts.permissions import team_required, user_of
+from benchsite.accounts.permissions import get_user, team_required
 from runs import annotations, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import matrix_page
 from runs.pages.progress import Progress
 from runs.pages.queue import last_of_lanes, queue
-from runs.pages.trial import trial_of
+from runs.pages.trial import get_newest_trial
 from runs.planning import PlanError, start_trial, submit
 from runs.views.row_actions import row_action
 
@@ -49,7 +49,7 @@ def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
         "page": page,
         "progress": page.progress,
         "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
-        "trial": trial_of(matrix),
+        "trial": get_newest_trial(matrix),
     }
 
 
@@ -58,7 +58,7 @@ def matrix_submit(request: HttpRequest, matrix: Matrix) -> None:
     """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
     is_trial = "trial" in request.POST
     try:
-        (start_trial if is_trial else submit)(matrix, user_of(request))
+        (start_trial if is_trial else submit)(matrix, get_user(request))
     except PlanError as error:
         messages.error(request, f"Nothing was submitted. {error}")
     else:
@@ -68,7 +68,7 @@ def matrix_submit(request: HttpRequest, matrix: Matrix) -> None:
 
 @row_action(Matrix)
 def matrix_cancel(request: HttpRequest, matrix: Matrix) -> None:
-    cancelled = lifecycle.request_cancel_matrix(matrix, user_of(request))
+    cancelled = lifecycle.request_cancel_matrix(matrix, get_user(request))
     messages.info(
         request,
         f"{cancelled} runs of “{matrix.name}” are cancelled or cancelling."
@@ -79,7 +79,7 @@ def matrix_cancel(request: HttpRequest, matrix: Matrix) -> None:
 
 @row_action(Matrix)
 def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
-    added = lifecycle.resume(matrix, user_of(request), skipped="skipped" in request.POST)
+    added = lifecycle.resume(matrix, get_user(request), skipped="skipped" in request.POST)
     if added:
         messages.success(request, f"Resumed: {added} runs are queued.")
     else:
@@ -89,7 +89,7 @@ def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
 @row_action(Matrix)
 def matrix_add_repeats(request: HttpRequest, matrix: Matrix) -> None:
     look = request.POST.get("look", "")
-    added = lifecycle.add_repeats(matrix, int(look), user_of(request)) if look.isdecimal() else 0
+    added = lifecycle.add_repeats(matrix, int(look), get_user(request)) if look.isdecimal() else 0
     if added:
         messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
     else:

@@ -12,10 +12,10 @@ from django.utils.text import get_valid_filename
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role, Team
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.forms.fields import DescribedForm
 from runs.forms.matrices import generators_for
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_export import export_plan
 from runs.kits.plan_file import MAX_LENGTH, read_plan
@@ -104,7 +104,7 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
         bare = {"text": text, "problem": problem}
         return render(request, "runs/matrices/import.html", bare, status=422 if problem else 200)
     chosen = "chosen" in request.POST
-    form = PlanForm(request.POST if chosen else None, team=team_of(request), plan=plan)
+    form = PlanForm(request.POST if chosen else None, team=get_team(request), plan=plan)
     refused = ""
     try:
         if made := _made(request, form):
@@ -131,7 +131,7 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
     source, study = request.GET.get("from"), request.GET.get("study")
     try:
         if source and not text:
-            text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=uuid_of(source)))
+            text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=parse_uuid(source)))
         elif study and not text:
             text = _study_plan(study)
         elif not text.strip():
@@ -150,7 +150,7 @@ def _study_plan(slug: str) -> str:
 
 def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
     """What the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
-    user = user_of(request)
+    user = get_user(request)
     if "store" in request.POST or "queue" in request.POST:
         made = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
         where = "is in the queue" if made.submitted_at else "is kept, and not in the queue yet"

@@ -8,13 +8,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_required, user_of
+from benchsite.accounts.permissions import get_user, team_required
 from runs import annotations, lifecycle, live
 from runs.artifacts import chunks
 from runs.models import Artifact, Run
 from runs.models.run import Status
 from runs.pages.queue import queue, silent_parts
-from runs.pages.run import clients_of, moments_of, run_page, way_of
+from runs.pages.run import estimate_run_progress, get_clients, get_run_events, run_page
 from runs.recording.recut import RecutRefused, choose_set, recut
 from runs.views.row_actions import row_action
 
@@ -57,13 +57,13 @@ def _context(request: HttpRequest, run: Run) -> dict[str, object]:
         return context | {"page": run_page(run)}
     running = run.status == Status.RUNNING
     return context | {
-        "way": way_of(run),
+        "way": estimate_run_progress(run),
         # The queue is read for a run that waits in it; while one measures, its page costs the site as little as it can.
-        "place": None if running else queue(Run.objects.filter(pk=run.pk)).row_of(run),
+        "place": None if running else queue(Run.objects.filter(pk=run.pk)).get_row(run),
         "silent": silent_parts([run]).get(run.pk, []) if run.status == Status.QUEUED else [],
         "live": live.read(run.pk) if running else None,
-        "clients": clients_of(run),
-        "moments": moments_of(run),
+        "clients": get_clients(run),
+        "moments": get_run_events(run),
     }
 
 
@@ -77,7 +77,7 @@ def run_cancel(request: HttpRequest, run: Run) -> None:
     if run.status in Status.terminal():
         messages.info(request, f"“{run.name}” had ended before it could be cancelled.")
     else:
-        lifecycle.request_cancel(run, user_of(request))
+        lifecycle.request_cancel(run, get_user(request))
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -89,7 +89,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     if run.status not in Status.terminal():
         messages.info(request, f"“{run.name}” has not ended yet: it can be run again afterwards.")
         return redirect("run", pk=pk)
-    again = lifecycle.run_again(run, user_of(request))
+    again = lifecycle.run_again(run, get_user(request))
     messages.success(request, f"“{again.name}” is in the queue. It adds a repeat; “{run.name}” stays as it is.")
     return redirect("run", pk=again.pk)
 
@@ -98,8 +98,8 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 def run_annotate(request: HttpRequest, run: Run) -> None:
     """Tags and notes, saved together."""
     tags = annotations.parse_tags(request.POST.get("tags", ""))
-    annotations.set_notes(run, user_of(request), request.POST.get("notes", ""))
-    annotations.set_tags(run, user_of(request), tags)
+    annotations.set_notes(run, get_user(request), request.POST.get("notes", ""))
+    annotations.set_tags(run, get_user(request), tags)
     messages.success(request, "Tags and notes are saved.")
 
 
@@ -107,10 +107,10 @@ def run_annotate(request: HttpRequest, run: Run) -> None:
 def run_exclude(request: HttpRequest, run: Run) -> None:
     """Exclude the run with a reason, or include it again."""
     if "include" in request.POST:
-        annotations.include([run], user_of(request))
+        annotations.include([run], get_user(request))
         messages.success(request, f"“{run.name}” counts again.")
     else:
-        annotations.exclude([run], user_of(request), request.POST.get("reason", ""))
+        annotations.exclude([run], get_user(request), request.POST.get("reason", ""))
         messages.success(request, f"“{run.name}” is excluded. It stays visible, with your reason.")
 
 
@@ -118,17 +118,17 @@ def run_exclude(request: HttpRequest, run: Run) -> None:
 def run_override(request: HttpRequest, run: Run) -> None:
     """Count a rejected run with a written reason, or let the verdict decide again."""
     if "withdraw" in request.POST:
-        annotations.withdraw_override(run, user_of(request))
+        annotations.withdraw_override(run, get_user(request))
         messages.success(request, f"The verdict decides again: “{run.name}” does not count.")
     else:
-        annotations.override(run, user_of(request), request.POST.get("reason", ""))
+        annotations.override(run, get_user(request), request.POST.get("reason", ""))
         messages.success(request, f"“{run.name}” counts, marked and with your reason.")
 
 
 @row_action(Run, RecutRefused, anchor="#window")
 def run_cut(request: HttpRequest, run: Run) -> None:
     """Cut the run's window again, or make an older cut the current one."""
-    sent, user = request.POST, user_of(request)
+    sent, user = request.POST, get_user(request)
     if "number" in sent:
         kept = choose_set(run, _whole(sent["number"]), user)
         messages.success(request, f"Cut {kept.number} is the current one.")

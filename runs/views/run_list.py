@@ -9,13 +9,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from runs import annotations
-from runs.identifiers import uuid_of
+from runs.identifiers import parse_uuid
 from runs.models import Run
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
-from runs.pages.lists import page_of, twin
+from runs.pages.lists import get_page, twin
 from runs.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, RunFilter, choices
 from runs.views import deletion
 
@@ -29,12 +29,12 @@ COLUMNS = (
 @team_required("GET")
 def runs_list(request: HttpRequest) -> HttpResponse:
     wanted = RunFilter.from_query(request.GET)
-    rows = wanted.apply(team_of(request)).defer(*HEAVY).select_related("matrix")
-    page = page_of(request, rows, PER_PAGE, by_keys=bool(wanted.words))
+    rows = wanted.apply(get_team(request)).defer(*HEAVY).select_related("matrix")
+    page = get_page(request, rows, PER_PAGE, by_keys=bool(wanted.words))
     context = {
         "filter": wanted,
         "page": page,
-        "choices": choices(team_of(request)),
+        "choices": choices(get_team(request)),
         "statuses": [("active", "not finished"), *Status.choices],
         "verdicts": [*[(v.value, v.label) for v in Verdict if v], ("none", "not judged"), ("excluded", "excluded")],
         "phases": [*Phase.choices, ("any", "both")],
@@ -49,14 +49,14 @@ def runs_list(request: HttpRequest) -> HttpResponse:
 @team_required("GET")
 def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same filter as comma-separated values or JSON."""
-    rows = RunFilter.from_query(request.GET).apply(team_of(request)).defer(*HEAVY).select_related("matrix")
+    rows = RunFilter.from_query(request.GET).apply(get_team(request)).defer(*HEAVY).select_related("matrix")
     return twin(form, "runs", COLUMNS, map(_row, rows[:MAX_ROWS_IN_CSV].iterator(2_000)))
 
 
 @team_required("POST")
 def runs_compare(request: HttpRequest) -> HttpResponseBase:
     """Two selected runs beside each other with everything that differs, more as points of a comparison."""
-    keys = [pk for text in request.POST.getlist("run") if (pk := uuid_of(text))][:PER_PAGE]
+    keys = [pk for text in request.POST.getlist("run") if (pk := parse_uuid(text))][:PER_PAGE]
     runs = Run.objects.filter(pk__in=keys).order_by("created_at", "position", "pk")
     pairs = list(runs.values_list("pk", "sweep_id"))
     if len(pairs) == 2:
@@ -93,7 +93,7 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
 
 
 def _bulk(request: HttpRequest, runs: list[Run]) -> str:
-    user, action = user_of(request), request.POST.get("action", "")
+    user, action = get_user(request), request.POST.get("action", "")
     if not runs:
         raise annotations.AnnotationRefused("No run is selected: select runs first.")
     if action == "tag":

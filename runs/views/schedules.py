@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_required, user_of
+from benchsite.accounts.permissions import get_user, team_required
 from runs.models import Matrix, Occasion, Schedule
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 from runs.planning import PlanError
 from runs.schedules import due_schedules, schedule_changes
 from runs.schedules.schedule_changes import ScheduleRefused
@@ -68,10 +68,10 @@ def _schedules() -> QuerySet[Schedule]:
 def schedules(request: HttpRequest) -> HttpResponse:
     last = Occasion.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
     rows = _schedules().annotate(last=Subquery(last.values("outcome")[:1]))
-    page = page_of(request, rows)
+    page = get_page(request, rows)
     context = {
         "page": page,
-        "rows": [(schedule, in_words(schedule_changes.rule_of(schedule))) for schedule in page],
+        "rows": [(schedule, in_words(schedule_changes.get_rule(schedule))) for schedule in page],
     }
     return render(request, "runs/schedules/list.html", context)
 
@@ -81,7 +81,7 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
     schedule = get_object_or_404(_schedules(), pk=pk)
     context = {
         "schedule": schedule,
-        "when": in_words(schedule_changes.rule_of(schedule)),
+        "when": in_words(schedule_changes.get_rule(schedule)),
         "upcoming": schedule_changes.upcoming(schedule, SHOWN),
         "occasions": schedule.occasions.select_related("matrix")[:OCCASIONS_SHOWN],
     }
@@ -95,7 +95,7 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = ScheduleForm(request.POST if request.method == "POST" else None, name=matrix.name)
     if form.is_valid() and "preview" not in request.POST:
         try:
-            made = schedule_changes.make(matrix, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+            made = schedule_changes.make(matrix, get_user(request), name=form.cleaned_data["name"], rule=form.rule)
         except ScheduleRefused as refused:
             form.add_error(None, str(refused))
         else:
@@ -109,7 +109,7 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     schedule = get_object_or_404(_schedules(), pk=pk)
     form = ScheduleForm(request.POST if request.method == "POST" else None, instance=schedule)
     if form.is_valid() and "preview" not in request.POST:
-        schedule_changes.change(schedule, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+        schedule_changes.change(schedule, get_user(request), name=form.cleaned_data["name"], rule=form.rule)
         messages.success(request, f"“{schedule.matrix.name}” is repeated {in_words(form.rule)}.")
         return redirect("schedule", pk=pk)
     return _form(request, form, schedule.matrix, schedule)
@@ -118,10 +118,10 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Submitted now, off, on, or gone."""
-    schedule, me = get_object_or_404(_schedules(), pk=pk), user_of(request)
+    schedule, me = get_object_or_404(_schedules(), pk=pk), get_user(request)
     if "run" in request.POST:
         try:
-            occasion = due_schedules.run_now(schedule, user_of(request))
+            occasion = due_schedules.run_now(schedule, get_user(request))
         except (ScheduleRefused, PlanError) as refused:
             messages.error(request, f"Nothing is submitted. {refused}")
             return redirect("schedule", pk=schedule.pk)

@@ -12,7 +12,7 @@ from runs.catalog import Mode, System, UnknownSystem, load_catalog
 from runs.catalog.measured_losses import MeasuredLoss, load_measured_losses
 from runs.models import Database
 from runs.pages.durability import mode_rows
-from runs.verifications import verifications_of
+from runs.verifications import load_verifications
 
 
 def measured_tables(system: System) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def systems(request: HttpRequest) -> HttpResponse:
     ordered = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
         "systems": [
-            (system, list(dict.fromkeys(entry["label"] for entry in verifications_of(system.slug))))
+            (system, list(dict.fromkeys(entry["label"] for entry in load_verifications(system.slug))))
             for system in ordered
         ],
         "digest": load_catalog().digest,
@@ -89,7 +89,7 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
             "system": system,
             "modes": mode_rows(system),
             "measured": measured_tables(system),
-            "verifications": verifications_of(system.slug),
+            "verifications": load_verifications(system.slug),
             "settings": sorted(system.settings.values(), key=lambda declared: declared.name),
             "governed": system.governed_settings,
             "properties": system.binding.properties.values(),

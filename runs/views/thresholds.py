@@ -9,16 +9,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required, user_of
+from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.forms.fields import DescribedForm
 from runs.models.plan import Purpose
 from runs.thresholds import (
     MAX_REASON_LENGTH,
     PURPOSES,
     ThresholdRefused,
+    get_thresholds,
     replace_threshold,
     restore_default,
-    thresholds_of,
 )
 from runs.validity import THRESHOLDS, profile
 from runs.validity.profile import Threshold, shown
@@ -55,9 +55,9 @@ class ThresholdForm(DescribedForm):
 
 @team_required("GET")
 def thresholds(request: HttpRequest) -> HttpResponse:
-    team, purpose = team_of(request), request.GET.get("purpose")
+    team, purpose = get_team(request), request.GET.get("purpose")
     purpose = purpose if purpose in PURPOSES else Purpose.MEASURED
-    ours, default = thresholds_of(team, purpose), profile(purpose)
+    ours, default = get_thresholds(team, purpose), profile(purpose)
     kept = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
     # Of two for one threshold the one for this purpose counts: it comes last.
     overrides = {override.threshold: override for override in kept.order_by("purpose")}
@@ -82,7 +82,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     """One threshold; "restore" in the form takes the team's value for that purpose away."""
     if name not in THRESHOLDS:
         raise Http404(f"There is no threshold {name}.")
-    about, team = THRESHOLDS[name], team_of(request)
+    about, team = THRESHOLDS[name], get_team(request)
     kept = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
     if request.method == "POST" and "restore" in request.POST:
         return _restore(request, name, request.POST["restore"])
@@ -91,7 +91,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
         data = form.cleaned_data
         try:
             replace_threshold(
-                team, user_of(request), name, purpose=data["purpose"], value=data["value"], reason=data["reason"]
+                team, get_user(request), name, purpose=data["purpose"], value=data["value"], reason=data["reason"]
             )
         except ThresholdRefused as refused:
             form.add_error("value", str(refused))
@@ -118,7 +118,7 @@ def _defaults(name: str) -> dict[str, list[str]]:
 def _restore(request: HttpRequest, name: str, purpose: str) -> HttpResponse:
     purpose = purpose if purpose in PURPOSES else ""
     try:
-        restore_default(team_of(request), name, purpose=purpose)
+        restore_default(get_team(request), name, purpose=purpose)
     except ThresholdRefused as refused:
         messages.error(request, str(refused))
         return redirect("threshold-edit", name=name)

@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import team_of, team_required
+from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core.formatting import exact
 from runs.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.models import Workload
-from runs.pages.lists import page_of
+from runs.pages.lists import get_page
 from runs.views.deletion import delete_page
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
@@ -29,13 +29,15 @@ from runs.ycsb.properties import (
 @team_required("GET")
 def workloads(request: HttpRequest) -> HttpResponse:
     rows = Workload.objects.annotate(used=Count("matrices", distinct=True))
-    page = page_of(request, rows.order_by("name"))
+    page = get_page(request, rows.order_by("name"))
     return render(
         request,
         "runs/workloads/list.html",
         {
             "page": page,
-            "rows": [(workload, mix_of(workload.properties), data_of(workload.properties)) for workload in page],
+            "rows": [
+                (workload, compute_mix(workload.properties), get_dataset(workload.properties)) for workload in page
+            ],
             "examples": EXAMPLES,
         },
     )
@@ -49,9 +51,9 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         "runs/workloads/page.html",
         {
             "workload": row,
-            "mix": mix_of(row.properties),
-            "data": data_of(row.properties),
-            "warnings": warnings_of(row.properties),
+            "mix": compute_mix(row.properties),
+            "data": get_dataset(row.properties),
+            "warnings": list_warnings(row.properties),
             "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(row.properties).items()],
             "matrices": row.matrices.all()[:10],
         },
@@ -66,7 +68,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     raw = "recordcount" not in request.POST if request.method == "POST" else "raw" in request.GET
     form = (WorkloadForm if raw else WorkloadFieldsForm)(
         request.POST if request.method == "POST" else None,
-        team=team_of(request),
+        team=get_team(request),
         instance=workload,
         initial=preset(letter) or preset("A"),
     )
@@ -86,7 +88,8 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
                 (
                     key,
                     "/".join(
-                        exact(round(100 * share)) for share in sorted(dict(mix_of(dict(mix))).values(), reverse=True)
+                        exact(round(100 * share))
+                        for share in sorted(dict(compute_mix(dict(mix))).values(), reverse=True)
                     ),
                     text,
                 )
@@ -106,7 +109,7 @@ def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return delete_page(request, workload, also=lambda: list(workload.matrices.all()))
 
 
-def mix_of(properties: dict[str, str]) -> list[tuple[str, float]]:
+def compute_mix(properties: dict[str, str]) -> list[tuple[str, float]]:
     """The operations of a workload with their shares of all operations, those without a share left out."""
     weights: dict[str, float] = {}
     for name, operation in PROPORTIONS.items():
@@ -118,7 +121,7 @@ def mix_of(properties: dict[str, str]) -> list[tuple[str, float]]:
     return [(operation, weight / total) for operation, weight in weights.items() if weight > 0 and total > 0]
 
 
-def data_of(properties: dict[str, str]) -> Dataset | None:
+def get_dataset(properties: dict[str, str]) -> Dataset | None:
     """The data set; None where stored properties are no longer accepted."""
     try:
         return dataset(check_workload(properties))
@@ -126,7 +129,7 @@ def data_of(properties: dict[str, str]) -> Dataset | None:
         return None
 
 
-def warnings_of(properties: dict[str, str]) -> list[str]:
+def list_warnings(properties: dict[str, str]) -> list[str]:
     try:
         return list(workload_warnings(check_workload(properties)))
     except PropertyError as error:

@@ -33,7 +33,7 @@ from workers.provision.folders import make_folder, remove_folder
 from workers.provision.network_cut import network_cut
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.server_base import HOST, host_of
+from workers.provision.server_base import HOST, get_host
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
 
 THREADS: Final = 4
@@ -406,7 +406,7 @@ def prepared_server(
             return
         replica = None
         if nodes > 1:
-            at_replica = replace(server, host=host_of(1), nodes=())
+            at_replica = replace(server, host=get_host(1), nodes=())
             replica = opened.enter_context(new_client(provisioner.folder / "replica", manifest, at_replica, site))
         yield ServerBench(provisioner, server, client, site, disk or Disk(), replica=replica)
 

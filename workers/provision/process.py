@@ -49,7 +49,7 @@ from workers.provision.server_base import (
     PORT_ATTEMPTS,
     START_DEADLINE_S,
     StartingProvisioner,
-    host_of,
+    get_host,
 )
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
@@ -281,7 +281,7 @@ class ProcessProvisioner(StartingProvisioner):
             port,
             password,
             node,
-            host=host_of(node),
+            host=get_host(node),
             folder=self.node_folder(node),
             cluster_port=self._cluster_port() if has_cluster_port else 0,
         )

@@ -32,7 +32,7 @@ from workers.manifests import (  # noqa: E402
     LIB,
     Manifest,
     ManifestError,
-    digest_of,
+    compute_digest,
     hash_jars,
     verify,
 )
@@ -193,7 +193,7 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
 def install(place: Path, fresh: Path, **facts: Any) -> Manifest:
     """Writes the manifest of the jars in `fresh`, which takes the place of the earlier build by renaming."""
     jars = hash_jars(fresh)
-    manifest = Manifest(folder=fresh, binding=place.name, jar_digests=jars, digest=digest_of(jars), **facts)
+    manifest = Manifest(folder=fresh, binding=place.name, jar_digests=jars, digest=compute_digest(jars), **facts)
     manifest.write()
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)

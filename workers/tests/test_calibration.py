@@ -22,7 +22,7 @@ from runs.tests.factories import (
     make_team,
     make_workload,
 )
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from workers import calibration, enrolment, presence, scheduling
 from workers.manifests import installed_bindings
 from workers.models import Lease
@@ -157,19 +157,19 @@ def test_silent_generators_are_refused(generator):
 def test_operators_calibrate_from_the_page(client_in, user, generator):
     address = "/load-generators/calibrate/"
     assert client_in.post(address, {"name": "lab-1"}).status_code == 403
-    assert "Calibrate lab-1" not in text_of(client_in.get("/load-generators/"))
+    assert "Calibrate lab-1" not in get_text(client_in.get("/load-generators/"))
     User.objects.filter(pk=user.pk).update(is_staff=True)
     assert client_in.post(address, {"name": "unknown"}).status_code == 404
-    assert "Calibrate lab-1" in text_of(client_in.get("/load-generators/"))
+    assert "Calibrate lab-1" in get_text(client_in.get("/load-generators/"))
     client_in.post(address, {"name": "lab-1"})
-    assert "is calibrated when its machine is free" in text_of(client_in.get("/load-generators/"))
+    assert "is calibrated when its machine is free" in get_text(client_in.get("/load-generators/"))
     tick()
-    assert "is calibrated<" in text_of(client_in.get("/load-generators/"))
+    assert "is calibrated<" in get_text(client_in.get("/load-generators/"))
     scheduling.end_calibration(generator, MEASURED)
-    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" in text_of(client_in.get("/load-generators/"))
+    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" in get_text(client_in.get("/load-generators/"))
 
 
 def test_figures_of_another_build_are_not_shown(client_in, generator):
     generators.end_calibration(generator.pk, MEASURED)
     LoadGenerator.objects.update(bindings={"redis": "e" * 64})
-    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" not in text_of(client_in.get("/load-generators/"))
+    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" not in get_text(client_in.get("/load-generators/"))

@@ -212,7 +212,7 @@ WHOLE_ENVIRONMENT = {
 STARTING = {"Popen", "run", "call", "check_call", "check_output"}
 
 
-def starts_of(path):
+def find_starts(path):
     """Line numbers of calls of subprocess that state no environment."""
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
@@ -225,4 +225,4 @@ def test_every_program_is_started_with_a_stated_environment():
     parts = [path for part in ("workers", "benchsite", "runs", "reports") for path in (ROOT / part).rglob("*.py")]
     names = {path: path.relative_to(ROOT).as_posix() for path in parts if "tests" not in path.parts}
     checked = {path: name for path, name in names.items() if name not in WHOLE_ENVIRONMENT}
-    assert [f"{name}:{line}" for path, name in checked.items() for line in starts_of(Path(path))] == []
+    assert [f"{name}:{line}" for path, name in checked.items() for line in find_starts(Path(path))] == []

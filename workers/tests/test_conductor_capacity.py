@@ -19,7 +19,7 @@ from runs.tests.factories import (
     make_matrix,
     make_workload,
 )
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from workers import scheduling
 from workers.models import Lease
 
@@ -103,10 +103,10 @@ def test_pages_say_that_no_conductor_runs(client_in, submitted, django_assert_ma
     run = submitted("lab-1")
     text = "a conductor for its cluster"
     with django_assert_max_num_queries(30):
-        assert f"{text}: no sign of life" in text_of(client_in.get(reverse("queue")))
-    assert text in text_of(client_in.get(reverse("run", args=[run.pk])))
-    assert text in text_of(client_in.get(reverse("matrix", args=[run.matrix_id])))
+        assert f"{text}: no sign of life" in get_text(client_in.get(reverse("queue")))
+    assert text in get_text(client_in.get(reverse("run", args=[run.pk])))
+    assert text in get_text(client_in.get(reverse("matrix", args=[run.matrix_id])))
     make_conductor("lab-1")
     for page in (reverse("queue"), reverse("run", args=[run.pk]), reverse("matrix", args=[run.matrix_id])):
-        assert text not in text_of(client_in.get(page))
+        assert text not in get_text(client_in.get(page))
     assert run.status == Status.QUEUED

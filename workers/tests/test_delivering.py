@@ -180,7 +180,7 @@ def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, deliv
 
 
 def test_an_error_of_ours_is_tried_again_later(team, user, hook, deliverer, monkeypatch, caplog):
-    monkeypatch.setattr("benchsite.notifications.deliveries.body_of", lambda notice: 1 / 0)
+    monkeypatch.setattr("benchsite.notifications.deliveries.build_body", lambda notice: 1 / 0)
     with receiving() as receiver:
         hook(receiver.url)
         note(FINISHED, team, subject="Done")

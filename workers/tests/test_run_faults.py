@@ -271,7 +271,7 @@ def cutter_of_port(iptables):
             cutter.kill()
 
 
-def watcher_of(chain):
+def find_watcher(chain):
     (watcher,) = [shell for shell in psutil.process_iter(["cmdline"]) if chain in (shell.info["cmdline"] or ())]
     return watcher
 
@@ -290,7 +290,7 @@ def test_cut_ends_with_a_killed_conductor(cutter_of_port):
 
 def test_cut_is_removed_where_its_watcher_was_killed_too(cutter_of_port):
     _, chain, cutter = cutter_of_port
-    watcher_of(chain).kill()
+    find_watcher(chain).kill()
     cutter.kill()
     cutter.wait(10)
     assert chains() == [chain]

@@ -151,7 +151,7 @@ def written_folder(client_run):
         yield folder
 
 
-def state_of(client_run):
+def get_state(client_run):
     client_run.refresh_from_db()
     return client_run.state
 
@@ -159,7 +159,7 @@ def state_of(client_run):
 def assert_stored(client_run):
     from django.conf import settings
 
-    assert state_of(client_run) == ClientRun.State.FINISHED
+    assert get_state(client_run) == ClientRun.State.FINISHED
     assert (client_run.exit_code, client_run.cpu_percent) == (0, 42.0)
     contents = {artifact.name: artifacts.open_artifact(artifact) for artifact in client_run.artifacts.all()}
     assert set(contents) == {"summary.txt", "ycsb.properties", "READ.hdr"}
@@ -195,7 +195,7 @@ def test_output_waits_for_a_full_artifact_store(site, claimed, full_disk, settin
     folder = {**settings.STORAGES["artifacts"], "OPTIONS": {"location": full_disk / "artifacts"}}
     settings.STORAGES = {**settings.STORAGES, "artifacts": folder}
     with storing(site, claimed):
-        until(lambda: state_of(claimed) == ClientRun.State.STORING)
+        until(lambda: get_state(claimed) == ClientRun.State.STORING)
         assert_beats(claimed)
         until(terminate_other_connections)
         assert_beats(claimed)
@@ -209,7 +209,7 @@ def test_output_waits_for_a_slow_artifact_store(site, claimed, s3_port):
         os.kill(service.pid, signal.SIGSTOP)
         try:
             with storing(site, claimed):
-                until(lambda: state_of(claimed) == ClientRun.State.STORING)
+                until(lambda: get_state(claimed) == ClientRun.State.STORING)
                 assert_beats(claimed)
                 assert_beats(claimed)
                 os.kill(service.pid, signal.SIGCONT)
@@ -222,17 +222,17 @@ def test_output_not_stored_in_time_is_delivered_later(site, claimed, s3_port, se
     monkeypatch.setattr(outbox, "STORE_TIMEOUT_S", 1.0)
     with storing(site, claimed):
         pass
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     assert claimed.reason == Reason.OUTPUT_NOT_STORED
     assert "artifact storage does not answer" in claimed.reason_detail
     assert str(settings.WORK_DIR) in claimed.reason_detail
     assert "geheim" not in (settings.WORK_DIR / str(claimed.pk) / "ycsb.properties").read_text()
 
     outbox.deliver_leftovers(site, "lab-1")
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     with s3_service(s3_port):
         outbox.deliver_leftovers(site, "lab-2")
-        assert state_of(claimed) == ClientRun.State.FAILED
+        assert get_state(claimed) == ClientRun.State.FAILED
         outbox.deliver_leftovers(site, "lab-1")
         assert_stored(claimed)
 
@@ -247,12 +247,12 @@ def test_output_of_a_killed_process_is_delivered(site, claimed, settings):
     folder = settings.WORK_DIR / str(claimed.pk)
     until((folder / "written").exists)
     outbox.deliver_leftovers(site, "lab-1")
-    assert state_of(claimed) == ClientRun.State.STARTING  # Its process works on it.
+    assert get_state(claimed) == ClientRun.State.STARTING  # Its process works on it.
 
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     outbox.deliver_leftovers(site, "lab-1")
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     assert claimed.reason == Reason.WORKER_LOST
     assert {artifact.kind for artifact in claimed.artifacts.all()} == {"hdr", "properties", "summary"}
     assert "lab-1" in claimed.reason_detail
@@ -266,7 +266,7 @@ def test_full_work_folder_is_named(live_server, claimed, full_disk, settings):
     ClientRun.objects.filter(pk=claimed.pk).update(state=ClientRun.State.WAITING, claim=None)
     run_client(claimed.pk)
     site_client().close()
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     assert f"The work folder {full_disk} on" in claimed.reason_detail
     assert "is full" in claimed.reason_detail
 
@@ -369,7 +369,7 @@ def test_file_above_the_limit_is_kept_and_named(site, claimed, settings, monkeyp
         began = time.monotonic()
         outbox.store_output(site, folder, reporter.check)
     assert time.monotonic() - began < outbox.STORE_TIMEOUT_S / 5
-    assert state_of(claimed) == ClientRun.State.FINISHED
+    assert get_state(claimed) == ClientRun.State.FINISHED
     assert set(claimed.artifacts.values_list("name", flat=True)) == {"summary.txt", "ycsb.properties", "READ.hdr"}
     kept = settings.WORK_DIR / ".too-large" / str(claimed.pk)
     assert [path.name for path in kept.iterdir()] == ["stderr.txt"]

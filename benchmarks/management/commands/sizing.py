@@ -21,7 +21,7 @@ from benchsite.accounts.models import Team
 from runs.models import LoadGenerator, Machine
 from runs.pages.lists import PER_PAGE
 from workers import scheduling
-from workers.fleet import bindings_of, fleet_of, health, shown
+from workers.fleet import get_fleet, health, list_bindings, shown
 from workers.presence import BEAT_S
 
 PREFIX: Final = "simulated-"
@@ -119,9 +119,9 @@ def _beat(names: list[str], end: float, fleet: Fleet) -> None:
 
 def _page(team: Team) -> None:
     """What the page of load generators asks for."""
-    fleet = fleet_of(team)
+    fleet = get_fleet(team)
     health(fleet)
-    bindings_of(fleet)
+    list_bindings(fleet)
     shown(team, fleet[:PER_PAGE])
 
 

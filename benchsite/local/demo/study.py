@@ -145,7 +145,7 @@ def plan_study(
         "purpose": Purpose.DEMO,
     }
     matrix = Matrix.objects.create(team=team, created_by=user, **defaults | fields)
-    matrix.workloads.set(workloads or [workload_of(team, WORKLOAD, "A", CORE_WORKLOADS["A"])])
+    matrix.workloads.set(workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])])
     matrix.load_generators.set(generators)
     position = 0
     for entry in entries:
@@ -190,7 +190,7 @@ def submit_quick_study(
     return matrix
 
 
-def workload_of(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
+def build_workload(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
     """The team's workload of that name: the mix over records of 1 KB."""
     properties = {**mix, "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
     properties["warmupexecutiontime"] = str(PRESTART_S)

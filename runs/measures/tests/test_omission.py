@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from runs.measures.coordinated_omission import corrected, throttled_thread
 from runs.measures.sustained_load import backlog_growth
-from runs.ycsb.histogram import Histogram, highest_values, index_of
-from runs.ycsb.tests.hdrlogs import histogram_of
+from runs.ycsb.histogram import Histogram, get_bucket_index, highest_values
+from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.samples import golden
 
 # One thread that is to do 100 operations a second of 1 ms each, and one stall of a second; in ms.
@@ -47,7 +47,7 @@ def test_an_overload_grows_the_backlog_by_its_share():
 
 
 def test_the_correction_agrees_with_values_computed_elsewhere():
-    estimate = corrected(histogram_of([int(one) for one in STALLED]), INTERVAL)
+    estimate = corrected(build_histogram([int(one) for one in STALLED]), INTERVAL)
     assert (estimate.count, round(estimate.mean or 0, 2)) == (1099, 46.86)
     # Elsewhere the rank of a percentile was rounded: 1044.05 and 1088.01 of 1099 values.
     assert estimate.percentile(100 * 1044 / 1099) == 450
@@ -55,23 +55,23 @@ def test_the_correction_agrees_with_values_computed_elsewhere():
 
 
 def test_nothing_that_came_in_time_is_corrected():
-    even = histogram_of([900, 1000])
+    even = build_histogram([900, 1000])
     assert corrected(even, 1000) == even
     assert corrected(even, 0) == even
     assert corrected(Histogram(), 10) == Histogram()
 
 
 def test_shortest_interval_is_a_microsecond():
-    assert corrected(histogram_of([1, 2]), 1) == histogram_of([1, 2, 1])
-    assert corrected(histogram_of([1, 2]), 2) == histogram_of([1, 2])
+    assert corrected(build_histogram([1, 2]), 1) == build_histogram([1, 2, 1])
+    assert corrected(build_histogram([1, 2]), 2) == build_histogram([1, 2])
 
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 300_000), max_size=12), st.integers(1, 20_000))
 def test_it_adds_what_one_would_by_hand(values, expected):
-    service = histogram_of(values)
+    service = build_histogram(values)
     by_hand = list(values)
-    for value in highest_values(np.array([index_of(value) for value in values], dtype=np.int64)).tolist():
+    for value in highest_values(np.array([get_bucket_index(value) for value in values], dtype=np.int64)).tolist():
         by_hand += range(value - expected, expected - 1, -expected)
-    assert corrected(service, expected) == histogram_of(by_hand)
+    assert corrected(service, expected) == build_histogram(by_hand)

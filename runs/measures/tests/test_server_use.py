@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runs.measures.host import HostSamples, Samples, read_columns
-from runs.measures.server_use import busiest_sentence, hit_ratio, summary, uses_of
+from runs.measures.server_use import busiest_sentence, hit_ratio, rank_uses, summary
 
 GBIT = 1e9
 
@@ -46,14 +46,14 @@ def plain(text):
 
 
 def test_names_the_busiest_resource():
-    assert plain(busiest_sentence(uses_of([host()]))) == (
+    assert plain(busiest_sentence(rank_uses([host()]))) == (
         "Busiest: disk of db-1, 97 % utilised; CPU 41 %, network 4 %."
     )
 
 
 def test_names_the_node_where_there_are_several():
     quiet = host("db-2", node=2, disk_busy=0.2)
-    assert plain(busiest_sentence(uses_of([quiet, host()]))).startswith("Busiest: disk of node 1 (db-1), 97 % ")
+    assert plain(busiest_sentence(rank_uses([quiet, host()]))).startswith("Busiest: disk of node 1 (db-1), 97 % ")
 
 
 @pytest.mark.parametrize(
@@ -70,25 +70,25 @@ def test_names_the_node_where_there_are_several():
     ids=["one thread", "CPU", "memory", "90 % of memory", "network", "15 % above the CPU", "16 % above the CPU"],
 )
 def test_resources_as_shares_of_what_they_can_do(columns, resource, share):
-    use = uses_of([host(disk_busy=0.1, **columns)])[0]
+    use = rank_uses([host(disk_busy=0.1, **columns)])[0]
     assert (use.resource, use.share) == (resource, pytest.approx(share))
 
 
 def test_network_has_no_share_without_its_speed_or_traffic():
-    assert [use.resource for use in uses_of([host(nic_bits_per_s=None)])] == ["disk", "CPU"]
+    assert [use.resource for use in rank_uses([host(nic_bits_per_s=None)])] == ["disk", "CPU"]
     columns = {name: host().columns[name] for name in ("at_s", "interval_s", "disk_busy")}
     only_disk = replace(host(), columns=columns)
-    assert plain(busiest_sentence(uses_of([only_disk]))) == "Busiest: disk of db-1, 97 % utilised."
+    assert plain(busiest_sentence(rank_uses([only_disk]))) == "Busiest: disk of db-1, 97 % utilised."
 
 
 def test_servers_with_cores_of_their_own_are_judged_by_these():
     busy = host(disk_busy=0.1, core0_busy=0.9, core1_busy=0.9, core2_busy=0.0, core3_busy=0.0, server_cpus=(0, 1))
-    assert uses_of([busy])[0].share == pytest.approx(0.9)
+    assert rank_uses([busy])[0].share == pytest.approx(0.9)
 
 
 def test_machines_without_servers_and_without_rows_do_not_count():
     client = replace(host("client"), node=None)
-    assert busiest_sentence(uses_of([client, host().within(100.0, 200.0)])) == ""
+    assert busiest_sentence(rank_uses([client, host().within(100.0, 200.0)])) == ""
 
 
 def test_hit_ratio_and_its_trend():

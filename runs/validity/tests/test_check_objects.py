@@ -2,9 +2,9 @@
 
 import pytest
 
-from runs.validity import CheckResult, profile, verdict_of
+from runs.validity import CheckResult, compute_verdict, profile
 from runs.validity.check import RUN_CHECKS, Check, Outcome, check, sentence
-from runs.validity.results import at_most, graded, worst_of
+from runs.validity.results import at_most, find_worst, graded
 
 MEASURED = profile("measured")
 
@@ -79,11 +79,11 @@ def test_a_value_that_equals_a_limit_is_good(value, severity):
 
 
 def test_severities_come_to_a_verdict():
-    assert verdict_of(["pass", "not_assessed", "info", "not_assessed"]) == {
+    assert compute_verdict(["pass", "not_assessed", "info", "not_assessed"]) == {
         "verdict": "pass", "checks": 4, "checks_assessed": 2,
     }  # fmt: skip
-    assert verdict_of(["warn", "info"]) == {"verdict": "warn", "checks": 2, "checks_assessed": 2}
-    assert verdict_of(["reject", "warn"])["verdict"] == "reject"
-    assert verdict_of([]) == {"verdict": "pass", "checks": 0, "checks_assessed": 0}
+    assert compute_verdict(["warn", "info"]) == {"verdict": "warn", "checks": 2, "checks_assessed": 2}
+    assert compute_verdict(["reject", "warn"])["verdict"] == "reject"
+    assert compute_verdict([]) == {"verdict": "pass", "checks": 0, "checks_assessed": 0}
     assert (at_most("reject", "warn"), at_most("not_assessed", "warn")) == ("warn", "not_assessed")
-    assert worst_of([]) == "pass"
+    assert find_worst([]) == "pass"

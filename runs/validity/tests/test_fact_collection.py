@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runs.measures.host import HostSamples
-from runs.validity import ClientFacts, OperationFacts, Surroundings, facts_of
+from runs.validity import ClientFacts, OperationFacts, Surroundings, collect_facts
 from runs.validity.facts import RunContext
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.evidence import ClientEvidence
@@ -16,7 +16,7 @@ from runs.ycsb.merged import MissingClient, Window
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.series import POINT, Series
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
-from runs.ycsb.tests.samples import made_log, made_summary, merge, series_of, steady_log
+from runs.ycsb.tests.samples import build_series, made_log, made_summary, merge, steady_log
 
 BASE = 1_700_000_000.0
 A = check_workload({**CORE_WORKLOADS["A"], "recordcount": "5000"})
@@ -79,22 +79,22 @@ def test_a_client_of_a_summary_keeps_what_it_printed():
     beside = Surroundings(
         machines={3: "lab"}, cores={3: 8}, cpu_percent={3: 250.0}, clock_offsets_s={3: 0.001}, gc_shares={4: 0.5}
     )
-    (known,) = facts_of(summarised(stated), threads=4, known=beside).clients
+    (known,) = collect_facts(summarised(stated), threads=4, known=beside).clients
     assert known == ClientFacts(
         number=3, started_s=1.0, ended_s=3.0, covered_s=2.0, operations=100, busy_us=500.0, throughput_ops_s=45.0,
         threads=4, runtime_ms=2000.0, printed_throughput_ops_s=45.0, printed_counts={"READ": 100},
         status_operations=99, status_coverage=0.98, status_interval_s=10.0, cleanup_s=0.5, truncated=True,
         machine="lab", cpu_percent=250.0, cores=8, gc_share=0.03, clock_offset_s=0.001, evidence=evidence,
     )  # fmt: skip
-    measured = facts_of(summarised(stated), threads=4, known=replace(beside, gc_shares={3: 0.01}))
+    measured = collect_facts(summarised(stated), threads=4, known=replace(beside, gc_shares={3: 0.01}))
     assert measured.clients[0].gc_share == 0.01
-    unknown = facts_of(summarised(lasting(5, None), lasting(6, -3.0)), threads=4).clients
+    unknown = collect_facts(summarised(lasting(5, None), lasting(6, -3.0)), threads=4).clients
     assert [(entry.covered_s, entry.machine, entry.gc_share) for entry in unknown] == [(0.0, "", None)] * 2
     assert not unknown[0].truncated
 
 
 def test_facts_of_a_summary_are_those_of_whole_runs():
-    known = facts_of(
+    known = collect_facts(
         summarised(lasting(0, 3000.0), lasting(1, 2000.0)), threads=8, target_ops_s=50.0, rows_loaded=4999, measure_s=3
     )
     assert (known.phase, known.threads, known.target_ops_s, known.rows_loaded) == ("measure", 8, 50.0, 4999)
@@ -110,7 +110,7 @@ def test_facts_of_a_summary_are_those_of_whole_runs():
 )
 def test_window_of_summaries_is_the_shortest_run_time(runtimes_ms, window_s):
     clients = [lasting(number, runtime_ms) for number, runtime_ms in enumerate(runtimes_ms)]
-    assert facts_of(summarised(*clients), threads=1).window_s == window_s
+    assert collect_facts(summarised(*clients), threads=1).window_s == window_s
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_seconds_of_summaries_are_as_fine_as_status_lines(intervals_s, resolutio
     rows["second"], rows["rate_ops_s"], rows["count"] = np.arange(6), 10 * np.arange(6), 1
     status = Series("TOTAL", "service", BASE, 1, 1, rows)
     clients = [lasting(number, 9000.0, status_interval_s=apart_s) for number, apart_s in enumerate(intervals_s)]
-    known = facts_of(summarised(*clients, window=Window(BASE + 1, BASE + 5), series=(status,)), threads=1)
+    known = collect_facts(summarised(*clients, window=Window(BASE + 1, BASE + 5), series=(status,)), threads=1)
     assert known.window_s == 4.0
     assert known.over_time is not None
     assert (known.over_time.warmup_s, known.over_time.resolution_s) == (0, resolution_s)
@@ -130,7 +130,7 @@ def test_seconds_of_summaries_are_as_fine_as_status_lines(intervals_s, resolutio
 
 def test_an_operation_of_a_summary_keeps_lower_bounds():
     entry = read(kind="response", is_composite=True, resolution_us=1000.0, contradiction="its buckets")
-    (known,) = facts_of(summarised(lasting(0, 1.0), operations=(entry,)), threads=1).operations
+    (known,) = collect_facts(summarised(lasting(0, 1.0), operations=(entry,)), threads=1).operations
     assert known == OperationFacts(
         "READ", kind="response", is_composite=True, ok=90, failed=10, mean_us=5.0, min_us=1.0, max_us=9.0,
         percentiles_us={95.0: 7.0, 99.9: 9.0}, resolution_us=1000.0, contradiction="its buckets",
@@ -151,26 +151,26 @@ def test_an_operation_of_a_summary_keeps_lower_bounds():
 )
 def test_fractions_of_whole_numbers_are_averages(formats, changes, averaged):
     clients = [lasting(number, 1.0, format=name) for number, name in enumerate(formats)]
-    (known,) = facts_of(summarised(*clients, operations=(read(**changes),)), threads=1).operations
+    (known,) = collect_facts(summarised(*clients, operations=(read(**changes),)), threads=1).operations
     assert known.averaged is averaged
 
 
 def test_return_codes_are_added_without_composites():
     update = replace(read(returns={"OK": 5, "TIMEOUT": 1}), operation="UPDATE")
     both = replace(read(returns={"OK": 1000}, is_composite=True), operation="READ-MODIFY-WRITE")
-    known = facts_of(summarised(lasting(0, 1.0), operations=(read(), update, both)), threads=1)
+    known = collect_facts(summarised(lasting(0, 1.0), operations=(read(), update, both)), threads=1)
     assert known.returns == {"OK": 95, "ERROR": 10, "TIMEOUT": 1}
-    assert facts_of(summarised(operations=(read(returns={}),)), threads=1).returns is None
+    assert collect_facts(summarised(operations=(read(returns={}),)), threads=1).returns is None
 
 
 def test_the_workload_states_proportions_and_records():
-    known = facts_of(summarised(lasting(0, 1.0)), threads=1, workload=A)
+    known = collect_facts(summarised(lasting(0, 1.0)), threads=1, workload=A)
     assert (known.properties, known.proportions) == (A, {"READ": 0.5, "UPDATE": 0.5})
     assert (known.recordcount, known.record_bytes) == (5000, 1000.0)
     # What a load is asked for is no mix; its phase is given where summaries do not show it.
-    load = facts_of(summarised(lasting(0, 1.0), phase=None), threads=1, workload=A, phase="load")
+    load = collect_facts(summarised(lasting(0, 1.0), phase=None), threads=1, workload=A, phase="load")
     assert (load.phase, load.proportions, load.recordcount) == ("load", None, 5000)
-    assert facts_of(summarised(lasting(0, 1.0)), threads=1, phase="load").phase == "measure"
+    assert collect_facts(summarised(lasting(0, 1.0)), threads=1, phase="load").phase == "measure"
 
 
 def test_what_is_known_of_the_run_is_passed_on():
@@ -179,7 +179,7 @@ def test_what_is_known_of_the_run_is_passed_on():
         mode_properties={"w": "1"}, mode_stated=True, made_elsewhere=True, without_codes=True, has_faults=True,
         other_system="redis",
     )  # fmt: skip
-    known = facts_of(summarised(lasting(0, 1.0)), threads=1, known=beside)
+    known = collect_facts(summarised(lasting(0, 1.0)), threads=1, known=beside)
     for entry in fields(RunContext):
         assert getattr(known, entry.name) == getattr(beside, entry.name), entry.name
 
@@ -196,8 +196,8 @@ def test_facts_of_histograms_are_those_of_the_window():
     columns = {"at_s": at_s, "interval_s": np.ones(7), "other_cores": np.arange(7.0)}
     beside = Surroundings(hosts=(HostSamples(machine="lab", columns=columns),), machines={0: "lab"})
     rates = [9.0, 9.0, 9.0]
-    known = facts_of(
-        merged, threads=1, target_ops_s=10.0, measure_s=3, rate_ops_s=rates, series=series_of(merged), known=beside
+    known = collect_facts(
+        merged, threads=1, target_ops_s=10.0, measure_s=3, rate_ops_s=rates, series=build_series(merged), known=beside
     )
     assert (known.window_s, known.window_asked_s, known.whole_runs, known.overlap) == (3.0, 3, False, merged.overlap)
     assert (known.rate_ops_s, known.longest_us) == (rates, merged.longest_us)
@@ -216,7 +216,7 @@ def test_facts_of_histograms_are_those_of_the_window():
     assert operations["READ-MODIFY-WRITE"].response_estimated_us is None
     # Without a target, or without threads, nothing was due.
     for unknown in ({"threads": 1}, {"threads": None, "target_ops_s": 10.0}):
-        assert {entry.response_estimated_us for entry in facts_of(merged, **unknown).operations} == {None}
+        assert {entry.response_estimated_us for entry in collect_facts(merged, **unknown).operations} == {None}
 
 
 def test_an_estimate_depends_on_how_often_an_operation_was_due():
@@ -224,7 +224,7 @@ def test_an_estimate_depends_on_how_often_an_operation_was_due():
     merged = merge([ClientLogs(0, [made_log("READ", [(0, 1.0, [1000] * 99 + [1_000_000])])], threads=1)], warmup_s=0)
 
     def p99_us(threads: int, target_ops_s: float) -> float | None:
-        return facts_of(merged, threads=threads, target_ops_s=target_ops_s).operations[0].response_estimated_us
+        return collect_facts(merged, threads=threads, target_ops_s=target_ops_s).operations[0].response_estimated_us
 
     # 109 values: the 108th is the second longest, 900 ms. 101 values: the 100th is what waited 500 ms.
     assert p99_us(1, 10.0) == pytest.approx(900_000, rel=0.002)
@@ -240,4 +240,6 @@ def test_an_estimate_depends_on_how_often_an_operation_was_due():
         ],
         warmup_s=0,
     )
-    assert {entry.response_estimated_us for entry in facts_of(both, threads=1, target_ops_s=10.0).operations} == {None}
+    assert {entry.response_estimated_us for entry in collect_facts(both, threads=1, target_ops_s=10.0).operations} == {
+        None
+    }

@@ -11,18 +11,18 @@ from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.merged import Window
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.series import POINT, Series
-from runs.ycsb.tests.samples import made_log, merge, series_of, steady_log
+from runs.ycsb.tests.samples import build_series, made_log, merge, steady_log
 
 BASE = 1_700_000_000.0
 
 
-def merged_of(*logs, warmup_s=0.0, **more):
+def build_merged(*logs, warmup_s=0.0, **more):
     return merge([ClientLogs(0, logs, threads=1)], warmup_s=warmup_s, **more)
 
 
 def test_it_begins_with_the_warm_up_and_ends_with_the_window():
-    merged = merged_of(steady_log("READ", 10, 100), warmup_s=3, measure_s=5)
-    series = over_time(series_of(merged), merged.window, merged.warmup_s)
+    merged = build_merged(steady_log("READ", 10, 100), warmup_s=3, measure_s=5)
+    series = over_time(build_series(merged), merged.window, merged.warmup_s)
     assert series is not None
     assert (series.warmup_s, list(series.rate_ops_s)) == (3, [100.0] * 8)
     assert list(series.p95_us) == [1000.0] * 8
@@ -32,8 +32,8 @@ def test_it_begins_with_the_warm_up_and_ends_with_the_window():
 
 def test_a_read_modify_write_counts_once():
     logs = [steady_log("READ", 5, 100), steady_log("UPDATE", 5, 40), steady_log("READ-MODIFY-WRITE", 5, 40)]
-    merged = merged_of(*logs)
-    series = over_time(series_of(merged), merged.window, 0.0)
+    merged = build_merged(*logs)
+    series = over_time(build_series(merged), merged.window, 0.0)
     assert series is not None and list(series.rate_ops_s) == [100.0] * 5
 
 
@@ -43,8 +43,8 @@ def test_response_times_are_weighted_means_of_the_window():
         made_log("Intended-READ", [(second, 1.0, [1000] * 30) for second in range(3)] + [(3, 1.0, [])]),
         made_log("Intended-UPDATE", [(second, 1.0, [2000] * 10) for second in range(3)] + [(3, 1.0, [])]),
     ]
-    merged = merged_of(*logs, warmup_s=1)
-    series = over_time(series_of(merged), merged.window, 1.0)
+    merged = build_merged(*logs, warmup_s=1)
+    series = over_time(build_series(merged), merged.window, 1.0)
     assert series is not None
     assert list(series.response_mean_us[:2]) == pytest.approx([1250.0, 1250.0])
     assert np.isnan(series.response_mean_us[2])

@@ -7,7 +7,7 @@ import pytest
 
 from runs.catalog.durability import Durability
 from runs.validity import CheckResult, ClusterFacts, SideFacts, judge_pair, profile
-from runs.validity.pairs import fit_of, memory_ratio, waits_for
+from runs.validity.pairs import classify_fit, memory_ratio, waits_for
 
 MEASURED = profile("measured")
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
@@ -110,7 +110,7 @@ def test_it_agrees_with_a_published_cluster(record_bytes, ratio):
     side = SideFacts("study", cluster=four, records=500_000_000, record_bytes=record_bytes)
     found = memory_ratio(side)
     assert found == pytest.approx(ratio, abs=0.005)
-    assert found is not None and fit_of(found, MEASURED) == "borders on memory"
+    assert found is not None and classify_fit(found, MEASURED) == "borders on memory"
 
 
 def told(record):
@@ -146,7 +146,7 @@ def filling(share: float, **changes: Any) -> dict[str, Any]:
     return {"records": records, "record_bytes": 1000.0, "overhead_bytes": 477.0, "cluster": node, **changes}
 
 
-def environment_of(*differences: tuple[str, str], shown: str = "") -> tuple[Any, ...]:
+def build_warning(*differences: tuple[str, str], shown: str = "") -> tuple[Any, ...]:
     message = "; ".join([differences[0][1], *(text[0].lower() + text[1:] for _, text in differences[1:])])
     shown = shown or message[0].lower() + message[1:]
     entries = tuple((subject, f"{text}.") for subject, text in differences)
@@ -211,30 +211,30 @@ WHOLE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     ),
     ("V20", {}, {"durability": {}}, ("not_assessed", "", "What a write of B waits for is not known.", "", ())),
     ("V24", {}, {}, ("pass", "alike", "Versions and machines are alike.", "", ())),
-    ("V24", {}, {"version": "7.2"}, environment_of(("version", "The version differs (7.0 and 7.2)"))),
+    ("V24", {}, {"version": "7.2"}, build_warning(("version", "The version differs (7.0 and 7.2)"))),
     (
         "V24", {"client_version": "ycsb 0.12.0"}, {"client_on_database_host": True},
-        environment_of(
+        build_warning(
             ("YCSB client", "The YCSB client differs (ycsb 0.12.0 and ycsb 0.17.0)"),
             ("placement", "Only B shared its machine with its clients"),
         ),
     ),
     # More nodes of the same kind are no other hardware; other nodes are, whatever they are.
-    ("V24", {}, {"cluster": cluster(2)}, environment_of(("number of nodes", "The number of nodes differs (1 and 2)"))),
+    ("V24", {}, {"cluster": cluster(2)}, build_warning(("number of nodes", "The number of nodes differs (1 and 2)"))),
     (
         "V24", {"cluster": cluster(machines=({**NODE, "cores": 4},))}, {},
-        environment_of(("hardware", "The hardware differs")),
+        build_warning(("hardware", "The hardware differs")),
     ),
     (
         "V24", {"cluster": cluster(2)}, {"cluster": cluster(2, machines=(NODE, {**NODE, "cores": 4}))},
-        environment_of(("hardware", "The hardware differs")),
+        build_warning(("hardware", "The hardware differs")),
     ),
     (
         # Of the same size the numbers of each kind count.
         "V24",
         {"cluster": cluster(3, machines=(NODE, NODE, {**NODE, "cores": 4}))},
         {"cluster": cluster(3, machines=(NODE, {**NODE, "cores": 4}, {**NODE, "cores": 4}))},
-        environment_of(("hardware", "The hardware differs")),
+        build_warning(("hardware", "The hardware differs")),
     ),
     (
         "V24", {"version": ""}, {"client_on_database_host": None},
@@ -271,7 +271,7 @@ def test_findings_name_what_differs(check_id, first, second, expected):
     ],
 )
 def test_a_ratio_at_a_limit_borders_on_memory(ratio, fit):
-    assert fit_of(ratio, MEASURED) == fit
+    assert classify_fit(ratio, MEASURED) == fit
 
 
 @pytest.mark.parametrize("unknown", [{"records": None}, {"record_bytes": None}, {"cluster": ClusterFacts(nodes=1)}])

@@ -2,17 +2,17 @@
 
 import pytest
 
-from runs.validity import Surroundings, facts_of, judge_run, profile
+from runs.validity import Surroundings, collect_facts, judge_run, profile
 from runs.validity.tests.verdicts import worst
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.series import total_rate
-from runs.ycsb.tests.samples import client, merge, series_of
+from runs.ycsb.tests.samples import build_series, client, merge
 
 A, F = check_workload(CORE_WORKLOADS["A"]), check_workload(CORE_WORKLOADS["F"])
 
 
 def judged(merged, purpose, **more):
-    results = judge_run(facts_of(merged, **more), profile(purpose))
+    results = judge_run(collect_facts(merged, **more), profile(purpose))
     return results, {result.check_id: result.severity for result in results}
 
 
@@ -26,7 +26,7 @@ def test_a_short_run_of_two_clients_is_a_good_demo():
         rows_loaded=1000,
         measure_s=3,
         rate_ops_s=total_rate(merged).tolist(),
-        series=series_of(merged),
+        series=build_series(merged),
         known=Surroundings(
             client_on_database_host=True,
             machines={0: "here", 1: "here"},
@@ -53,7 +53,7 @@ def test_a_load_is_judged_by_what_applies_to_it():
 
 def test_throttled_read_modify_write_run_reaches_its_target():
     merged = merge([client("target/0", threads=4)], warmup_s=1)
-    series = series_of(merged)
+    series = build_series(merged)
     _, severities = judged(merged, "demo", threads=4, target_ops_s=400, workload=F, rows_loaded=1000, series=series)
     for check_id in ("E01", "V01", "V02", "V08", "V09", "V22", "V23"):
         assert severities[check_id] == "pass"

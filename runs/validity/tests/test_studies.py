@@ -7,7 +7,7 @@ import pytest
 
 from benchsite.core.formatting import THIN
 from runs.measures.little import explained_share
-from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile
+from runs.validity import ClusterFacts, RunFacts, Surroundings, collect_facts, judge_run, profile
 from runs.validity.tests.verdicts import worst
 from runs.ycsb.clients import merge_run
 from runs.ycsb.grouping import group
@@ -23,7 +23,7 @@ MEASURED = profile("measured")
 
 
 def judged(run: ReadRun, *, threads: int | None = None, known: Surroundings | None = None, **more: Any):
-    facts = facts_of(
+    facts = collect_facts(
         summarise([SummaryClient(0, run)]),
         threads=threads,
         known=known or Surroundings(made_elsewhere=True),
@@ -151,7 +151,7 @@ def couchbase(properties: dict[str, str], links: int = 1) -> RunFacts:
     run = study_run({"READ": reads, "UPDATE": updates}, 100e6 / 903_430 * 1000, 903_430.0, phase="measure")
     nodes = ClusterFacts(nodes=4, replication_factor=2, machines=({"nic_bits_per_s": links * 10**9},) * 4)
     known = Surroundings(client_on_database_host=False, cluster=nodes, made_elsewhere=True)
-    return facts_of(summarise([SummaryClient(0, run)]), threads=None, workload=workload, known=known)
+    return collect_facts(summarise([SummaryClient(0, run)]), threads=None, workload=workload, known=known)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_public_files_are_rejected_for_their_known_faults():
         for run in group(files):
             merged = merge_run(run)
             assert isinstance(merged, SummarisedRun)
-            facts = facts_of(merged, threads=None, known=Surroundings(made_elsewhere=True))
+            facts = collect_facts(merged, threads=None, known=Surroundings(made_elsewhere=True))
             findings = judge_run(facts, MEASURED)
             rejected |= {finding.check_id for finding in findings if finding.severity == "reject"}
             assert all(len(finding.measured) <= 120 and len(finding.threshold) <= 120 for finding in findings), (
@@ -221,7 +221,7 @@ def test_a_summary_alone_leaves_open_what_it_does_not_say():
 
 
 def test_nothing_at_all_is_no_success():
-    empty = facts_of(summarise([]), threads=None)
+    empty = collect_facts(summarise([]), threads=None)
     assert worst(judge_run(empty, MEASURED)) == "reject"
 
 
@@ -235,7 +235,7 @@ def test_percentiles_of_a_client_that_averaged_them():
 
 @pytest.mark.parametrize("threads", [None, 4])
 def test_histograms_of_others_are_judged_too(threads):
-    facts = facts_of(
+    facts = collect_facts(
         merge([client("two_clients/0", 0)], warmup_s=1), threads=threads, known=Surroundings(made_elsewhere=True)
     )
     found = {finding.check_id: finding.severity for finding in judge_run(facts, MEASURED)}

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from runs.validity import CheckResult, Verdict, verdict_of
+from runs.validity import CheckResult, Verdict, compute_verdict
 
 
 def worst(results: Iterable[CheckResult]) -> Verdict:
-    return verdict_of(result.severity for result in results)["verdict"]
+    return compute_verdict(result.severity for result in results)["verdict"]

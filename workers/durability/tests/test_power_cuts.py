@@ -20,7 +20,7 @@ from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
 from workers.manifests import Manifest
 from workers.provision.process import Site
 from workers.systems.build import build, fetch_servers
-from workers.tests.conftest import processes_of, site_below_var_tmp
+from workers.tests.conftest import find_processes, site_below_var_tmp
 from workers.tests.trees import ROOT, until
 
 try:
@@ -207,5 +207,5 @@ def test_killed_measurement_leaves_nothing_running(site, mode, server):
         command.send_signal(signal.SIGKILL)
         command.wait()
     _, alive = psutil.wait_procs(left, timeout=20)
-    assert alive == [] and processes_of(var) == []
+    assert alive == [] and find_processes(var) == []
     assert f"durability-{mode.replace('/', '-')}" not in Path("/proc/self/mountinfo").read_text()
