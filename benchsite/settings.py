@@ -101,7 +101,7 @@ UPLOAD_AT_ONCE_BYTES = env_int("BENCHSITE_UPLOAD_AT_ONCE_BYTES", 1024**2, least=
 MAX_UPLOAD_BYTES = env_int("MAX_BENCHSITE_UPLOAD_BYTES", 1024**3, least=1024, most=64 * 1024**3)
 UPLOAD_EXPANDED_BYTES = env_int("BENCHSITE_UPLOAD_EXPANDED_BYTES", 32 * 1024**2, least=1024, most=1024**3)
 # Only the import page and the API take files, with handlers of their own.
-FILE_UPLOAD_HANDLERS = ["runs.uploading.upload_handlers.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["runs.uploads.upload_handlers.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
 # A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.core.production`).
@@ -120,7 +120,7 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 if PRODUCTION and not IS_GENERATOR:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
-# By it the site signs what it publishes (reports/frozen/exports.py). Empty: the text in this file, made when needed.
+# By it the site signs what it publishes (reports/published/exports.py). Empty: the text in this file, made when needed.
 SIGNING_KEY = env_str("BENCHSITE_SIGNING_KEY", "")
 SIGNING_KEY_FILE = VAR_DIR / "signing-key"
 # Former keys: the site still states that they are its own.
@@ -187,12 +187,12 @@ INSTALLED_APPS = [
 ]
 # What packages below `reports` ask it, by name: they do not import it, and load generators need none of it.
 NOTICE_FINDERS = [
-    "reports.change_point_alerts.look",
-    "reports.upload_alerts.look",
-    "reports.queries.curves.store_recent",
+    "reports.trends.change_point_alerts.look",
+    "reports.trends.upload_alerts.look",
+    "reports.compare.queries.curves.store_recent",
 ]
-RUN_PINS = ["reports.baselines.pinned"]
-UPLOAD_ADDITIONS = ["reports.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
+RUN_PINS = ["reports.trends.baselines.pinned"]
+UPLOAD_ADDITIONS = ["reports.trends.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
 MIDDLEWARE = [
     "benchsite.core.request_metrics.CountRequests",
     *(["benchsite.core.middleware.ClientAddress"] if BEHIND_PROXY else []),

@@ -11,14 +11,14 @@ from django.shortcuts import redirect, render
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
 from benchsite.accounts.permissions import get_team, is_operator, operator_required, team_required
-from runs import generators
+from runs.catalog import generators
 from runs.models import LoadGenerator
-from runs.pages.lists import get_page
-from runs.pages.queue import queue as read_queue
-from runs.pages.queue import waiting_runs
-from workers.enrolment import make_code, revoke
-from workers.fleet import WHOSE, FleetFilter, get_fleet, health, list_bindings, shown
-from workers.queries import queue_lines
+from runs.queue.pages.queue import queue as read_queue
+from runs.queue.pages.queue import waiting_runs
+from runs.results.pages.lists import get_page
+from workers.conductor.queries import queue_lines
+from workers.generator.enrolment import make_code, revoke
+from workers.generator.fleet import WHOSE, FleetFilter, get_fleet, health, list_bindings, shown
 
 MAX_SHOWN = 200  # waiting runs on the page of the queue
 

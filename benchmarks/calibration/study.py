@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted
-from reports.curves import Curve
+from reports.compare.curves import Curve
 from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.ycsb.properties import CORE_WORKLOADS

@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.simulations.ladders import FLAT, LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
 from benchsite.core.formatting import exact, grouped
-from reports.analysis.ratios import Floats
-from reports.analysis.repeat_comparison import Comparison, Outcome
-from reports.curves import Curve
-from reports.pages.baseline_ratios import throughput_ratio
+from reports.compare.analysis.ratios import Floats
+from reports.compare.analysis.repeat_comparison import Comparison, Outcome
+from reports.compare.curves import Curve
+from reports.compare.pages.baseline_ratios import throughput_ratio
 
 PAIRS: Final = 1500
 SEED: Final = 20261123

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from benchsite.core import formatting
-from reports.analysis.changes import TAIL_LATENCY, THROUGHPUT, Rule, detect_changes
-from reports.analysis.edivisive import Floats, change_points
+from reports.trends.analysis.changes import TAIL_LATENCY, THROUGHPUT, Rule, detect_changes
+from reports.trends.analysis.edivisive import Floats, change_points
 
 SEED: Final = 20_261
 SERIES: Final = 1_000

@@ -13,18 +13,9 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import exact
-from runs.measures.coordinated_omission import throttled_thread
-from runs.validity import (
-    ClientFacts,
-    ClusterFacts,
-    OperationFacts,
-    OverTime,
-    RunFacts,
-    judge_ladder,
-    judge_run,
-    profile,
-)
-from runs.validity.environment import KEY_BYTES
+from runs.checks import ClientFacts, ClusterFacts, OperationFacts, OverTime, RunFacts, judge_ladder, judge_run, profile
+from runs.checks.environment import KEY_BYTES
+from runs.results.measures.coordinated_omission import throttled_thread
 from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Floats

@@ -28,11 +28,11 @@ from benchsite.accounts.models import Team, User
 from benchsite.core.env import env_int
 from benchsite.local.supervisor import Site
 from runs.models import MeasurementSet, Run, UploadKey
-from runs.uploading import api_upload, upload_lifecycle
-from runs.uploading.api_upload import Asked
-from runs.uploading.form_data import Arrived
-from runs.uploading.manifest import build_manifest
-from runs.uploading.processing import work_on
+from runs.uploads import api_upload, upload_lifecycle
+from runs.uploads.api_upload import Asked
+from runs.uploads.form_data import Arrived
+from runs.uploads.manifest import build_manifest
+from runs.uploads.processing import work_on
 
 SECONDS: Final = 42
 DIFFERENT: Final = 40  # histograms of one operation

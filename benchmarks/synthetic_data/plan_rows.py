@@ -16,7 +16,6 @@ from benchmarks.synthetic_data.bulk_copy import Copier
 from benchmarks.synthetic_data.equipment import equipment
 from benchmarks.synthetic_data.numbers import OPERATIONS, Law, build_law, latencies_us, mean_us, measured
 from benchmarks.synthetic_data.plans import TARGET_SHARES, PlannedMatrix, PlannedSweep, plans
-from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import (
     ClientRun,
     Finding,
@@ -29,8 +28,9 @@ from runs.models import (
     Upload,
 )
 from runs.models.run import Phase, Stage, Status, Verdict
-from runs.reasons import Reason
-from runs.spec import SPEC_VERSION, RunSpec
+from runs.plans.spec import SPEC_VERSION, RunSpec
+from runs.queue.reasons import Reason
+from runs.results.denormalised_columns import config_key, sweep_columns
 from runs.ycsb.properties import dataset
 from runs.ycsb.rollups import COLUMNS, LEVELS
 from runs.ycsb.series import POINT, Points, coarser, pack

@@ -32,9 +32,9 @@ from benchsite.core.progress import Step
 from benchsite.local import components
 from benchsite.local.components import HOST, Component
 from benchsite.local.embedded import EmbeddedError, EmbeddedServers
-from workers.guarded_process import StartError
-from workers.guardian import PR_SET_PDEATHSIG, prctl, start_time
-from workers.process_registry import end_earlier_lives
+from workers.processes.guarded_process import StartError
+from workers.processes.guardian import PR_SET_PDEATHSIG, prctl, start_time
+from workers.processes.process_registry import end_earlier_lives
 
 GENERATORS = ("generator-1", "generator-2")
 READY_PATIENCE_S = 90.0

@@ -22,8 +22,8 @@ from docker.errors import DockerException
 
 from benchsite.tests.needs import need
 from runs.catalog import load_catalog
-from workers.executables import find_postgresql, find_redis
-from workers.guarded_process import start_guarded
+from workers.generator.executables import find_postgresql, find_redis
+from workers.processes.guarded_process import start_guarded
 from workers.provision.engine import EngineError, connected
 
 START_S = 30.0

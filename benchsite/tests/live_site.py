@@ -20,10 +20,10 @@ from benchsite.local.demo.study import plan_study
 from benchsite.local.preparation import generator_environment
 from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
-from runs.artifacts import mark_storage
 from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Stage, Status, Verdict
-from runs.planning import submit
+from runs.plans import submit
+from runs.results.artifacts import mark_storage
 from runs.tests.factories import make_team, make_user
 from workers.models import Lease
 from workers.systems.build import build

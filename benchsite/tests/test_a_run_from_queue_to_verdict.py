@@ -28,7 +28,6 @@ from benchsite.core.generator_access import read_access
 from benchsite.tests.databases import database_url
 from benchsite.tests.live_site import GENERATORS, LiveSite, get_clients, get_servers, rejections
 from benchsite.tests.live_site import shared_site as site
-from runs import artifacts, lifecycle
 from runs.models import (
     ClientRun,
     Database,
@@ -42,13 +41,15 @@ from runs.models import (
     Series,
 )
 from runs.models.run import Phase, Stage, Status
-from runs.reasons import Reason
-from runs.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
+from runs.results import artifacts
+from runs.results.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
 from runs.tests.factories import make_database, make_user
 from runs.tests.programs import Program
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
-from workers.site_client import SiteClient
+from workers.generator.site_client import SiteClient
 from workers.tests.conducting import conduct_run
 
 __all__ = ["site"]

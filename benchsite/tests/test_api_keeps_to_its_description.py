@@ -5,7 +5,7 @@ import pytest
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Role, Scope, Webhook
 from benchsite.tests.describing import ask_each, described, walk
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import (
     make_database,
     make_load_generator,

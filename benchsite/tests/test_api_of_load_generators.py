@@ -6,7 +6,7 @@ from django.utils import timezone
 from benchsite.accounts import tokens
 from benchsite.accounts.models import AuditEntry
 from benchsite.tests.asking import Program, make_program, problem
-from runs.data_confirmations import find_confirmation
+from runs.catalog.data_confirmations import find_confirmation
 from runs.models import DataConfirmation, LoadGenerator, Node
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_team, make_user
 

@@ -3,8 +3,8 @@
 import pytest
 
 from benchsite.tests.asking import make_program, problem
-from runs.measures.search import MAX_TRIALS
 from runs.models import SearchDecision
+from runs.results.measures.search import MAX_TRIALS
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 from runs.tests.test_searches import drive, submitted, token_bucket
 

@@ -17,7 +17,7 @@ from django.test import Client
 
 from benchsite.core.artifact_storage import artifact_storage
 from benchsite.tests.databases import database_url
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

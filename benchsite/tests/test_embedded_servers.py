@@ -20,8 +20,8 @@ from benchsite.core import paths
 from benchsite.core.paths import Places
 from benchsite.local import embedded
 from benchsite.local.embedded import AlreadyRunning, EmbeddedError, EmbeddedServers, own_folder
-from workers import executables
-from workers.executables import ExecutableNotFound, find_postgresql
+from workers.generator import executables
+from workers.generator.executables import ExecutableNotFound, find_postgresql
 from workers.tests.trees import ROOT, all_gone, until
 
 pytestmark = pytest.mark.slow

@@ -166,6 +166,6 @@ def test_a_body_that_cannot_be_read_is_a_problem_document(team, body):
 
 
 def test_internal_error_is_problem_document_without_details(team, monkeypatch):
-    monkeypatch.setattr("runs.api.catalog.load_catalog", lambda: 1 / 0)
+    monkeypatch.setattr("runs.catalog.api.systems.load_catalog", lambda: 1 / 0)
     refusal = problem(make_program(team).get("/systems"), 500, "internal-error")
     assert "ZeroDivision" not in str(refusal)

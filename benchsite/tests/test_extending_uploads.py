@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from benchsite.tests.asking import make_program, problem
-from runs.forms.matrices import MatrixForm
 from runs.models import Matrix, Run, Sweep, Workload
+from runs.plans.forms.matrices import MatrixForm
 from runs.tests.factories import (
     make_cluster,
     make_database,

@@ -26,9 +26,7 @@ from django.utils import timezone
 from benchsite.accounts import membership, tokens
 from benchsite.accounts.models import Delivery, Notice, Preference, Role, User, Webhook
 from benchsite.notifications.email_verification import get_token
-from reports.badges import make_badge
-from reports.baselines import set_baseline
-from reports.frozen.drafts import Draft
+from reports.compare.selection import NAMES
 from reports.models import (
     ChangePoint,
     CommitLook,
@@ -39,11 +37,11 @@ from reports.models import (
     ReportPicture,
     StoredCurve,
 )
-from reports.selection import NAMES
+from reports.published.drafts import Draft
 from reports.tests.frozen import published
-from runs.artifacts import store
-from runs.data_confirmations import target_rows
-from runs.kits.plan_export import export_plan
+from reports.trends.badges import make_badge
+from reports.trends.baselines import set_baseline
+from runs.catalog.data_confirmations import target_rows
 from runs.models import (
     Cluster,
     DataConfirmation,
@@ -61,6 +59,8 @@ from runs.models import (
     UploadKey,
 )
 from runs.models.schedule import Ending, Occasion
+from runs.plans.files.plan_export import export_plan
+from runs.results.artifacts import store
 from runs.tests.factories import make_client_run, make_run, make_schedule, make_team, make_user
 from runs.tests.test_searches import SEARCH
 from runs.tests.world import make_world

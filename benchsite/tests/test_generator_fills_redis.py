@@ -14,8 +14,8 @@ from benchsite.core.generator_access import own_redis_url
 from benchsite.rest import limits
 from benchsite.tests.asking import make_program, problem
 from runs.tests.factories import make_team, make_user
-from workers import enrolment, redis_users
-from workers.executables import find_redis
+from workers.generator import enrolment, redis_users
+from workers.generator.executables import find_redis
 from workers.models import GeneratorCredential
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

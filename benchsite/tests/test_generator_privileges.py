@@ -32,7 +32,7 @@ from benchsite.local.preparation import generator_environment
 from benchsite.management.commands.component import component
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
-from workers import enrolment, redis_users
+from workers.generator import enrolment, redis_users
 from workers.models import EnrolmentCode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from benchsite.views import latest_sweeps
-from runs import live
+from benchsite.site.views import latest_sweeps
 from runs.models import Run
+from runs.queue import live
 from runs.tests.factories import (
     make_cluster,
     make_database,

@@ -11,7 +11,7 @@ from django.conf import settings
 from benchsite.tests.live_site import find_processes, servers_and_clients, site
 from runs.models import ClientRun, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from workers.models import Lease
 
 __all__ = ["site"]

@@ -13,8 +13,8 @@ from benchsite.core.formatting import percent
 from benchsite.tests.live_site import get_clients, get_servers, shared_site
 from runs.models import Database, Deployment, Run, Workload
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
-from workers.guards import MAX_ERROR_S, MAX_STALL_S
+from runs.queue.reasons import Reason
+from workers.generator.guards import MAX_ERROR_S, MAX_STALL_S
 
 __all__ = ["shared_site"]
 pytestmark = [

@@ -15,13 +15,13 @@ from benchsite.local.demo.machine_study import (
     unfinished_study,
 )
 from benchsite.local.demo.study import Progress
-from reports.frozen.publication import PublishRefused
 from reports.models import Report
-from runs.lifecycle import request_cancel_matrix
+from reports.published.publication import PublishRefused
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import PlanError, preview, stored_plan, submit
-from runs.reasons import Reason
+from runs.plans import PlanError, preview, stored_plan, submit
+from runs.queue.lifecycle import request_cancel_matrix
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_load_generator, make_machine
 
 pytestmark = pytest.mark.django_db

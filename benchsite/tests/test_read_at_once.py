@@ -5,12 +5,12 @@ import gzip
 import pytest
 
 from benchmarks.speed.uploads import typical
-from runs.recording.client_merge import merge_upload
-from runs.recording.uploaded_runs import judge_by
+from runs.checks.team_thresholds import get_thresholds
+from runs.results.recording.client_merge import merge_upload
+from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
-from runs.thresholds import get_thresholds
-from runs.uploading.file_pipeline import recognise, runs_in
-from runs.uploading.inline import NamedContent, TooMuchAtOnce, read_at_once
+from runs.uploads.file_pipeline import recognise, runs_in
+from runs.uploads.inline import NamedContent, TooMuchAtOnce, read_at_once
 from runs.ycsb.errors import LimitExceeded
 
 pytestmark = pytest.mark.slow
@@ -69,7 +69,7 @@ def test_both_ways_of_merging_give_the_same_numbers(settings):
     """In memory, and from the logs decoded piece by piece."""
     from dataclasses import replace
 
-    from runs.uploading.file_pipeline import read_members
+    from runs.uploads.file_pipeline import read_members
 
     whole = read_at_once([NamedContent(name, content) for name, content in typical(1).files])
     by_pieces = read_members(list(whole.members.values()))

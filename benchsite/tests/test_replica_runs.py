@@ -11,8 +11,8 @@ from django.conf import settings
 from benchsite.tests.live_site import LiveSite, get_servers, servers_and_clients
 from runs.models import Deployment, Matrix, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
-from runs.recording.server_samples import get_sample_artifacts, read_counters
+from runs.queue.reasons import Reason
+from runs.results.recording.server_samples import get_sample_artifacts, read_counters
 from runs.tests.factories import make_database
 from workers.systems.build import build
 

@@ -4,10 +4,10 @@ import pytest
 
 from benchsite.tests.asking import make_program
 from conftest import signed_in
-from runs.forms.matrices import generators_for
-from runs.generators import waited_for_in_vain
+from runs.catalog.generators import waited_for_in_vain
 from runs.models import LoadGenerator, Run
-from runs.planning import PlanError, submit
+from runs.plans import PlanError, submit
+from runs.plans.forms.matrices import generators_for
 from runs.tests.factories import make_team, make_user
 from runs.tests.planning_world import a_matrix
 from workers.tests.test_dispatching import matrix as submitted

@@ -5,7 +5,7 @@ import pytest
 from benchsite.tests.live_site import get_servers, shared_site  # noqa: F401
 from runs.models import Deployment
 from runs.models.run import Status
-from runs.pages.recovery import applied_faults
+from runs.results.pages.recovery import applied_faults
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240), pytest.mark.long]
 

@@ -25,9 +25,9 @@ from benchsite.accounts import tokens
 from benchsite.core import buffering_worker
 from benchsite.local.components import WEB_THREADS
 from benchsite.tests.test_requests_counted_by_all_workers import Web
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep, make_team, make_user
-from workers import enrolment
+from workers.generator import enrolment
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 CLIENTS = 48

@@ -5,9 +5,9 @@ import pytest
 from benchsite.accounts.models import ApiToken, Role, Team
 from benchsite.tests.asking import make_program, problem
 from conftest import signed_in
-from runs import lifecycle
 from runs.models import Run, Upload
 from runs.models.run import Status
+from runs.queue import lifecycle
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.importing import import_folder, summary
 from runs.tests.planning_world import a_matrix

@@ -14,8 +14,8 @@ from benchmarks.speed.uploads import build_body, send_all, typical
 from benchsite.accounts import tokens
 from benchsite.local import components
 from benchsite.tests.databases import database_url
-from runs.artifacts import opened
 from runs.models import Artifact, Finding, MeasurementSet, Run, Series, Upload, UploadKey
+from runs.results.artifacts import opened
 from workers.provision.ports import free_port
 
 # A web server of its own starts slowly where much else runs.

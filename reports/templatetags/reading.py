@@ -10,13 +10,13 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from benchsite.templatetags.units import latency, latency_between
-from reports.analysis.ceiling import NON_MONOTONE, Ceiling
-from reports.curves import Curve, Operation
-from reports.figures.history import change_text, change_words
-from reports.histories import HistoryChange, Metric
-from reports.ladder_text import bracket_says, ceiling_sentence, ladder_says
-from reports.pages.equal_load import number_text, within_text
-from reports.verdicts.serialization import MetricAnswer
+from reports.compare.analysis.ceiling import NON_MONOTONE, Ceiling
+from reports.compare.curves import Curve, Operation
+from reports.compare.ladder_text import bracket_says, ceiling_sentence, ladder_says
+from reports.compare.pages.equal_load import number_text, within_text
+from reports.trends.figures.history import change_text, change_words
+from reports.trends.histories import HistoryChange, Metric
+from reports.trends.verdicts.serialization import MetricAnswer
 
 register = template.Library()
 register.filter(ceiling_sentence)

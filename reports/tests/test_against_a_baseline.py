@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.points import Spread
-from reports.analysis.repeat_comparison import Outcome
-from reports.analysis.sessions import SessionSpread
-from reports.curves import Setup
-from reports.pages.baseline_ratios import Judging, against, choose_baseline
-from reports.pages.equal_load import equal_load
+from reports.compare.analysis.points import Spread
+from reports.compare.analysis.repeat_comparison import Outcome
+from reports.compare.curves import Setup
+from reports.compare.pages.baseline_ratios import Judging, against, choose_baseline
+from reports.compare.pages.equal_load import equal_load
+from reports.compare.views.compare import SESSIONS, conditions
 from reports.tests.curves import curve, point
-from reports.views.compare import SESSIONS, conditions
-from runs.validity import profile
+from reports.trends.analysis.sessions import SessionSpread
+from runs.checks import profile
 
 NOBODY_KNOWS = Judging({}, profile("measured", {}), {})
 NOISE = (1.0, 1.012, 0.988, 1.006, 0.994)

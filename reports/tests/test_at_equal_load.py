@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.equal_load import How
-from reports.analysis.points import Spread
-from reports.pages.equal_load import (
+from reports.compare.analysis.equal_load import How
+from reports.compare.analysis.points import Spread
+from reports.compare.pages.equal_load import (
     default_load,
     equal_load,
     latencies_at,

@@ -8,9 +8,18 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.accounts.models import Role
-from reports.badges import SIGNS, BadgeRefused, badge, make_badge, measure_width, revoke_badge, sparkline, verdict_badge
 from reports.models import BadgeLink
 from reports.tests.verdicts import commit_runs, make_test
+from reports.trends.badges import (
+    SIGNS,
+    BadgeRefused,
+    badge,
+    make_badge,
+    measure_width,
+    revoke_badge,
+    sparkline,
+    verdict_badge,
+)
 from runs.tests.factories import make_user
 
 pytestmark = pytest.mark.slow

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from reports.analysis.differences import differences
-from reports.analysis.points import Spread
-from reports.curves import MachineFacts, Setup, Standing, describe_durability
-from reports.figures.captions import caption, collect_notes, list_conditions, machine_sentence
-from reports.figures.theme import get_labels
-from reports.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
+from reports.compare.analysis.differences import differences
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import MachineFacts, Setup, Standing, describe_durability
+from reports.compare.figures.captions import caption, collect_notes, list_conditions, machine_sentence
+from reports.compare.figures.theme import get_labels
+from reports.compare.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
 
 SHARED = Setup(cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,), generators=("a", "b"))

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from reports.analysis.causes import causes, run_pair
-from reports.analysis.run_sides import Line, RunSide, groups, machine_pairs
+from reports.compare.analysis.causes import causes, run_pair
+from reports.compare.analysis.run_sides import Line, RunSide, groups, machine_pairs
 from reports.tests.curves import operation, point
-from runs.spec import RunSpec
-from runs.validity import CheckResult
-from runs.validity.spec_facts import side_facts
+from runs.checks import CheckResult
+from runs.checks.spec_facts import side_facts
+from runs.plans.spec import RunSpec
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}

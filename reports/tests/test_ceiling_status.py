@@ -8,14 +8,14 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from reports.analysis.ceiling import CLIENT_LIMITED, Ladder, Rung, Status, ceiling
-from reports.frozen.builder import build
-from reports.frozen.drafts import Draft
-from reports.frozen.links import find_link
-from reports.frozen.publication import publish
-from reports.ladder_text import ceiling_sentence, ladder_says
+from reports.compare.analysis.ceiling import CLIENT_LIMITED, Ladder, Rung, Status, ceiling
+from reports.compare.ladder_text import ceiling_sentence, ladder_says
+from reports.compare.queries import curves
 from reports.models import Report
-from reports.queries import curves
+from reports.published.builder import build
+from reports.published.drafts import Draft
+from reports.published.links import find_link
+from reports.published.publication import publish
 from reports.tests.curves import curve, point
 from runs.models import SearchDecision, Sweep
 from runs.tests.factories import (

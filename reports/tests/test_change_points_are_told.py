@@ -8,11 +8,11 @@ import pytest
 from benchsite.accounts.models import Delivery, Membership, Notice, Preference
 from benchsite.core.formatting import MINUS
 from benchsite.notifications import deliveries, notices
-from reports import change_point_alerts
 from reports.models import ChangePoint, History, HistoryLook
-from reports.queries.history import collect_metrics
-from runs.denormalised_columns import config_key
+from reports.trends import change_point_alerts
+from reports.trends.queries.history import collect_metrics
 from runs.models import Run
+from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_run, make_spec, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -135,6 +135,6 @@ def test_delivery_looks_for_notices_despite_a_failing_finder(sweep, asked, setti
     nights(sweep, *[1000] * 14)
     change_point_alerts.look()
     nights(sweep, *[900] * 8)
-    settings.NOTICE_FINDERS = ["reports.nowhere.look", "reports.change_point_alerts.look"]
+    settings.NOTICE_FINDERS = ["reports.nowhere.look", "reports.trends.change_point_alerts.look"]
     assert notices.find() == 1
     assert Notice.objects.filter(kind=KIND).count() == 1

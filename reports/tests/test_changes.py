@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reports.analysis.changes import LATENCY, TAIL_LATENCY, THROUGHPUT, detect_changes
+from reports.trends.analysis.changes import LATENCY, TAIL_LATENCY, THROUGHPUT, detect_changes
 
 
 def steps(*parts, sd=0.02, seed=4):

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from reports.analysis.points import Spread
-from reports.pages.baseline_ratios import Judging, against
-from reports.pages.comparison_table import table_rows
-from reports.pages.equal_load import equal_load
+from reports.compare.analysis.points import Spread
+from reports.compare.pages.baseline_ratios import Judging, against
+from reports.compare.pages.comparison_table import table_rows
+from reports.compare.pages.equal_load import equal_load
 from reports.tests.curves import LADDER, MEMORY, curve, point
-from runs.validity import profile
+from runs.checks import profile
 
 
 def side(mode, factor, **changes):

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from benchsite.notifications import notices
 from conftest import signed_in
+from reports.compare.queries import computed_cache, curves, outlines
+from reports.compare.queries.computed_cache import build_key, get_or_compute, sweep_digests
+from reports.compare.queries.curves import RECENT, store_recent
 from reports.models import StoredCurve
-from reports.queries import computed_cache, curves, outlines
-from reports.queries.computed_cache import build_key, get_or_compute, sweep_digests
-from reports.queries.curves import RECENT, store_recent
-from runs import annotations
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
 from runs.models.run import Status
+from runs.results import annotations
 from runs.tests.factories import (
     make_measurement_set,
     make_run,

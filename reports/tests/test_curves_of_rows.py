@@ -2,8 +2,8 @@
 
 import pytest
 
-from reports.curves import Standing
-from reports.queries import curves, get_sweeps, run_point, rung_rows
+from reports.compare.curves import Standing
+from reports.compare.queries import curves, get_sweeps, run_point, rung_rows
 from runs.models import Sweep
 from runs.tests.factories import (
     make_database,

@@ -5,9 +5,9 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from reports.frozen.figure_images import encoded_anew, keep_pictures
-from reports.frozen.links import find_link, revoke
 from reports.models import Report
+from reports.published.figure_images import encoded_anew, keep_pictures
+from reports.published.links import find_link, revoke
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png
 from runs.tests.factories import make_team

@@ -9,9 +9,9 @@ import re
 import pytest
 
 from benchsite.core.formatting import not_a_formula
-from reports.frozen.exports import as_csv, as_markdown, file_name
-from reports.frozen.links import find_link
-from reports.frozen.publication import load_content
+from reports.published.exports import as_csv, as_markdown, file_name
+from reports.published.links import find_link
+from reports.published.publication import load_content
 from reports.tests.snapshots import published
 
 pytestmark = pytest.mark.django_db

@@ -8,16 +8,16 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from reports.analysis.points import Spread, spread
-from reports.curves import Progress, Standing
-from reports.figures.ceilings import CeilingsFigure, build_bars
-from reports.figures.ladder import LadderFigure
-from reports.figures.latency import LatencyFigure
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.percentiles import Distribution, PercentilesFigure
-from reports.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
-from reports.figures.theme import DARK, LIGHT, get_labels, looks
+from reports.compare.analysis.points import Spread, spread
+from reports.compare.curves import Progress, Standing
+from reports.compare.figures.ceilings import CeilingsFigure, build_bars
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.percentiles import Distribution, PercentilesFigure
+from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
+from reports.compare.figures.theme import DARK, LIGHT, get_labels, looks
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
 pytestmark = pytest.mark.slow

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from reports.figures.ceilings import CeilingsFigure
-from reports.figures.history import AXES, HistoryFigure
-from reports.figures.latency import LatencyFigure
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.svg import render_svg, svg_of_text
-from reports.figures.theme import DARK, LIGHT
-from reports.histories import THROUGHPUT_METRIC, build_history, build_points
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.svg import render_svg, svg_of_text
+from reports.compare.figures.theme import DARK, LIGHT
 from reports.tests.curves import curve
 from reports.tests.test_compare_page import sources, study
 from reports.tests.test_history_figure import measured, wave
+from reports.trends.figures.history import AXES, HistoryFigure
+from reports.trends.histories import THROUGHPUT_METRIC, build_history, build_points
 
 SVG = "{http://www.w3.org/2000/svg}"
 UGLY = "</text><script>alert(1)</script>&\x00\"'"

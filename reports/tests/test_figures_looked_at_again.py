@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from reports.tests.test_figure_endpoints import addresses
-from runs import annotations
 from runs.models import Series
+from runs.results import annotations
 from runs.tests.factories import make_run, make_sweep, make_team
 from runs.tests.pages import sign_in_viewer
 from runs.tests.recorded import recorded_run

@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from conftest import signed_in
-from reports.frozen.links import find_link, revoke, rotate
 from reports.models import Report
+from reports.published.links import find_link, revoke, rotate
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team, make_user
 

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from benchsite.tests.browser import axe_findings, chromium, playwright
-from reports.frozen.figure_images import encoded_anew, keep_pictures
-from reports.frozen.links import find_link
+from reports.published.figure_images import encoded_anew, keep_pictures
+from reports.published.links import find_link
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png
 from reports.tests.test_sanitising_reports import spoilt_content

@@ -8,14 +8,14 @@ from django.test.utils import CaptureQueriesContext
 
 from benchsite.core.formatting import NOTHING
 from benchsite.tests.line_breaks import without_line_breaks
-from reports.frozen.links import find_link
-from reports.frozen.pages import abreast, get_page, grid, shown
-from reports.frozen.publication import load_content
+from reports.published.links import find_link
+from reports.published.pages import abreast, get_page, grid, shown
+from reports.published.publication import load_content
 from reports.tests import frozen as measured
 from reports.tests.snapshots import published
-from runs.kits.plan_export import export_plan
-from runs.kits.script import repeat_script
 from runs.models import Matrix, Run, Sweep
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.script import repeat_script
 from runs.tests.planning_world import a_matrix
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

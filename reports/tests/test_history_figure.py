@@ -7,11 +7,11 @@ import uuid
 import numpy as np
 import pytest
 
-from reports.curves import Standing
-from reports.figures.history import AXES, HistoryFigure
-from reports.figures.layout import Frame
-from reports.figures.theme import DARK, LIGHT
-from reports.histories import (
+from reports.compare.curves import Standing
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.theme import DARK, LIGHT
+from reports.trends.figures.history import AXES, HistoryFigure
+from reports.trends.histories import (
     THROUGHPUT_METRIC,
     Measured,
     Note,

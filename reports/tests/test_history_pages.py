@@ -13,8 +13,8 @@ from django.urls import reverse
 from benchsite.accounts.models import Role
 from benchsite.core.formatting import MINUS
 from reports.models import ChangePoint, History, HistoryNote
-from runs.denormalised_columns import config_key
 from runs.models import Run
+from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_run, make_spec, make_sweep, make_team, make_user
 from runs.tests.pages import counted, get_text
 
@@ -389,7 +389,7 @@ def test_the_run_links_to_its_history(client_in, dropped):
 
 
 def test_second_request_reads_older_environments(client_in, dropped, monkeypatch):
-    monkeypatch.setattr("reports.queries.history.MAX_SPECS", 13)
+    monkeypatch.setattr("reports.trends.queries.history.MAX_SPECS", 13)
     first = get_page(client_in, dropped)
     assert "11 older points have not been looked at yet" in first
     assert "Linux 6.12" not in first

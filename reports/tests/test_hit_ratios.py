@@ -2,12 +2,12 @@
 
 import pytest
 
-from reports.queries import curves, get_sweeps
-from reports.queries.run_pair import run_sides
-from reports.queries.sides import sides_by_sweep
+from reports.compare.queries import curves, get_sweeps
+from reports.compare.queries.run_pair import run_sides
+from reports.compare.queries.sides import sides_by_sweep
+from runs.checks import judge_pair, profile
 from runs.models import MeasurementSet
 from runs.tests.factories import make_run, make_sweep
-from runs.validity import judge_pair, profile
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,9 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from conftest import signed_in
-from reports.frozen.links import find_link
-from reports.frozen.publication import load_content, write_revision
 from reports.models import Report, ReportRevision
+from reports.published.links import find_link
+from reports.published.publication import load_content, write_revision
 from reports.tests.snapshots import imported, published
 from runs.tests.factories import make_team, make_user
 

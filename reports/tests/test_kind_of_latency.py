@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.ceiling import Rung
-from reports.analysis.knee import power_knee
-from reports.curves import detect_kind
-from reports.pages.charts import latency_pictures
-from reports.selection import Selection
+from reports.compare.analysis.ceiling import Rung
+from reports.compare.analysis.knee import power_knee
+from reports.compare.curves import detect_kind
+from reports.compare.pages.charts import latency_pictures
+from reports.compare.selection import Selection
+from reports.compare.views.compare import build_controls
 from reports.tests.curves import curve, operation, point
-from reports.views.compare import build_controls
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs import live
+from runs.queue import live
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

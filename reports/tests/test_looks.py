@@ -13,18 +13,18 @@ from benchmarks.simulations.blocks import LOOK_HEADER, SHAPE, Case, look_rates
 from benchmarks.simulations.ladders import LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
 from benchsite.core.formatting import THIN
-from reports.analysis.best import best_set
-from reports.analysis.looks import ALPHA, Look, levels
-from reports.analysis.multiple import adjusted
-from reports.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
-from reports.curves import Standing
-from reports.figures.ceilings import best_sentence, build_bars, find_best
-from reports.figures.theme import LIGHT
-from reports.frozen.tables import collect_verdicts
-from reports.pages.baseline_ratios import Judging, against, throughput_ratio
-from reports.queries.curves import curves
+from reports.compare.analysis.best import best_set
+from reports.compare.analysis.looks import ALPHA, Look, levels
+from reports.compare.analysis.multiple import adjusted
+from reports.compare.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
+from reports.compare.curves import Standing
+from reports.compare.figures.ceilings import best_sentence, build_bars, find_best
+from reports.compare.figures.theme import LIGHT
+from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.compare.queries.curves import curves
+from reports.published.tables import collect_verdicts
+from runs.checks import profile
 from runs.tests.factories import make_matrix, make_run, make_sweep
-from runs.validity import profile
 
 MATRIX = uuid.UUID(int=5)
 

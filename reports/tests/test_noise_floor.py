@@ -9,9 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reports.analysis.sessions import SessionSpread, find_level, largest_spread, session_interval, session_spread
-from reports.queries import session_spreads
+from reports.compare.queries import session_spreads
 from reports.tests.verdicts import commit_runs, make_test
+from reports.trends.analysis.sessions import SessionSpread, find_level, largest_spread, session_interval, session_spread
 from runs.tests.factories import make_team
 
 

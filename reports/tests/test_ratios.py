@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from benchsite.core.formatting import NOTHING, significant, times
-from reports.analysis.ratios import (
+from reports.compare.analysis.ratios import (
     cliffs_delta,
     cohens_d,
     compute_ratio,

@@ -2,17 +2,17 @@
 
 import pytest
 
-from reports.curves import Standing
-from reports.figures.captions import caption
-from reports.figures.ladder import LadderFigure
-from reports.figures.latency import LatencyFigure, points_table
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.theme import theme_named
-from reports.queries import curves
+from reports.compare.curves import Standing
+from reports.compare.figures.captions import caption
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.latency import LatencyFigure, points_table
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.theme import theme_named
+from reports.compare.queries import curves
 from reports.tests.curves import curve, point
 from runs.models import Run
-from runs.pages.matrix import GridCell, get_mark
+from runs.plans.pages.matrix import GridCell, get_mark
 from runs.tests.factories import make_run, make_sweep
 
 WHY = "the client <machine> was small on purpose"

@@ -6,17 +6,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.frozen.builder import build
-from reports.frozen.content import canonical, digest
-from reports.frozen.drafts import Draft
-from reports.frozen.links import find_link
-from reports.frozen.publication import load_content, publish
+from reports.compare.queries import compared
 from reports.models import Report
-from reports.queries import compared
-from reports.queries.sources import source_runs
+from reports.published.builder import build
+from reports.published.content import canonical, digest
+from reports.published.drafts import Draft
+from reports.published.links import find_link
+from reports.published.publication import load_content, publish
+from reports.published.queries.sources import source_runs
 from reports.tests.frozen import measured_matrix
-from runs.kits.plan_file import read_plan
 from runs.models import Measurement, Run, Sweep
+from runs.plans.files.plan_file import read_plan
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

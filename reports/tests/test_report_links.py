@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry
-from reports.frozen.links import LinkRevoked, LinkUnknown, find_link, make_link, open_link, revoke, rotate
 from reports.models import Report, ReportLink
+from reports.published.links import LinkRevoked, LinkUnknown, find_link, make_link, open_link, revoke, rotate
 from runs.tests.factories import make_team
 
 pytestmark = pytest.mark.django_db

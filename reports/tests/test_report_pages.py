@@ -8,9 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry, Membership, Role
-from reports.frozen.links import LinkRevoked, find_link, open_link
-from reports.frozen.publication import load_content
 from reports.models import Report
+from reports.published.links import LinkRevoked, find_link, open_link
+from reports.published.publication import load_content
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_user
 

@@ -7,8 +7,8 @@ import zlib
 import pytest
 from PIL import Image, PngImagePlugin
 
-from reports.frozen.figure_images import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
-from reports.frozen.links import find_link
+from reports.published.figure_images import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
+from reports.published.links import find_link
 from reports.tests.snapshots import published
 
 

@@ -6,10 +6,10 @@ import sys
 import pytest
 from django.db import DatabaseError, transaction
 
-from reports.frozen import content as shape
-from reports.frozen.content import canonical, digest
-from reports.frozen.publication import ContentRefused, load_content, write_revision
 from reports.models import Report, ReportRevision
+from reports.published import content as shape
+from reports.published.content import canonical, digest
+from reports.published.publication import ContentRefused, load_content, write_revision
 from reports.tests.frozen import published
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -47,7 +47,7 @@ def test_it_has_the_same_digest_in_another_process(report, tmp_path):
     revision = report.revisions.get()
     (tmp_path / "content.json").write_bytes(canonical(load_content(revision)))
     program = (
-        "import json, sys; from reports.frozen.content import digest;"
+        "import json, sys; from reports.published.content import digest;"
         "print(digest(json.load(open(sys.argv[1], encoding='utf-8'))))"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "content.json")]
@@ -59,7 +59,7 @@ def test_it_refuses_what_is_no_report_or_too_large(report, user, monkeypatch):
     content = load_content(report.revisions.get())
     with pytest.raises(ContentRefused, match="benchsite-report"):
         write_revision(report, {**content, "format": "something"}, user)
-    monkeypatch.setattr("reports.frozen.publication.MAX_BYTES", 1000)
+    monkeypatch.setattr("reports.published.publication.MAX_BYTES", 1000)
     with pytest.raises(ContentRefused, match="Leave figures or tables out"):
         write_revision(report, content, user)
 

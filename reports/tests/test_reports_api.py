@@ -7,9 +7,9 @@ from django.test import Client
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Membership, Role, Scope
-from reports.frozen.links import LinkRevoked, open_link
-from reports.frozen.publication import load_content
 from reports.models import Report, ReportRevision
+from reports.published.links import LinkRevoked, open_link
+from reports.published.publication import load_content
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_team, make_user
 

@@ -10,10 +10,10 @@ from django.utils import timezone
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Membership, Role, Scope
 from conftest import signed_in
-from reports.frozen import publication
-from reports.frozen.links import find_link, make_link, revoke
-from reports.frozen.rights import NotAllowed
 from reports.models import Report
+from reports.published import publication
+from reports.published.links import find_link, make_link, revoke
+from reports.published.rights import NotAllowed
 from reports.tests.frozen import measured_matrix
 from runs.tests.factories import make_user
 

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reports.frozen.links import find_link
-from reports.frozen.publication import load_content
-from reports.frozen.sanitizer import harmless, harmless_text, notes_html
+from reports.published.links import find_link
+from reports.published.publication import load_content
+from reports.published.sanitizer import harmless, harmless_text, notes_html
 from reports.tests.snapshots import published
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>\"'{{ 7*7 }}</script>\u202e"

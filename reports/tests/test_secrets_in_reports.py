@@ -8,8 +8,8 @@ from django.test import Client
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Scope
-from reports.frozen.publication import load_content
 from reports.models import Report
+from reports.published.publication import load_content
 from runs.models import Run
 from runs.tests.factories import (
     make_cluster,

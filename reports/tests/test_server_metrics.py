@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from reports.figures.layout import Frame
-from reports.figures.run_series import Window
-from reports.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
-from reports.figures.svg import render_svg
-from reports.figures.theme import DARK, LIGHT
-from runs import artifacts
-from runs.measures.host import HostSamples, Samples
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.run_series import Window
+from reports.compare.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
+from reports.compare.figures.svg import render_svg
+from reports.compare.figures.theme import DARK, LIGHT
+from runs.results import artifacts
+from runs.results.measures.host import HostSamples, Samples
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import artifact_folder
 

@@ -7,9 +7,9 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.frozen.links import find_link, revoke, rotate
-from reports.frozen.publication import load_content, write_revision
 from reports.models import Report
+from reports.published.links import find_link, revoke, rotate
+from reports.published.publication import load_content, write_revision
 from reports.tests.snapshots import published
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings as site
 
 from conftest import signed_in
-from reports.frozen.links import find_link
 from reports.models import Report
+from reports.published.links import find_link
 from reports.tests.snapshots import imported, published
 from runs.tests.factories import make_team, make_user
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from reports.queries import stored_series
+from reports.compare.queries import stored_series
 from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
 from runs.ycsb.series import POINT, Series, pack

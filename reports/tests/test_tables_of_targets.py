@@ -3,10 +3,10 @@
 import pytest
 from django.template.loader import render_to_string
 
-from reports.figures.ceilings import COLUMNS, CeilingsFigure
+from reports.compare.figures.ceilings import COLUMNS, CeilingsFigure
+from reports.compare.views.compare import ceiling_rows
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_target_ladders import held, laddered, rejected
-from reports.views.compare import ceiling_rows
 
 pytestmark = pytest.mark.slow
 

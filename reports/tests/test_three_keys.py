@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from reports.analysis.repeat_comparison import compare_values
-from reports.analysis.sessions import SessionSpread, look
-from reports.analysis.verdicts import (
+from reports.compare.analysis.repeat_comparison import compare_values
+from reports.trends.analysis.sessions import SessionSpread, look
+from reports.trends.analysis.verdicts import (
     ALGORITHM,
     DiffersAnswer,
     EnvironmentAnswer,

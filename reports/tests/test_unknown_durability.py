@@ -3,10 +3,10 @@
 import itertools
 import uuid
 
-from reports.analysis.differences import differences
-from reports.curves import Curve, Setup, describe_durability, durability_key, in_order
-from reports.figures.captions import machine_sentence
-from reports.figures.theme import LIGHT, looks
+from reports.compare.analysis.differences import differences
+from reports.compare.curves import Curve, Setup, describe_durability, durability_key, in_order
+from reports.compare.figures.captions import machine_sentence
+from reports.compare.figures.theme import LIGHT, looks
 from runs.catalog.durability import ACKS
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}

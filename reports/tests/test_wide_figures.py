@@ -8,16 +8,16 @@ import plotly.graph_objects as go
 import pytest
 
 from benchsite.core.formatting import TIMES
-from reports.analysis.points import Spread
-from reports.curves import Setup, Standing
-from reports.durability_costs import durability_costs, list_trades
-from reports.figures.ceilings import CeilingsFigure
-from reports.figures.ladder import LadderFigure
-from reports.figures.layout import Frame
-from reports.figures.loss import LossFigure
-from reports.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
-from reports.figures.scalability import ScalabilityFigure, build_scalings
-from reports.figures.theme import DARK, LIGHT, PAPER
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import Setup, Standing
+from reports.compare.durability_costs import durability_costs, list_trades
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.loss import LossFigure
+from reports.compare.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
+from reports.compare.figures.scalability import ScalabilityFigure, build_scalings
+from reports.compare.figures.theme import DARK, LIGHT, PAPER
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypedDict
 
 from runs.catalog.durability import Durability
-from runs.property_schema import Property, PropertyError, check_properties, nearest
+from runs.catalog.property_schema import Property, PropertyError, check_properties, nearest
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
 # of theirs is ever compared by its durability.

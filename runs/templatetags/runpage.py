@@ -8,9 +8,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
+from runs.checks.facts import fact
 from runs.models import Measurement, RunEvent
 from runs.models.run import Stage
-from runs.validity.facts import fact
 from runs.ycsb.merged import Phase
 
 register = template.Library()

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runs.catalog import load_catalog, recognise
-from runs.recording.client_merge import Merged, merge_upload
-from runs.recording.uploaded_runs import judge_by
-from runs.uploading.file_pipeline import Reads, runs_in
-from runs.uploading.inline import NamedContent, read_at_once
-from runs.uploading.metadata import Stated, build_spec
-from runs.uploading.upload_errors import ResultRefused, check_files
-from runs.validity import CheckResult, profile
+from runs.checks import CheckResult, profile
+from runs.results.recording.client_merge import Merged, merge_upload
+from runs.results.recording.uploaded_runs import judge_by
+from runs.uploads.file_pipeline import Reads, runs_in
+from runs.uploads.inline import NamedContent, read_at_once
+from runs.uploads.metadata import Stated, build_spec
+from runs.uploads.upload_errors import ResultRefused, check_files
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import read_hints

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchsite.accounts.models import Role, Team
 from runs.models import Matrix, RunEvent, Sweep
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_client_run, make_load_generator, make_matrix, make_run, make_sweep, make_user
 
 UGLY = "</script><script>alert('x')</script>" + "w" * 60

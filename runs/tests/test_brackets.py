@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from runs.lifecycle import resume, run_again
 from runs.models import Run
-from runs.pages.matrix import matrix_page
-from runs.planning import expand, preview, stored_plan, submit
+from runs.plans import expand, preview, stored_plan, submit
+from runs.plans.pages.matrix import matrix_page
+from runs.queue.lifecycle import resume, run_again
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -157,7 +157,7 @@ def test_the_drift_costs_one_query(sweep, django_assert_num_queries):
     bracket = make_run(sweep, threads=4, throughput=500, repeat=2, is_bracket=True)
     runs = list(sweep.runs.order_by("position"))
     assert bracket in runs
-    from runs.pages.drift import compute_drift as found
+    from runs.results.pages.drift import compute_drift as found
 
     with django_assert_num_queries(1):
         found(sweep.matrix, runs)

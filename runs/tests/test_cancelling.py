@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from runs import lifecycle
 from runs.models import Run
-from runs.pages.progress import get_progress
+from runs.queue import lifecycle
+from runs.queue.pages.progress import get_progress
 from runs.tests.factories import make_load_generator, make_matrix, make_run, make_sweep, make_user
 from runs.tests.pages import get_text
 

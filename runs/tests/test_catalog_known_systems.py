@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 
 from runs.catalog import load_catalog
-from runs.pages.durability import mode_rows
+from runs.results.pages.durability import mode_rows
+from runs.results.verifications import load_verifications
 from runs.tests.factories import make_cluster, make_database
-from runs.verifications import load_verifications
 
 CATALOG = load_catalog()
 KNOWN = [system for system in CATALOG.systems.values() if system.slug not in ("redis", "postgresql")]

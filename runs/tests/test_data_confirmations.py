@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from benchsite.accounts.models import AuditEntry
-from runs.data_confirmations import confirm, find_confirmation, target_rows
+from runs.catalog.data_confirmations import confirm, find_confirmation, target_rows
 from runs.models import Cluster, DataConfirmation, Node
 from runs.tests.factories import make_cluster, make_database, make_machine, make_user, make_workload
 from runs.tests.world import browser

@@ -3,13 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from runs import lifecycle
-from runs.extension import ExtensionRefused, extend, more_rungs, more_targets
 from runs.models import Matrix, Run
 from runs.models.run import Status
-from runs.next_runs import rungs_beyond
-from runs.pages.matrix import matrix_page
-from runs.reasons import Reason
+from runs.plans.extension import ExtensionRefused, extend, more_rungs, more_targets
+from runs.plans.pages.matrix import matrix_page
+from runs.queue import lifecycle
+from runs.queue.next_runs import rungs_beyond
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import get_text
 from runs.tests.test_searches import drive, end, submitted, token_bucket

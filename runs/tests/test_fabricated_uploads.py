@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from runs.catalog import load_catalog
-from runs.recording.client_merge import merge_upload
-from runs.recording.uploaded_runs import judge_by
+from runs.checks import CheckResult, profile
+from runs.checks.tests.verdicts import worst
+from runs.results.recording.client_merge import merge_upload
+from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA
-from runs.uploading.file_pipeline import runs_in
-from runs.uploading.inline import NamedContent, read_at_once
-from runs.uploading.metadata import Stated, build_spec
-from runs.validity import CheckResult, profile
-from runs.validity.tests.verdicts import worst
+from runs.uploads.file_pipeline import runs_in
+from runs.uploads.inline import NamedContent, read_at_once
+from runs.uploads.metadata import Stated, build_spec
 from runs.ycsb.grouping import group
 from runs.ycsb.histogram import get_bucket_indices, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS

@@ -5,18 +5,18 @@ import json
 import pytest
 from django.urls import reverse
 
-from runs import annotations
-from runs.annotations import AnnotationRefused
-from runs.forms.faults import FaultRow, get_rows
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import build_plan_file, export_plan
-from runs.kits.plan_file import read_plan
-from runs.kits.plan_import import import_plan
-from runs.kits.script import repeat_script
-from runs.lifecycle import run_again
 from runs.models import Matrix, Run
-from runs.planning import preview, start_trial, stored_plan, submit
-from runs.planning.faults import KINDS, fault_sentence, list_problems
+from runs.plans import preview, start_trial, stored_plan, submit
+from runs.plans.faults import KINDS, fault_sentence, list_problems
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import build_plan_file, export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.files.plan_import import import_plan
+from runs.plans.files.script import repeat_script
+from runs.plans.forms.faults import FaultRow, get_rows
+from runs.queue.lifecycle import run_again
+from runs.results import annotations
+from runs.results.annotations import AnnotationRefused
 from runs.tests.factories import make_cluster, make_database, make_matrix
 from runs.tests.pages import get_text
 from runs.tests.planning_world import a_matrix, chosen_for

@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 
 from benchsite.accounts.models import AuditEntry, Role
-from runs import artifacts
 from runs.models import Artifact, ClientRun, Run
+from runs.results import artifacts
 from runs.tests.factories import make_user
 from runs.tests.importing import bring, import_folder, save, sent, summary
 from runs.tests.pages import get_text

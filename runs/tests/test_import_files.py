@@ -27,8 +27,8 @@ from runs.tests.importing import (
 )
 from runs.tests.pages import count_queries, get_text
 from runs.tests.world import UGLY, browser
-from runs.uploading import file_pipeline, recognition, upload_handlers, upload_lifecycle
-from runs.uploading.recognition import MAX_RUNS
+from runs.uploads import file_pipeline, recognition, upload_handlers, upload_lifecycle
+from runs.uploads.recognition import MAX_RUNS
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]

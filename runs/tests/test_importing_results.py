@@ -272,7 +272,7 @@ def test_it_cuts_an_uploaded_run_again(client_in):
 
 @pytest.mark.parametrize("what", ["histograms", "summaries"])
 def test_it_recomputes_an_uploaded_run_to_the_same(client_in, what):
-    from runs.recording.recompute import rebuild
+    from runs.results.recording.recompute import rebuild
 
     files = [zipped(DATA / "two_clients")] if what == "histograms" else [corpus("018")]
     for run in save(client_in, bring(client_in, *files)).runs.all():

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from runs import live
-from runs.live import Said
+from runs.queue import live
+from runs.queue.live import Said
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_an_unknown_run_has_an_empty_series():
 
 
 def test_publishing_without_redis_warns_once(no_redis, caplog):
-    with caplog.at_level(logging.WARNING, logger="runs.live"):
+    with caplog.at_level(logging.WARNING, logger="runs.queue.live"):
         for second in range(1, 5):
             publish(uuid.uuid4(), said(0, second, 1))
     assert len(caplog.records) == 1

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from runs.recording.intervals import stored_intervals
-from runs.recording.recompute import rebuild
-from runs.recording.recut import recut
+from runs.results.recording.intervals import stored_intervals
+from runs.results.recording.recompute import rebuild
+from runs.results.recording.recut import recut
 from runs.tests import recorded
 from runs.tests.factories import make_user
 from runs.tests.pages import artifact_folder

@@ -3,13 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import build_plan_file, export_plan
-from runs.kits.plan_file import read_plan
-from runs.lifecycle import add_repeats, resume, run_again
 from runs.models import Matrix, Run
-from runs.planning import next_look, preview, stored_plan, submit
-from runs.planning.plan import looks_problem
+from runs.plans import next_look, preview, stored_plan, submit
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import build_plan_file, export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.plan import looks_problem
+from runs.queue.lifecycle import add_repeats, resume, run_again
 from runs.tests.factories import make_user
 from runs.tests.pages import get_text
 from runs.tests.planning_world import a_matrix

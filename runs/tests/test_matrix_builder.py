@@ -5,9 +5,9 @@ import re
 import pytest
 from django.urls import reverse
 
-from runs.api.plans import MatrixPlan
 from runs.catalog import load_catalog
 from runs.models import Matrix, Run
+from runs.plans.api.plans import MatrixPlan
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -57,7 +57,7 @@ def get_text(response):
 
 
 def test_of_many_load_generators_some_are_named(client_in, plan, parts, monkeypatch):
-    monkeypatch.setattr("runs.forms.generators.MAX_TOGGLES", 3)
+    monkeypatch.setattr("runs.catalog.forms.generators.MAX_TOGGLES", 3)
     lab = [make_load_generator(name=f"lab-{number}", bindings=BINDINGS) for number in range(3)]
     assert 'name="load_generators"' not in get_text(client_in.get(reverse("matrix-add")))
     wrong = client_in.post(

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from runs.models import Run
-from runs.pages.matrix import matrix_page
-from runs.pages.progress import get_progress
-from runs.pages.queue import last_of_lanes, queue
+from runs.plans.pages.matrix import matrix_page
+from runs.queue.pages.progress import get_progress
+from runs.queue.pages.queue import last_of_lanes, queue
 from runs.tests.factories import (
     make_database,
     make_load_generator,

@@ -6,13 +6,13 @@ import pytest
 from django.urls import reverse
 
 from runs.catalog import Catalog, Durability, load_catalog
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import read_plan
-from runs.kits.plan_import import import_plan
-from runs.kits.script import list_stations
 from runs.models import Database, Run
-from runs.planning import submit
+from runs.plans import submit
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.files.plan_import import import_plan
+from runs.plans.files.script import list_stations
 from runs.tests.factories import make_cluster, make_database, make_team, make_user
 from runs.tests.planning_world import a_matrix, chosen_elsewhere
 from runs.tests.world import browser

@@ -3,15 +3,15 @@
 import pytest
 
 from benchsite.accounts.models import Team
-from runs.kits.plan import PlanRefused, planned
-from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import as_text, read_plan
-from runs.kits.plan_import import import_plan
+from runs.checks.team_thresholds import replace_threshold
 from runs.models import Database, Matrix, Workload
-from runs.planning import PlanError, expand, stored_plan
+from runs.plans import PlanError, expand, stored_plan
+from runs.plans.files.plan import PlanRefused, planned
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import as_text, read_plan
+from runs.plans.files.plan_import import import_plan
 from runs.tests.factories import make_cluster, make_database, make_machine, make_team
 from runs.tests.planning_world import a_matrix, chosen_elsewhere, chosen_for
-from runs.thresholds import replace_threshold
 
 pytestmark = pytest.mark.django_db
 

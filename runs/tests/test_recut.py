@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 
 from runs.models import MeasurementSet, Run, RunEvent
-from runs.recording.recut import RecutRefused, choose_set, recut
+from runs.results.recording.recut import RecutRefused, choose_set, recut
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run

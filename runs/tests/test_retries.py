@@ -2,11 +2,11 @@
 
 import pytest
 
-from runs import lifecycle
 from runs.models import Conductor, Run
 from runs.models.run import Status
-from runs.pages.matrix import matrix_page
-from runs.reasons import Reason
+from runs.plans.pages.matrix import matrix_page
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import claim_run, make_load_generator, make_run, make_sweep
 from runs.tests.pages import get_text
 

@@ -3,11 +3,11 @@
 import pytest
 
 from benchsite.core import formatting
+from runs.checks import CheckResult
 from runs.models import Run
-from runs.recording.rows import write_set
+from runs.results.recording.rows import write_set
 from runs.tests.factories import finding, make_run, make_sweep
 from runs.tests.pages import get_text
-from runs.validity import CheckResult
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 

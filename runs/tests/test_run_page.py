@@ -6,11 +6,12 @@ import pytest
 from django.utils import timezone
 
 from benchsite.accounts.models import Role
-from runs import artifacts, live
-from runs.failure_hints import REMEDIES, remedy
-from runs.measures.host import OWN
 from runs.models import Run, RunEvent
-from runs.pages.run import LAST_LINES
+from runs.queue import live
+from runs.queue.failure_hints import REMEDIES, remedy
+from runs.results import artifacts
+from runs.results.measures.host import OWN
+from runs.results.pages.run import LAST_LINES
 from runs.tests.factories import (
     finding,
     make_client_run,

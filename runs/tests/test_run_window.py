@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from runs.models import MeasurementSet, Run
-from runs.recording.recut import recut
-from runs.recording.rows import write_series
+from runs.results.recording.recut import recut
+from runs.results.recording.rows import write_series
 from runs.tests.factories import finding, make_measurement_set, make_run, make_sweep, make_team, make_user
 from runs.tests.pages import artifact_folder, count_queries, get_text, sign_in_viewer
 from runs.tests.recorded import recorded_run

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from runs.pages.run_list import RunFilter
+from runs.results.pages.run_list import RunFilter
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_workload
 from runs.tests.pages import FAILURES, STATUSES, UGLY, count_queries, get_text, sign_in_viewer
 

@@ -9,8 +9,8 @@ import pytest
 from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs.models import Matrix, Occasion, Schedule
-from runs.schedules import schedule_changes
-from runs.schedules.times import Rule
+from runs.plans.schedules import schedule_changes
+from runs.plans.schedules.times import Rule
 from runs.tests.factories import make_matrix, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -3,14 +3,14 @@
 import pytest
 from django.urls import reverse
 
-from runs.forms.matrices import MatrixForm
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import build_plan_file, export_plan
-from runs.kits.plan_file import as_text, read_plan
-from runs.kits.plan_import import build_matrix
-from runs.measures.search import MAX_SLO_TRIALS
 from runs.models import Matrix
-from runs.planning import preview, stored_plan
+from runs.plans import preview, stored_plan
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import build_plan_file, export_plan
+from runs.plans.files.plan_file import as_text, read_plan
+from runs.plans.files.plan_import import build_matrix
+from runs.plans.forms.matrices import MatrixForm
+from runs.results.measures.search import MAX_SLO_TRIALS
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 from runs.tests.pages import get_text
 from runs.tests.test_searches import SEARCH, SLO, drive, submitted, token_bucket

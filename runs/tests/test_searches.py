@@ -6,12 +6,12 @@ import pytest
 from django.db.models import Max
 from django.utils import timezone
 
-from runs import lifecycle, next_runs, run_completion
-from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, State
 from runs.models import Finding, Run, SearchDecision, Sweep
 from runs.models.run import Status
-from runs.planning import preview, stored_plan, submit
-from runs.reasons import Reason
+from runs.plans import preview, stored_plan, submit
+from runs.queue import lifecycle, next_runs, run_completion
+from runs.queue.reasons import Reason
+from runs.results.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, State
 from runs.tests.factories import (
     claim_run,
     finding,

@@ -8,9 +8,9 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from runs import client_lifecycle
 from runs.models import ClientRun, Database
 from runs.models.client_properties import SEALED
+from runs.queue import client_lifecycle
 from runs.tests.factories import make_client_run, make_database, make_run, make_sweep
 from runs.ycsb.redact import HIDDEN
 

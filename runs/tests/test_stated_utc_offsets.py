@@ -5,12 +5,12 @@ import json
 import pytest
 
 from runs.models import Run
-from runs.recording.uploaded_runs import collect
+from runs.results.recording.uploaded_runs import collect
 from runs.tests.importing import bring, import_folder, save, sent
 from runs.tests.pages import get_text
 from runs.tests.programs import Program
-from runs.uploading import upload_lifecycle
-from runs.uploading.processing import work_on
+from runs.uploads import upload_lifecycle
+from runs.uploads.processing import work_on
 from runs.ycsb.readers.tests.test_writers import client as client_lines
 from runs.ycsb.readers.tests.test_writers import move_dates
 

@@ -4,13 +4,13 @@ from typing import cast
 
 import pytest
 
-from runs import artifacts
+from runs.checks import ClientProbe, Surroundings
+from runs.checks.team_thresholds import get_thresholds
 from runs.models import Run
-from runs.recording.run_context import build_run_context
-from runs.spec import RunSpec
+from runs.plans.spec import RunSpec
+from runs.results import artifacts
+from runs.results.recording.run_context import build_run_context
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep, measurement
-from runs.thresholds import get_thresholds
-from runs.validity import ClientProbe, Surroundings
 
 pytestmark = pytest.mark.django_db
 

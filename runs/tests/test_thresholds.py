@@ -4,11 +4,11 @@ import pytest
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
+from runs.checks import THRESHOLDS, profile
+from runs.checks.team_thresholds import ThresholdRefused, get_thresholds, replace_threshold, restore_default
 from runs.models import ThresholdOverride
 from runs.tests.factories import make_team, make_user
 from runs.tests.world import browser
-from runs.thresholds import ThresholdRefused, get_thresholds, replace_threshold, restore_default
-from runs.validity import THRESHOLDS, profile
 
 pytestmark = pytest.mark.django_db
 

@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from runs import lifecycle
 from runs.models import Ending, Run, RunEvent
 from runs.models.run import Status
-from runs.reasons import Reason
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import claim_run, make_run, make_sweep, make_user
 
 pytestmark = pytest.mark.django_db

@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Scope
-from runs import lifecycle
-from runs.failure_hints import remedy
 from runs.models import Cluster, Matrix, Run
 from runs.models.run import Phase, Status
-from runs.pages.trial import get_newest_trial
-from runs.planning import PlanError, expand, plan, preview, start_trial, stored_plan, submit
-from runs.reasons import Reason
+from runs.plans import PlanError, expand, plan, preview, start_trial, stored_plan, submit
+from runs.plans.pages.trial import get_newest_trial
+from runs.queue import lifecycle
+from runs.queue.failure_hints import remedy
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
 from runs.tests.pages import get_text
 

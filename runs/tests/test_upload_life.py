@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 
 from runs.models import Run, Upload
 from runs.tests.importing import answers, bring, import_folder, save, sent, summary
-from runs.uploading import staging, upload_handlers, upload_lifecycle
-from runs.uploading.processing import work_on
+from runs.uploads import staging, upload_handlers, upload_lifecycle
+from runs.uploads.processing import work_on
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -102,7 +102,7 @@ def test_saving_that_fails_leaves_it_to_be_completed_again(waiting, client_in, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("runs.recording.upload_rows.series_rows", full)
+        patch.setattr("runs.results.recording.upload_rows.series_rows", full)
         work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     assert get_state(waiting) == "recognised"
     assert "No space left" in waiting.error

@@ -7,14 +7,14 @@ import pytest
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import ApiToken, Role
-from runs.api import uploads
 from runs.models import Artifact, Run, Sweep, Upload, UploadKey
 from runs.tests.factories import make_team, make_user, make_workload
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
 from runs.tests.pages import get_text
 from runs.tests.programs import Program
-from runs.uploading import keys
-from runs.uploading.form_data import read_body
+from runs.uploads import keys
+from runs.uploads.api import uploads
+from runs.uploads.form_data import read_body
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -128,7 +128,7 @@ def test_hints_need_not_be_stated(program):
 
 
 def test_secrets_are_not_stored(program):
-    from runs import artifacts
+    from runs.results import artifacts
 
     said(program.post(("a.txt", summary() + b"Command line: -p redis.password=hushhush\n")), 201)
     for artifact in Artifact.objects.all():

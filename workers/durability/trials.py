@@ -25,8 +25,7 @@ from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault
 from workers.durability.ledger import UNREADABLE, Loss, Write, classify
 from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
-from workers.guarded_process import Guarded
-from workers.manifests import Manifest
+from workers.processes.guarded_process import Guarded
 from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
@@ -35,6 +34,7 @@ from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.server_base import HOST, get_host
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.systems.manifests import Manifest
 
 THREADS: Final = 4
 RATE_OPS_S: Final = 1000.0

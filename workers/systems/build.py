@@ -28,14 +28,7 @@ SOURCES = Path(__file__).resolve().parent
 ROOT = SOURCES.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from workers.manifests import (  # noqa: E402
-    LIB,
-    Manifest,
-    ManifestError,
-    compute_digest,
-    hash_jars,
-    verify,
-)
+from workers.systems.manifests import LIB, Manifest, ManifestError, compute_digest, hash_jars, verify  # noqa: E402
 
 
 def load_core(name: str) -> ModuleType:

@@ -9,10 +9,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import User
-from runs import generators
+from runs.catalog import generators
 from runs.models import LoadGenerator, Run
 from runs.models.run import Status
-from runs.planning import submit
+from runs.plans import submit
 from runs.tests.factories import (
     make_cluster,
     make_conductors,
@@ -23,11 +23,13 @@ from runs.tests.factories import (
     make_workload,
 )
 from runs.tests.pages import get_text
-from workers import calibration, enrolment, presence, scheduling
-from workers.manifests import installed_bindings
+from workers.conductor import scheduling
+from workers.generator import enrolment, presence
+from workers.generator.site_client import SiteClient, site_client
 from workers.models import Lease
-from workers.site_client import SiteClient, site_client
+from workers.probe import calibration
 from workers.systems.build import build
+from workers.systems.manifests import installed_bindings
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 DIGEST = {"redis": "d" * 64}

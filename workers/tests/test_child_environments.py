@@ -16,10 +16,10 @@ from django.conf import settings as site_settings
 from benchsite.core.child_environment import ALLOWED_VARIABLES
 from benchsite.tests.needs import need
 from runs.catalog import GO_FLAVOUR, client_properties, load_catalog, secret_properties
-from workers.client import Client
-from workers.manifests import find_binding
-from workers.process import start_guarded
+from workers.generator.client import Client
+from workers.processes.process import start_guarded
 from workers.systems.build import GO_YCSB, GO_YCSB_VERSION, ROOT
+from workers.systems.manifests import find_binding
 
 pytestmark = pytest.mark.slow
 SECRETS = ("BENCHSITE_GENERATOR_TOKEN", "DATABASE_URL", "REDIS_URL", "BENCHSITE_SECRET_KEY", "AWS_SECRET_ACCESS_KEY")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.run_selection import Candidate, choose
+from workers.conductor.run_selection import Candidate, choose
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 A, B = uuid.UUID(int=1), uuid.UUID(int=2)

@@ -6,10 +6,10 @@ import pytest
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from runs import lifecycle
 from runs.models import Conductor, Deployment, LoadGenerator, Run
 from runs.models.run import Status
-from runs.planning import submit
+from runs.plans import submit
+from runs.queue import lifecycle
 from runs.tests.factories import (
     make_cluster,
     make_conductor,
@@ -20,7 +20,7 @@ from runs.tests.factories import (
     make_workload,
 )
 from runs.tests.pages import get_text
-from workers import scheduling
+from workers.conductor import scheduling
 from workers.models import Lease
 
 pytestmark = pytest.mark.django_db

@@ -17,17 +17,17 @@ from benchsite.core.prerequisites import is_installed
 from benchsite.tests.databases import database_url
 from benchsite.tests.needs import need
 from runs.catalog import load_catalog
-from runs.data_confirmations import confirm, target_rows
+from runs.catalog.data_confirmations import confirm, target_rows
+from runs.checks import collect_facts, judge_run, profile
 from runs.models import Cluster, Deployment, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_database, make_user
-from runs.validity import collect_facts, judge_run, profile
 from runs.ycsb.keys import KeyRange
 from runs.ycsb.properties import check_workload
 from runs.ycsb.tests.samples import client, merge
-from workers.data_sets import deployments_of_target, get_target
-from workers.deployment import Standing
+from workers.conductor.data_sets import deployments_of_target, get_target
+from workers.conductor.deployment import Standing
 from workers.provision.administration.redis import MARKER_KEY
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
@@ -459,4 +459,4 @@ def test_no_code_empties_a_whole_redis():
     ]
     assert len(files) > 500
     matches = {str(path.relative_to(ROOT)) for path in files if pattern.search(path.read_text())}
-    assert matches == {"benchmarks/faults/servers.py", "runs/kits/script.py"}
+    assert matches == {"benchmarks/faults/servers.py", "runs/plans/files/script.py"}

@@ -7,11 +7,11 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import new_id
-from runs import lifecycle
 from runs.models import Deployment, LoadGenerator, Run
 from runs.models.run import Status
-from runs.planning import submit
-from runs.reasons import Reason
+from runs.plans import submit
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import (
     claim_run,
     make_cluster,
@@ -25,7 +25,7 @@ from runs.tests.factories import (
     make_team,
     make_workload,
 )
-from workers import scheduling
+from workers.conductor import scheduling
 from workers.models import Lease
 
 pytestmark = pytest.mark.django_db

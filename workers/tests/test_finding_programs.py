@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchsite.core.paths import Account
-from workers import executables
-from workers.executables import (
+from workers.generator import executables
+from workers.generator.executables import (
     ExecutableNotFound,
     PostgreSQLBinaries,
     RedisServer,

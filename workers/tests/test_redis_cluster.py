@@ -11,7 +11,6 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from runs.ycsb.keys import loaded_keys
-from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
@@ -19,6 +18,7 @@ from workers.provision.process import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
 from workers.tests.conftest import Servers, find_processes, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target

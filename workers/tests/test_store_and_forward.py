@@ -21,16 +21,17 @@ import pytest
 from django.db import connection
 
 from benchsite.core.artifact_storage import artifact_storage
-from runs import artifacts, client_lifecycle
 from runs.models import ClientRun
-from runs.reasons import Reason
+from runs.queue import client_lifecycle
+from runs.queue.reasons import Reason
+from runs.results import artifacts
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers import client_reporter, enrolment, generator_api, outbox
-from workers import site_client as site_client_module
-from workers.client import run_client
-from workers.client_reporter import ClientReporter
-from workers.site_client import SiteClient, site_client
-from workers.work_folder import ClientResult, created_work_folder
+from workers.generator import client_reporter, enrolment, generator_api, outbox
+from workers.generator import site_client as site_client_module
+from workers.generator.client import run_client
+from workers.generator.client_reporter import ClientReporter
+from workers.generator.site_client import SiteClient, site_client
+from workers.generator.work_folder import ClientResult, created_work_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 LOG = os.urandom(100_000)  # does not compress

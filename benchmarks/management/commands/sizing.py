@@ -19,10 +19,10 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs.models import LoadGenerator, Machine
-from runs.pages.lists import PER_PAGE
-from workers import scheduling
-from workers.fleet import get_fleet, health, list_bindings, shown
-from workers.presence import BEAT_S
+from runs.results.pages.lists import PER_PAGE
+from workers.conductor import scheduling
+from workers.generator.fleet import get_fleet, health, list_bindings, shown
+from workers.generator.presence import BEAT_S
 
 PREFIX: Final = "simulated-"
 CONNECTIONS: Final = 16

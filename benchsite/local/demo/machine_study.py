@@ -14,20 +14,20 @@ from django.utils import timezone
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted, duration
 from benchsite.local.demo.study import StudyEntry, build_workload, name_products, plan_study
-from reports.frozen.drafts import Draft
-from reports.frozen.publication import build_title, publish_once
 from reports.models import Report
+from reports.published.drafts import Draft
+from reports.published.publication import build_title, publish_once
 from runs.catalog import load_catalog
-from runs.kits.plan_file import read_plan
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import PlanError, preview, stored_plan
-from runs.planning.plan import Problem
-from runs.studies import plan_text
-from workers.executables import ExecutableNotFound
-from workers.manifests import ManifestError, verify
+from runs.plans import PlanError, preview, stored_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.plan import Problem
+from runs.plans.studies import plan_text
+from workers.generator.executables import ExecutableNotFound
 from workers.provision.process import server_program
 from workers.provision.provisioner_factory import this_site
+from workers.systems.manifests import ManifestError, verify
 
 NAME = "Study of one machine"
 TAG = "study"

@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import throughput
-from runs.lifecycle import request_cancel_matrix
 from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
-from runs.planning import preview, stored_plan, submit
-from runs.run_completion import is_over
+from runs.plans import preview, stored_plan, submit
+from runs.queue.lifecycle import request_cancel_matrix
+from runs.queue.run_completion import is_over
 from runs.ycsb.properties import CORE_WORKLOADS
-from workers.executables import find_redis
+from workers.generator.executables import find_redis
 
 POLL_S = 1.0
 BAR_WIDTH = 30

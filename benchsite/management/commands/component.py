@@ -21,8 +21,8 @@ from benchsite.core.generator_access import (
 )
 from benchsite.local import components
 from benchsite.local.components import Component
-from workers.host_identity import MACHINE_VARIABLE, generator_name
-from workers.site_client import NO_CREDENTIAL
+from workers.generator.host_identity import MACHINE_VARIABLE, generator_name
+from workers.generator.site_client import NO_CREDENTIAL
 
 NAMES = ("web", "scheduler", "conductor", "generator")
 

@@ -18,12 +18,12 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Invitation, SignedIn, SignInLink
 from benchsite.core.formatting import counted, grouped, size
-from reports.frozen.drafts import parse_draft
 from reports.models import Report
-from runs.deletion import forget_content
+from reports.published.drafts import parse_draft
 from runs.models import Artifact, Run, RunEvent, Series, Upload, UploadedFile
 from runs.models.run import Status
-from runs.uploading import keys
+from runs.results.deletion import forget_content
+from runs.uploads import keys
 
 LINKS_KEPT = timedelta(days=30)  # after they have run out
 EVENT = "files_removed"

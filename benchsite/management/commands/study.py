@@ -26,12 +26,12 @@ from benchsite.local.demo.machine_study import (
 from benchsite.local.demo.study import Progress
 from benchsite.local.demo.summary import summary, write_summary
 from benchsite.local.supervisor import Site, SiteError
-from reports.frozen.links import find_link
-from reports.frozen.publication import PublishRefused
-from runs import lifecycle
+from reports.published.links import find_link
+from reports.published.publication import PublishRefused
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import PlanError, preview, stored_plan, submit
+from runs.plans import PlanError, preview, stored_plan, submit
+from runs.queue import lifecycle
 
 MINUTES, REPEATS = 150, 3
 QUICK_MINUTES, QUICK_REPEATS = 25, 1

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchsite.core.generator_access import Access, get_name, write_access
-from workers.site_client import SiteClient, SiteRefused, SiteUnreachable
+from workers.generator.site_client import SiteClient, SiteRefused, SiteUnreachable
 
 
 class Command(BaseCommand):

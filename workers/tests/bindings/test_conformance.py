@@ -10,7 +10,7 @@ import redis
 from django.core.management import CommandError, call_command
 
 from runs.catalog import load_catalog
-from runs.verifications import load_verifications
+from runs.results.verifications import load_verifications
 from workers.tests.bindings.conftest import standing
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.manifests import (
+from workers.systems.manifests import (
     Manifest,
     ManifestError,
     compute_digest,

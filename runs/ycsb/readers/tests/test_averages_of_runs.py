@@ -2,7 +2,7 @@
 
 import re
 
-from runs.validity import Surroundings, collect_facts, judge_run, profile
+from runs.checks import Surroundings, collect_facts, judge_run, profile
 from runs.ycsb.readers.tests.samples import read_text
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.summary_counts import SummaryClient
