@@ -22,9 +22,8 @@ from benchsite import __version__
 from benchsite.core.production import is_loopback
 from benchsite.core.request_metrics import requests
 from benchsite.site.health import redis_answers
-from runs.catalog.generators import SILENT_AFTER
-from runs.models import Conductor
 from runs.models.run import Status
+from runs.timeouts import CONDUCTOR_SILENT_AFTER, GENERATOR_SILENT_AFTER
 
 # Counting the runs that have ended means reading an index of them all, so it is not done at every scrape.
 ENDED_KEPT_S: Final = 300
@@ -75,7 +74,7 @@ def _of_the_database() -> Iterator[Metric]:
     yield from _generators()
     [(alive, capacity)] = _rows(
         "SELECT count(*), coalesce(sum(capacity), 0) FROM runs_conductor WHERE last_seen_at > now() - %s",
-        [Conductor.SILENT_AFTER],
+        [CONDUCTOR_SILENT_AFTER],
     )
     yield _gauge("conductors_alive", "Conductors that give signs of life.", alive)
     yield _gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
@@ -151,7 +150,7 @@ def _generators() -> Iterator[Metric]:
         enabled += on
         if age_s is not None:
             ages.add_metric([name], max(float(age_s), 0.0))
-            alive += on and age_s <= SILENT_AFTER.total_seconds() + float(extra_s)
+            alive += on and age_s <= GENERATOR_SILENT_AFTER.total_seconds() + float(extra_s)
     yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
     yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
     yield ages

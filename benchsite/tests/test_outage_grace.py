@@ -12,10 +12,10 @@ from benchsite.local import components
 from benchsite.tests.databases import database_url
 from runs.models import Run
 from runs.models.run import Status
-from runs.queue import lifecycle
 from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
-from workers.generator.heartbeat import BEAT_S, OutageGrace
+from runs.timeouts import HEARTBEAT_INTERVAL_S, RUN_SILENT_AFTER
+from workers.generator.heartbeat import OutageGrace
 from workers.tests.trees import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -51,10 +51,10 @@ def test_scheduler_reaps_two_intervals_after_its_reconnect(scheduler):
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", [backend_of_scheduler()])
     run = make_run(make_sweep(), status=Status.RUNNING)
-    Run.objects.filter(pk=run.pk).update(heartbeat_at=Now() - 2 * lifecycle.CLAIM_SILENT_AFTER)
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=Now() - 2 * RUN_SILENT_AFTER)
     began = time.monotonic()
     until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), "it was not reaped", patience_s=60)
-    assert time.monotonic() - began > 2 * BEAT_S - 1
+    assert time.monotonic() - began > 2 * HEARTBEAT_INTERVAL_S - 1
     run.refresh_from_db()
     assert run.reason == Reason.WORKER_LOST
     assert scheduler.log.read_text().count("Scheduling.") == 2
@@ -65,5 +65,5 @@ def test_grace_begins_anew_after_a_gap():
     assert not grace.is_over()
     grace._ends_at = 0.0  # Its time has passed.
     assert grace.is_over()
-    grace._answered_at -= BEAT_S + 1  # PostgreSQL did not answer for so long.
+    grace._answered_at -= HEARTBEAT_INTERVAL_S + 1  # PostgreSQL did not answer for so long.
     assert not grace.is_over()

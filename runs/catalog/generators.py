@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,11 +14,9 @@ from django.utils import timezone
 from benchsite.accounts.models import Team
 from runs.catalog.bindings import Capacity
 from runs.models import ClientRun, LoadGenerator, Machine, Run
-from runs.queue import client_lifecycle
 from runs.queue.reasons import Reason
+from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER, GENERATOR_SILENT_AFTER
 
-# A load generator gives a sign of life every 5 s; runs wait for one that has been silent longer than this.
-SILENT_AFTER = timedelta(seconds=20)
 # Why clients fail that would fail there again.
 UNFIT: Final = (Reason.CLIENT_NOT_STARTED, Reason.GENERATOR_UNFIT)
 # Runs with less CPU time of their clients per second say little about the CPU time of an operation.
@@ -37,7 +34,7 @@ def generator_key(generator_ids: Iterable[UUID | str]) -> str:
 
 def silent_before(prefix: str = "") -> CombinedExpression:
     """A load generator whose last sign of life is earlier is silent; `prefix` leads to it in a lookup."""
-    return Now() - SILENT_AFTER - F(f"{prefix}extra_silence")
+    return Now() - GENERATOR_SILENT_AFTER - F(f"{prefix}extra_silence")
 
 
 def unusable() -> QuerySet[LoadGenerator]:
@@ -82,9 +79,9 @@ def quarantine(client_run: ClientRun) -> None:
         verb = "started" if client_run.reason == Reason.CLIENT_NOT_STARTED else "finished"
         reason = f"{client} could not be {verb}: {client_run.reason_detail}"
     elif client_run.state == ClientRun.State.WAITING:
-        reason = f"{client} was not started within {client_lifecycle.UNCLAIMED_AFTER.seconds} s."
+        reason = f"{client} was not started within {CLIENT_UNCLAIMED_AFTER.seconds} s."
     else:
-        reason = f"{client} gave no sign of life for {client_lifecycle.SILENT_AFTER.seconds} s."
+        reason = f"{client} gave no sign of life for {CLIENT_SILENT_AFTER.seconds} s."
     LoadGenerator.objects.filter(client_runs=client_run).update(
         quarantined_at=Coalesce("quarantined_at", Now()), quarantine_reason=reason
     )

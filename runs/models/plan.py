@@ -14,6 +14,7 @@ from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
 from runs.models.client_properties import ClientPropertiesField
 from runs.results.facts import readable_facts
+from runs.timeouts import CONDUCTOR_SILENT_AFTER
 
 if TYPE_CHECKING:
     from runs.models.run import Run
@@ -159,9 +160,6 @@ class Conductor(models.Model):
     The id is kept in a file on its host, so that a conductor that is started again knows its earlier life's claims.
     """
 
-    # It writes `last_seen_at` every 5 s.
-    SILENT_AFTER = timedelta(seconds=30)
-
     id = models.UUIDField(primary_key=True, editable=False)
     name = models.CharField(max_length=200)  # the host's name and the number of the process there
     host_key = models.CharField(max_length=80)  # of its machine (`Machine.host_key`)
@@ -177,7 +175,7 @@ class Conductor(models.Model):
 
     @classmethod
     def living(cls) -> "models.QuerySet[Conductor]":
-        return cls.objects.filter(last_seen_at__gt=Now() - cls.SILENT_AFTER)
+        return cls.objects.filter(last_seen_at__gt=Now() - CONDUCTOR_SILENT_AFTER)
 
 
 class Database(Row):

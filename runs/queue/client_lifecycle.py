@@ -1,7 +1,6 @@
 """The life of a client run: claimed once by its load generator, fenced by its claim, ended by evidence or a reason."""
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
@@ -10,13 +9,10 @@ from django.db.models.functions import Coalesce, Now
 from runs.models import ClientRun, Run
 from runs.models.client_properties import without_secrets
 from runs.queue.reasons import Reason
+from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER
 
 State = ClientRun.State
 ACTIVE = (State.STARTING, State.READY, State.RUNNING, State.STORING)
-# A client run that its load generator did not claim within this time fails the run.
-UNCLAIMED_AFTER = timedelta(seconds=15)
-# Load generators beat every 5 s. A network that is cut for half a minute must not end the runs behind it.
-SILENT_AFTER = timedelta(seconds=45)
 
 
 def _run_goes_on() -> Exists:
@@ -102,8 +98,8 @@ def troubled(run_id: uuid.UUID) -> ClientRun | None:
         ClientRun.objects.filter(run=run_id)
         .filter(
             Q(state=State.FAILED)
-            | Q(state=State.WAITING, created_at__lt=Now() - UNCLAIMED_AFTER)
-            | Q(state__in=ACTIVE, heartbeat_at__lt=Now() - SILENT_AFTER)
+            | Q(state=State.WAITING, created_at__lt=Now() - CLIENT_UNCLAIMED_AFTER)
+            | Q(state__in=ACTIVE, heartbeat_at__lt=Now() - CLIENT_SILENT_AFTER)
         )
         .select_related("load_generator")
         .first()

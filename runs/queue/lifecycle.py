@@ -14,7 +14,7 @@ An uploaded run begins where it ended before Benchsite heard of it: at SUCCEEDED
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from random import Random
@@ -38,6 +38,7 @@ from runs.queue.reasons import Reason
 from runs.queue.team_usage import refuse_more_queued_runs
 from runs.results.denormalised_columns import config_key
 from runs.results.measures.search import Rule, State
+from runs.timeouts import RUN_SILENT_AFTER, RUN_UNCLAIMED_AFTER
 
 # to -> from
 ALLOWED: dict[Status, frozenset[Status]] = {
@@ -63,10 +64,6 @@ INFRASTRUCTURE = frozenset(
         Reason.OUTPUT_NOT_MERGED,  # Clients that the site could not reach begin apart.
     }
 )
-# A claim that was silent for so long is taken for dead.
-CLAIM_SILENT_AFTER = timedelta(seconds=60)
-# A dispatched run that nobody claimed goes back to the queue.
-UNCLAIMED_AFTER = timedelta(seconds=30)
 
 
 class TransitionRefused(Exception):
@@ -299,9 +296,9 @@ def reap() -> list[uuid.UUID]:
     """End running runs whose claim fell silent, and give back dispatched ones that no conductor claimed: to the queue,
     or cancelled where that was requested. Rows only.
     """
-    silent = Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - CLAIM_SILENT_AFTER)
+    silent = Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - RUN_SILENT_AFTER)
     lost = _end_claims(silent, "Its conductor gave no sign of life for a minute: see its log.")
-    unclaimed = Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - UNCLAIMED_AFTER)
+    unclaimed = Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - RUN_UNCLAIMED_AFTER)
     for run_id, cancel_requested_at in unclaimed.values_list("pk", "cancel_requested_at"):
         if cancel_requested_at is None:
             _try(run_id, Status.QUEUED, dispatched_at=None, reserved_at=None)

@@ -9,6 +9,7 @@ from runs.queue import lifecycle
 from runs.queue.reasons import Reason
 from runs.tests.factories import claim_run, make_load_generator, make_run, make_sweep
 from runs.tests.pages import get_text
+from runs.timeouts import RUN_SILENT_AFTER
 
 pytestmark = pytest.mark.django_db
 BROKEN = sorted(lifecycle.INFRASTRUCTURE)
@@ -76,7 +77,7 @@ def test_cancelled_run_whose_conductor_is_lost_stays_cancelled(run, user, ended_
     run.refresh_from_db()
     lifecycle.request_cancel(run, user)
     if ended_by == "the reaper":
-        Run.objects.filter(pk=run.pk).update(heartbeat_at=run.created_at - 2 * lifecycle.CLAIM_SILENT_AFTER)
+        Run.objects.filter(pk=run.pk).update(heartbeat_at=run.created_at - 2 * RUN_SILENT_AFTER)
         lost = lifecycle.reap()
     else:
         lost = lifecycle.end_conductor_claims(conductor.pk)

@@ -14,6 +14,7 @@ from runs.models.run import Status
 from runs.queue import lifecycle
 from runs.queue.reasons import Reason
 from runs.tests.factories import claim_run, make_run, make_sweep, make_user
+from runs.timeouts import RUN_SILENT_AFTER, RUN_UNCLAIMED_AFTER
 
 pytestmark = pytest.mark.django_db
 ENDS = set(Status.terminal())
@@ -66,7 +67,7 @@ def test_it_refuses_a_finish_with_another_claim():
 def test_it_tells_a_reaped_conductor_that_its_claim_is_lost():
     run = run_in(Status.DISPATCHED)
     mine = claim_run(run.pk, "first")
-    Run.objects.filter(pk=run.pk).update(heartbeat_at=Now() - 2 * lifecycle.CLAIM_SILENT_AFTER)
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=Now() - 2 * RUN_SILENT_AFTER)
     assert lifecycle.reap() == [run.pk]
     run.refresh_from_db()
     assert (run.status, run.reason) == (Status.FAILED, Reason.WORKER_LOST)
@@ -78,7 +79,7 @@ def test_it_tells_a_reaped_conductor_that_its_claim_is_lost():
 
 def test_it_gives_back_a_run_that_nobody_claimed():
     run = run_in(Status.DISPATCHED)
-    Run.objects.filter(pk=run.pk).update(dispatched_at=Now() - 2 * lifecycle.UNCLAIMED_AFTER, reserved_at=Now())
+    Run.objects.filter(pk=run.pk).update(dispatched_at=Now() - 2 * RUN_UNCLAIMED_AFTER, reserved_at=Now())
     lifecycle.reap()
     run.refresh_from_db()
     # With its old reservation it would come before the runs of all other teams.

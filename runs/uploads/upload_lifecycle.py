@@ -23,6 +23,7 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Team, User
 from runs.models import Upload, UploadedFile
 from runs.queue.team_usage import refuse_full_storage
+from runs.timeouts import UPLOAD_SILENT_AFTER
 from runs.uploads import keys, staging, upload_handlers
 
 State = Upload.State
@@ -30,8 +31,6 @@ State = Upload.State
 MAX_IN_REQUEST = 1024**2
 # What nobody has saved by then is dropped.
 KEPT_FOR = timedelta(days=1)
-# A claim that was silent for so long is taken for dead.
-SILENT_AFTER = timedelta(seconds=60)
 MAX_ATTEMPTS = 2
 MAX_NAME_CHARACTERS = 280
 WORK = {State.RECEIVED: State.READING, State.COMPLETED: State.SAVING}
@@ -183,7 +182,7 @@ def discard(upload: Upload) -> bool:
 
 def reap() -> None:
     """Take away the claims that fell silent. The work waits for another worker, once."""
-    silent = Upload.objects.filter(claim__isnull=False, heartbeat_at__lt=Now() - SILENT_AFTER)
+    silent = Upload.objects.filter(claim__isnull=False, heartbeat_at__lt=Now() - UPLOAD_SILENT_AFTER)
     for upload in silent.only("pk", "claim", "state", "attempts"):
         assert upload.claim is not None
         if upload.state == State.RECEIVED:

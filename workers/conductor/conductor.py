@@ -36,6 +36,7 @@ from runs.results import artifacts
 from runs.results.measures.host import COUNTERS_KIND, KIND
 from runs.results.recording import scheduled_runs as recording
 from runs.results.recording.client_merge import Collected
+from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER
 from runs.ycsb.errors import YcsbError
 from workers.conductor import scheduling
 from workers.conductor.deployment import Standing, stand
@@ -498,11 +499,11 @@ def _client_trouble(client: ClientRun) -> RunFailed:
     if client.state == ClientRun.State.WAITING:
         return RunFailed(
             Reason.LOAD_GENERATOR_SILENT,
-            f"{name} did not take up client {client.number} within {client_lifecycle.UNCLAIMED_AFTER.seconds} s: "
+            f"{name} did not take up client {client.number} within {CLIENT_UNCLAIMED_AFTER.seconds} s: "
             "see whether its worker runs, then run this again.",
         )
     return RunFailed(
         Reason.WORKER_LOST,
-        f"{name} gave no sign of life for {client_lifecycle.SILENT_AFTER.seconds} s while client {client.number} ran: "
+        f"{name} gave no sign of life for {CLIENT_SILENT_AFTER.seconds} s while client {client.number} ran: "
         "its worker died or its machine is cut off. What the client wrote stays there until it can be stored.",
     )

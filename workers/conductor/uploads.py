@@ -17,6 +17,7 @@ from django.db import DatabaseError, connection
 
 from benchsite.core.paths import make_log_folder
 from runs.models import Upload
+from runs.timeouts import HEARTBEAT_INTERVAL_S
 from runs.uploads import upload_lifecycle
 from workers.generator.host_identity import host_key
 from workers.models import Lease
@@ -24,7 +25,6 @@ from workers.processes.guarded_process import Guarded, StartError, start_guarded
 
 log = logging.getLogger(__name__)
 LOOK_S = 1.0
-BEAT_S = 5.0
 STOP_GRACE_S = 2.0
 
 
@@ -75,7 +75,7 @@ def _watch(child: Guarded, upload_id: uuid.UUID, claim: uuid.UUID) -> int | None
             if measuring_here() != held:
                 held = not held
                 _signal(child, signal.SIGSTOP if held else signal.SIGCONT)
-            if time.monotonic() - beaten >= BEAT_S:
+            if time.monotonic() - beaten >= HEARTBEAT_INTERVAL_S:
                 upload_lifecycle.beat(upload_id, claim, **({"step": "held while a run measures"} if held else {}))
                 beaten = time.monotonic()
         except upload_lifecycle.UploadGone:

@@ -11,9 +11,9 @@ import uuid
 from django.db import Error, connection
 
 from runs.queue import lifecycle
+from runs.timeouts import HEARTBEAT_INTERVAL_S
 
 log = logging.getLogger(__name__)
-BEAT_S = 5.0
 
 
 class RunCancelled(Exception):
@@ -43,7 +43,7 @@ class Heartbeat:
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
-        self._thread.join(timeout=BEAT_S)
+        self._thread.join(timeout=HEARTBEAT_INTERVAL_S)
 
     def check(self) -> None:
         """Raises ClaimLost, RunCancelled or RunInterrupted; the conductor calls it wherever it waits."""
@@ -56,8 +56,8 @@ class Heartbeat:
 
     def _beat(self) -> None:
         try:
-            # A cancel is to be heard within a second or two; the row is only touched every BEAT_S.
-            while not self._ended.wait(BEAT_S):
+            # A cancel is to be heard within a second or two; the row is only touched every HEARTBEAT_INTERVAL_S.
+            while not self._ended.wait(HEARTBEAT_INTERVAL_S):
                 try:
                     self._cancelled = lifecycle.beat(self.run_id, self.claim) or self._cancelled
                 except lifecycle.ClaimLost:
@@ -84,7 +84,7 @@ class OutageGrace:
     def is_over(self) -> bool:
         """To be called after each answer of PostgreSQL, at least once in a heartbeat interval."""
         now = time.monotonic()
-        if now - self._answered_at > BEAT_S:
-            self._ends_at = now + 2 * BEAT_S
+        if now - self._answered_at > HEARTBEAT_INTERVAL_S:
+            self._ends_at = now + 2 * HEARTBEAT_INTERVAL_S
         self._answered_at = now
         return now >= self._ends_at

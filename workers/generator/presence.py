@@ -11,6 +11,7 @@ from django.conf import settings
 
 from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.generator_access import replaced_credential
+from runs.timeouts import HEARTBEAT_INTERVAL_S
 from workers.conductor.restart import restart_worker
 from workers.generator import liveness
 from workers.generator.facts import machine_facts
@@ -22,7 +23,6 @@ from workers.probe.calibration import CalibrationFailed, measure_capacities
 from workers.systems.manifests import Manifest, installed_bindings, stock_bindings
 
 log = logging.getLogger(__name__)
-BEAT_S = 5.0
 
 
 def available_bindings() -> dict[str, Manifest]:
@@ -55,7 +55,7 @@ def beat_forever(name: str, slots: int) -> None:
     bindings, quarantined, due_at = [*available_bindings()], False, 0.0
     calibration, stop_calibration = threading.Thread(), threading.Event()
     while True:
-        time.sleep(BEAT_S)
+        time.sleep(HEARTBEAT_INTERVAL_S)
         if replaced_credential(settings.GENERATOR_ACCESS_FILE, settings.GENERATOR_TOKEN):
             log.warning("%s: its credential was replaced: it starts again after the clients that it runs.", name)
             restart_worker()

@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 
 from runs.catalog.generators import silent_before
 from runs.models import LoadGenerator, Machine
+from runs.timeouts import HEARTBEAT_INTERVAL_S
 from workers.models import GeneratorCredential, Lease
 
-MIN_BEAT_S: Final = 5.0
 # Of all load generators together: a sign of life costs the site 6 ms of a core.
 MAX_BEATS_PER_S: Final = 4.0
 
@@ -79,8 +79,8 @@ def note_presence(name: str) -> tuple[bool, bool, float]:
         False,
         0,
     )
-    beat_s = max(MIN_BEAT_S, (fleet or 0) / MAX_BEATS_PER_S)
-    rows.update(last_seen_at=Now(), extra_silence=timedelta(seconds=2 * (beat_s - MIN_BEAT_S)))
+    beat_s = max(HEARTBEAT_INTERVAL_S, (fleet or 0) / MAX_BEATS_PER_S)
+    rows.update(last_seen_at=Now(), extra_silence=timedelta(seconds=2 * (beat_s - HEARTBEAT_INTERVAL_S)))
     return quarantined_at is not None, calibrate, beat_s
 
 

@@ -142,7 +142,7 @@ def reading(waiting, children, monkeypatch):
     """
     _, upload = waiting
     monkeypatch.setattr(uploads, "LOOK_S", 0.05)
-    monkeypatch.setattr(uploads, "BEAT_S", 0.05)
+    monkeypatch.setattr(uploads, "HEARTBEAT_INTERVAL_S", 0.05)
     seen = threading.Event()
     start = uploads.start_child
 

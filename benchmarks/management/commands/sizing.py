@@ -20,9 +20,9 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Team
 from runs.models import LoadGenerator, Machine
 from runs.results.pages.lists import PER_PAGE
+from runs.timeouts import HEARTBEAT_INTERVAL_S
 from workers.conductor import scheduling
 from workers.generator.fleet import get_fleet, health, list_bindings, shown
-from workers.generator.presence import BEAT_S
 
 PREFIX: Final = "simulated-"
 CONNECTIONS: Final = 16
@@ -105,7 +105,7 @@ def simulate(count: int, seconds: float) -> Fleet:
 def _beat(names: list[str], end: float, fleet: Fleet) -> None:
     """One connection's share: each name once in five seconds, spread as chance has it."""
     started = time.monotonic()
-    due = sorted((started + random.uniform(0, BEAT_S), name) for name in names)
+    due = sorted((started + random.uniform(0, HEARTBEAT_INTERVAL_S), name) for name in names)
     with psycopg.connect(settings.DATABASE_URL, autocommit=True) as database:
         while due and due[0][0] < end:
             at, name = due.pop(0)
@@ -114,7 +114,7 @@ def _beat(names: list[str], end: float, fleet: Fleet) -> None:
             database.execute("UPDATE runs_loadgenerator SET last_seen_at = now() WHERE name = %s", [name])
             fleet.beats_s.append(time.monotonic() - began)
             fleet.late_s = max(fleet.late_s, began - at)
-            due.append((at + BEAT_S, name))
+            due.append((at + HEARTBEAT_INTERVAL_S, name))
 
 
 def _page(team: Team) -> None:
