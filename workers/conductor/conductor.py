@@ -70,6 +70,7 @@ STOP_DEADLINE_S = 12
 STORING_DEADLINE_S = 20 * 60
 # The server's configuration and log are stored within this time, or the run goes on without them.
 KEEP_FILES_TIMEOUT_S = 60.0
+PHASE_STAGES = {Phase.LOAD: Stage.LOADING, Phase.MEASURE: Stage.PREPARING}
 # The first key of the advisory locks under which runs are completed.
 COMPLETION_LOCKS = 7305067
 
@@ -244,7 +245,7 @@ class Conductor:
         if remains:
             lifecycle.note(self.run.pk, self.claim, text=remains)
         self._evidence(disk=self.standing.deployment.disk)
-        self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
+        self._note(PHASE_STAGES[self.run.phase])
 
     def _count_rows(self) -> None:
         if self._faults is not None:  # Wait until the last one is undone, and store what became of them.
@@ -476,13 +477,10 @@ class Conductor:
         """
         try:
             retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
-            files = [
-                (KIND, FILE_NAME, self._sampler.text if self._sampler else ""),
-                (COUNTERS_KIND, COUNTERS_FILE, self._counters.text if self._counters else ""),
-            ]
-            for kind, name, text in files:
-                if text:
-                    store = partial(artifacts.store, self.run, kind, name, text.encode())
+            samplers = ((KIND, FILE_NAME, self._sampler), (COUNTERS_KIND, COUNTERS_FILE, self._counters))
+            for kind, name, sampler in samplers:
+                if sampler is not None and sampler.text:
+                    store = partial(artifacts.store, self.run, kind, name, sampler.text.encode())
                     retry(store, errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
         except Exception as error:
             log.exception("The server's files of run %s could not be stored.", self.run.pk)
@@ -491,8 +489,7 @@ class Conductor:
 
 
 def _client_trouble(client: ClientRun) -> RunFailed:
-    """The reason for which one client run brings down its run."""
-    name = client.load_generator.name if client.load_generator else "a load generator"
+    name = client.load_generator or "a load generator"
     if client.state == ClientRun.State.FAILED:
         reason = Reason(client.reason or Reason.CLIENT_FAILED)
         return RunFailed(reason, f"Client {client.number} on {name}: {client.reason_detail}")

@@ -116,10 +116,11 @@ def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
     """
     clusters = Run.objects.filter(status=Status.DISPATCHED).order_by().values_list("cluster", flat=True).distinct()
     allowed = [cluster for cluster, some in find_conductors(list(clusters)).items() if conductor.pk in some]
-    actor = f"conductor@{platform.node()}"
+    if not allowed:
+        return None
     # A run that was dispatched while the site was stopped must not fail because its load generators are still starting.
     runs = Run.objects.filter(cluster__in=allowed).exclude(load_generators__in=generators.unusable())
-    return lifecycle.claim_first(runs, actor, conductor) if allowed else None
+    return lifecycle.claim_first(runs, f"conductor@{platform.node()}", conductor)
 
 
 def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:

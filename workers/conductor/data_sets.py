@@ -22,11 +22,11 @@ def deployments_of_target(deployment: Deployment) -> QuerySet[Deployment]:
     pks = [deployment.pk]
     if deployment.cluster.provisioner == Provisioner.EXTERNAL:
         others = Deployment.objects.filter(cluster=deployment.cluster).select_related("database")
-        pks += [other.pk for other in others if _place(other) == _place(deployment)]
+        pks += [other.pk for other in others if _name_database(other) == _name_database(deployment)]
     return Deployment.objects.filter(pk__in=pks)
 
 
-def _place(deployment: Deployment) -> str:
+def _name_database(deployment: Deployment) -> str:
     database = deployment.database
     system = load_catalog().system(database.system, database.flavour)
     return data_target(system, "", database.binding_properties, "")
@@ -42,9 +42,11 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
         for name in ("table", "fieldcount", "fieldnameprefix")
     )
     system, external = server.wanted.system, run.cluster.provisioner == Provisioner.EXTERNAL
-    address = run.cluster.address if external else f"{server.host}:{server.port}"
+    address = (external and run.cluster.address) or f"{server.host}:{server.port}"
     target = data_target(system, address, spec["database"]["binding_properties"], table)
-    confirmation = find_confirmation(run.cluster, target) if external else None
+    confirmation = None
+    if external:
+        confirmation = find_confirmation(run.cluster, target)
     if not system.administered:
         return _stated_target(run, f"{system.name} at {target}", confirmation)
     administration = server.administration
@@ -75,12 +77,14 @@ def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -
         if confirmation is not None:
             DataConfirmation.objects.filter(pk=confirmation.pk).update(fingerprint=fingerprint)
 
-    inserted = [client.facts.get("inserted") or 0 for client in run.client_runs.all()]
+    inserted = None
+    if run.phase == Phase.LOAD:
+        inserted = sum(client.facts.get("inserted") or 0 for client in run.client_runs.all())
     return StatedTarget(
         name=name,
         page=f"the page of the cluster {run.cluster}",
         fingerprint=run.spec["dataset"]["fingerprint"],
         loaded=confirmation.fingerprint if confirmation is not None else None,
-        inserted=sum(inserted) if run.phase == Phase.LOAD else None,
+        inserted=inserted,
         note_loaded=note_loaded,
     )

@@ -79,13 +79,17 @@ class Standing:
             listeners = [find_listener(host, port) for host, port in self.server.nodes]
             return [pid for pid in listeners if pid is not None]
         process = self.server.process
-        return cast("list[int]", process.get("pids") or ([process["pid"]] if "pid" in process else []))
+        if "pid" not in process:
+            return []
+        return cast("list[int]", process.get("pids") or [process["pid"]])
 
     @property
     def cpus(self) -> dict[str, list[int]]:
         """The CPUs of the machine that the server and that clients beside it use; empty where they are not divided."""
         servers = list(self.server.wanted.cpus)
-        return {"servers": servers, "clients": sorted(available_cpus() - set(servers))} if servers else {}
+        if not servers:
+            return {}
+        return {"servers": servers, "clients": sorted(available_cpus() - set(servers))}
 
     def prepare_data_set(self, run: Run) -> str:
         """Before a load: nothing is left of an earlier one. Before a measurement: what was loaded is still there.
@@ -108,10 +112,7 @@ class Standing:
 
     def _require_data_set(self, spec: RunSpec, target: DataTarget | StatedTarget) -> None:
         if self.deployment.fingerprint != spec["dataset"]["fingerprint"]:
-            raise RunFailed(
-                Reason.DATASET_MISSING,
-                "The data set of this run is not loaded here any more.",
-            )
+            raise RunFailed(Reason.DATASET_MISSING, "The data set of this run is not loaded here any more.")
         if not self.server.folder:
             # Nobody keeps other clusters and sites away from an external server.
             try:
@@ -127,10 +128,7 @@ class Standing:
         expected = self.deployment.rows_loaded or 0
         if rows is not None and rows < expected:
             self._update(fingerprint="", rows_loaded=None)
-            raise RunFailed(
-                Reason.DATASET_MISSING,
-                f"{rows:,} of {expected:,} records survived the restart.",
-            )
+            raise RunFailed(Reason.DATASET_MISSING, f"{rows:,} of {expected:,} records survived the restart.")
 
     def _probe_disk(self) -> None:
         """Once per deployment whose mode waits for a disk, before anything is measured on it."""
@@ -162,12 +160,13 @@ class Standing:
 
     def _trust_data_set(self, run: Run) -> None:
         """After faults that ended the server: its data set is used again if every record is still there."""
-        records, expected = None, self.deployment.rows_loaded
-        if expected is not None and expected <= MAX_COUNTED_RECORDS:
-            with contextlib.suppress(AdministrationError, DataNotOwned):
-                records = get_target(run, self.server).count()
-        if records is not None and expected is not None and records >= expected:
-            self._update(fingerprint=self.deployment.fingerprint, rows_loaded=expected)
+        expected = self.deployment.rows_loaded
+        if expected is None or expected > MAX_COUNTED_RECORDS:
+            return
+        with contextlib.suppress(AdministrationError, DataNotOwned):
+            records = get_target(run, self.server).count()
+            if records is not None and records >= expected:
+                self._update(fingerprint=self.deployment.fingerprint, rows_loaded=expected)
 
     def check_alive(self) -> None:
         """Raises RunFailed with the server's last words where it went away under the load."""
@@ -187,24 +186,21 @@ class Standing:
 
         None: of existing data that the server does not let anybody count, or that is too large to.
         """
-        if run.phase != Phase.LOAD and run.spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
-            if run.spec["dataset"]["records"] > MAX_COUNTED_RECORDS:
-                return None
-            try:
-                return get_target(run, self.server).count()
-            except AdministrationError:
-                return None
+        expected = run.spec["dataset"]["records"]
         if run.phase != Phase.LOAD:
-            return self.deployment.rows_loaded
+            if run.spec["load_policy"] != Matrix.LoadPolicy.EXISTING:
+                return self.deployment.rows_loaded
+            with contextlib.suppress(AdministrationError):
+                if expected <= MAX_COUNTED_RECORDS:
+                    return get_target(run, self.server).count()
+            return None
         with _failing_as(Reason.LOAD_FAILED):
             rows = get_target(run, self.server).count() or 0
-        expected = run.spec["dataset"]["records"]
         if rows != expected:
             raise RunFailed(Reason.WRONG_ROW_COUNT, f"{rows:,} of {expected:,} records are there after the load.")
         return rows
 
     def remember_data_set(self, run: Run, rows: int | None) -> None:
-        """What the deployment holds from now on."""
         if run.phase == Phase.LOAD:
             self._update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
             return
@@ -232,13 +228,13 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
     assert run.cluster is not None  # Uploads are never conducted.
     with _lock:
         deployment = _get_or_create_deployment(run)
-        known = _servers.get(deployment.pk)
+        entry = _servers.get(deployment.pk)
         is_restarted = run.spec["resets"].get("rung") == Matrix.Reset.RESTART
-        if known is not None and known[0].alive() and not is_restarted:
+        if entry is not None and entry[0].alive() and not is_restarted:
             if deployment.state == State.UP:
-                return Standing(deployment, *known, fresh=False)
+                return Standing(deployment, *entry, fresh=False)
             if deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
-                return _came_up(deployment, *known)
+                return _came_up(deployment, *entry)
         # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
         machines = run.cluster.nodes.values("machine")
         running = Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=State.running())
@@ -261,8 +257,7 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
             Deployment.objects.filter(pk=deployment.pk).update(
                 state=State.GONE, process={}, fingerprint="", conductor=None
             )
-        known = _servers.pop(deployment.pk, None)
-        provisioner = known[0] if known else provisioner_for(deployment.cluster.provisioner, _wanted(deployment))
+        provisioner, _ = _servers.pop(deployment.pk, None) or (_removing_provisioner(deployment), None)
         try:
             provisioner.remove()
         except Exception:
@@ -335,7 +330,7 @@ def _get_or_create_deployment(run: Run) -> Deployment:
 def _start(run: Run, deployment: Deployment) -> Standing:
     """STARTING, the server itself, UP; a server that does not come up fails the run with its last log lines."""
     assert run.cluster is not None
-    provisioner = provisioner_for(run.cluster.provisioner, _wanted(deployment, run))
+    provisioner = provisioner_for(run.cluster.provisioner, _server_spec(deployment, run))
     if isinstance(provisioner, ProcessProvisioner) and run.matrix is not None:
         provisioner.has_volatile_disk = any(fault["kind"] == "slow_disk" for fault in run.matrix.faults)
     rows = Deployment.objects.filter(pk=deployment.pk)
@@ -368,30 +363,36 @@ def _stop(deployment: Deployment) -> None:
     """
     rows = Deployment.objects.filter(pk=deployment.pk)
     rows.update(state=State.STOPPING)
-    known = _servers.get(deployment.pk)
-    if known is not None:
+    entry = _servers.get(deployment.pk)
+    if entry is not None:
+        provisioner, server = entry
         try:
-            known[0].stop(planned=True)
+            provisioner.stop(planned=True)
         except ProvisionError as error:
             rows.update(fingerprint="", rows_loaded=None)
-            if known[0].alive():
+            if provisioner.alive():
                 rows.update(state=State.UP)
                 raise RunFailed(Reason.SERVER_LOST, str(error)) from error
             log.warning("%s", error)
-        recipe = known[1].wanted.system.process
-        if recipe is not None and not recipe.keeps_data and known[1].folder:
+        recipe = server.wanted.system.process
+        if recipe is not None and not recipe.keeps_data and server.folder:
             rows.update(fingerprint="", rows_loaded=None)
         del _servers[deployment.pk]
     rows.update(state=State.DOWN, process={}, conductor=None)
 
 
-def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
-    """What should stand, by the run's spec; without a run (only to be removed) by the database as it is now."""
+def _removing_provisioner(deployment: Deployment) -> ServerProvisioner:
+    """A provisioner that knows enough to remove a server of an earlier process."""
     database = deployment.database
-    flavour = run.spec["client"]["flavour"] if run else database.flavour
-    system = load_catalog().system(run.system if run else database.system, flavour, database.own_modes)
-    spec = run.spec["database"] if run else None
-    properties = dict(spec["binding_properties"] if spec else database.binding_properties)
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
+    spec = Wanted(deployment=str(deployment.pk), system=system, mode=system.mode(deployment.mode))
+    return provisioner_for(deployment.cluster.provisioner, spec)
+
+
+def _server_spec(deployment: Deployment, run: Run) -> Wanted:
+    database, spec = deployment.database, run.spec["database"]
+    system = load_catalog().system(run.system, run.spec["client"]["flavour"], database.own_modes)
+    properties = dict(spec["binding_properties"])
     for name in secret_properties(system):
         if name in database.binding_properties:
             properties[name] = database.binding_properties[name]
@@ -399,13 +400,13 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
         deployment=str(deployment.pk),
         system=system,
         mode=system.mode(deployment.mode),
-        settings=spec["settings"] if spec else database.settings,
+        settings=spec["settings"],
         binding_properties=properties,
-        version=spec["version"] if spec else database.version,
+        version=spec["version"],
         address=deployment.cluster.address,
         addresses=tuple(node.address for node in deployment.cluster.nodes.all() if node.address),
-        replication_factor=(spec["replication_factor"] if spec else database.replication_factor) or 1,
-        cpus=_server_cpus(run) if run else (),
+        replication_factor=spec["replication_factor"] or 1,
+        cpus=_server_cpus(run),
     )
 
 
@@ -414,7 +415,9 @@ def _server_cpus(run: Run) -> tuple[int, ...]:
     cluster = cast(RunSpec, run.spec)["cluster"]
     nodes = {machine["id"] for machine in cluster["machines"]}
     is_shared = any(generator["machine"]["id"] in nodes for generator in run.spec["generators"])
-    return tuple(divide_cpus(available_cpus())[0]) if is_shared and cluster.get("separates_cpus") else ()
+    if not is_shared or not cluster.get("separates_cpus"):
+        return ()
+    return tuple(divide_cpus(available_cpus())[0])
 
 
 @contextlib.contextmanager

@@ -29,14 +29,15 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
         if row.run.pk in silent:
             return f"{', '.join(silent[row.run.pk])}: no sign of life"
         if row.run.needs_id in loads:
-            return f"its load, {loads[row.run.needs_id]}" if row.run.team_id == team.pk else "its load"
+            if row.run.team_id != team.pk:
+                return "its load"
+            return f"its load, {loads[row.run.needs_id]}"
         for machines, verb in ((holders, "held by"), (queue.reserved, "reserved for")):
             for machine in row.machines:
                 other = machines.get(machine.pk, row.run)
                 if other.pk != row.run.pk:
-                    return (
-                        f"machine {machine.name}, {verb} {other.name if other.team_id == team.pk else 'another team'}"
-                    )
+                    name = other.name if other.team_id == team.pk else "another team"
+                    return f"machine {machine.name}, {verb} {name}"
         return "the scheduler"
 
     return [

@@ -24,7 +24,10 @@ from workers.models import Lease
 from workers.processes.guarded_process import Guarded, StartError, start_guarded
 
 log = logging.getLogger(__name__)
-LOOK_S = 1.0
+CHECK_INTERVAL_S = 1.0
+# By whether the reader is stopped.
+SIGNALS = {False: signal.SIGCONT, True: signal.SIGSTOP}
+PROGRESS = {False: {}, True: {"step": "held while a run measures"}}
 STOP_GRACE_S = 2.0
 
 
@@ -69,14 +72,14 @@ def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
 
 def _watch(child: Guarded, upload_id: uuid.UUID, claim: uuid.UUID) -> int | None:
     """Wait for the child's end: beat for it, hold it while a run measures, end it when its upload is discarded."""
-    held, beaten = False, time.monotonic()
-    while not child.wait_for_exit(LOOK_S):
+    is_stopped, beaten = False, time.monotonic()
+    while not child.wait_for_exit(CHECK_INTERVAL_S):
         try:
-            if measuring_here() != held:
-                held = not held
-                _signal(child, signal.SIGSTOP if held else signal.SIGCONT)
+            if measuring_here() != is_stopped:
+                is_stopped = not is_stopped
+                _signal(child, SIGNALS[is_stopped])
             if time.monotonic() - beaten >= HEARTBEAT_INTERVAL_S:
-                upload_lifecycle.beat(upload_id, claim, **({"step": "held while a run measures"} if held else {}))
+                upload_lifecycle.beat(upload_id, claim, **PROGRESS[is_stopped])
                 beaten = time.monotonic()
         except upload_lifecycle.UploadGone:
             _signal(child, signal.SIGCONT)  # What stands still does not hear that it is to stop.

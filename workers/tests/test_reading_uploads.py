@@ -141,7 +141,7 @@ def reading(waiting, children, monkeypatch):
     Django alone takes it a second to start: time enough for what these tests do.
     """
     _, upload = waiting
-    monkeypatch.setattr(uploads, "LOOK_S", 0.05)
+    monkeypatch.setattr(uploads, "CHECK_INTERVAL_S", 0.05)
     monkeypatch.setattr(uploads, "HEARTBEAT_INTERVAL_S", 0.05)
     seen = threading.Event()
     start = uploads.start_child
