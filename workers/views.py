@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
 from benchsite.accounts.permissions import get_team, is_operator, operator_required, team_required
+from benchsite.core.responses import part_template
 from runs.catalog import generators
 from runs.models import LoadGenerator
 from runs.queue.pages.queue import queue as read_queue
@@ -18,30 +19,29 @@ from runs.queue.pages.queue import waiting_runs
 from runs.results.pages.lists import get_page
 from workers.conductor.queries import queue_lines
 from workers.generator.enrolment import make_code, revoke
-from workers.generator.fleet import WHOSE, FleetFilter, get_fleet, health, list_bindings, shown
+from workers.generator.fleet import WHOSE, FleetFilter, add_activity, get_fleet, health, list_bindings
 
-MAX_SHOWN = 200  # waiting runs on the page of the queue
+MAX_WAITING_RUNS = 200  # on the page of the queue
 
 
 @team_required("GET")
 def load_generators(request: HttpRequest) -> HttpResponse:
     """A page of them, and of all how many are in which state."""
-    wanted = FleetFilter.from_query(request.GET)
-    every = get_fleet(get_team(request))
-    rows = wanted.apply(every)
-    found = health(rows)
-    page = get_page(request, rows.filter(state=wanted.state) if wanted.state else rows)
-    part = bool(request.htmx)  # type: ignore[attr-defined]
-    context = {
-        "filter": wanted,
-        "health": found,
+    fleet_filter = FleetFilter.from_query(request.GET)
+    fleet = get_fleet(get_team(request))
+    rows = fleet_filter.apply(fleet)
+    context = {"filter": fleet_filter, "health": health(rows)}
+    if fleet_filter.state:
+        rows = rows.filter(state=fleet_filter.state)
+    page = get_page(request, rows)
+    context |= {
         "page": page,
-        "generators": shown(get_team(request), page.object_list),
-        "bindings": () if part else list_bindings(every),
+        "generators": add_activity(get_team(request), page.object_list),
+        "bindings": () if request.htmx else list_bindings(fleet),  # type: ignore[attr-defined]
         "whose": WHOSE.items(),
         "is_operator": is_operator(request),
     }
-    return render(request, _whole_or_part(request, "workers/load_generators"), context)
+    return render(request, part_template(request, "workers/load_generators"), context)
 
 
 @operator_required("POST")
@@ -80,9 +80,10 @@ def enrolment(request: HttpRequest) -> HttpResponse:
         messages.error(request, "The name of a load generator has letters, digits, hyphens and underscores only.")
         return redirect("load-generators")
     if "revoke" in request.POST:
-        revoked = revoke(name, user)
-        text = f"The credential of {name} is revoked." if revoked else f"{name} has no valid credential."
-        messages.success(request, text)
+        if revoke(name, user):
+            messages.success(request, f"The credential of {name} is revoked.")
+        else:
+            messages.success(request, f"{name} has no valid credential.")
         return redirect("load-generators")
     response = render(request, "workers/enrolment.html", {"name": name, "code": make_code(name, user)})
     response["Cache-Control"] = "no-store"
@@ -102,18 +103,16 @@ def allow_move(request: HttpRequest) -> HttpResponse:
 
 @team_required("GET")
 def queue(request: HttpRequest) -> HttpResponse:
-    stand = read_queue(waiting_runs()[:MAX_SHOWN])
-    lines = queue_lines(get_team(request), stand)
+    state = read_queue(waiting_runs()[:MAX_WAITING_RUNS])
+    lines = queue_lines(get_team(request), state)
+    ends_at = None
+    # No end can be predicted while a run waits for what gives no sign of life.
+    if not any(line["in_vain"] for line in lines):
+        ends_at = max(state.free_at.values(), default=None)
     context = {
         "holding": [line for line in lines if line["row"].holds],
         "waiting": [line for line in lines if not line["row"].holds],
-        "waiting_total": stand.waiting,
-        # No end can be predicted while a run waits for what gives no sign of life.
-        "ends_at": None if any(line["in_vain"] for line in lines) else max(stand.free_at.values(), default=None),
+        "waiting_total": state.waiting,
+        "ends_at": ends_at,
     }
-    return render(request, _whole_or_part(request, "workers/queue"), context)
-
-
-def _whole_or_part(request: HttpRequest, name: str) -> str:
-    """A poll gets the part that changes, everybody else the page."""
-    return f"{name}_part.html" if request.htmx else f"{name}.html"  # type: ignore[attr-defined]
+    return render(request, part_template(request, "workers/queue"), context)

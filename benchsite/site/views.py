@@ -17,6 +17,7 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents
 from benchsite.core import glossary as terms
+from benchsite.core.responses import part_template
 from benchsite.rest.limits import used_uploads
 from reports.compare.selection import Selection
 from reports.compare.views.compare import get_parts
@@ -30,7 +31,7 @@ from runs.queue.pages.progress import Progress, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
 from runs.results.pages.run import estimate_run_progress
 from workers.conductor.queries import queue_lines
-from workers.generator.fleet import get_fleet, health, shown, troubled_first
+from workers.generator.fleet import add_activity, get_fleet, health, troubled_first
 
 LATEST = 6
 RECENT = timedelta(days=14)  # of changes
@@ -64,7 +65,7 @@ def build_home_context(team: Team) -> dict[str, object]:
     ]
     waiting = mine.count()
     fleet = get_fleet(team)
-    generators = shown(team, troubled_first(fleet)[:MAX_GENERATORS])
+    generators = add_activity(team, troubled_first(fleet)[:MAX_GENERATORS])
     matrices = latest_matrices()
     return {
         "going": going,
@@ -133,8 +134,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "home": build_home_context(get_team(request)),
         "may_describe": may_edit(request, None),
     }
-    part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
-    return render(request, part, context)
+    return render(request, part_template(request, "benchsite/home"), context)
 
 
 @team_required("GET")
@@ -153,8 +153,7 @@ def news(request: HttpRequest) -> HttpResponse:
         "result": latest_result(team, latest_matrices()),
         "changes": {**runs, "histories": [line for line in lines if line.last_change]},
     }
-    part = "benchsite/news_part.html" if request.htmx else "benchsite/news.html"  # type: ignore[attr-defined]
-    return render(request, part, context)
+    return render(request, part_template(request, "benchsite/news"), context)
 
 
 @team_required("GET", role=Role.ADMIN)

@@ -70,7 +70,7 @@ STOP_DEADLINE_S = 12
 STORING_DEADLINE_S = 20 * 60
 # The server's configuration and log are stored within this time, or the run goes on without them.
 KEEP_FILES_TIMEOUT_S = 60.0
-PHASE_STAGES = {Phase.LOAD: Stage.LOADING, Phase.MEASURE: Stage.PREPARING}
+PHASE_STAGES: dict[str, Stage] = {Phase.LOAD: Stage.LOADING, Phase.MEASURE: Stage.PREPARING}
 # The first key of the advisory locks under which runs are completed.
 COMPLETION_LOCKS = 7305067
 

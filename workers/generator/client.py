@@ -6,6 +6,7 @@ import os
 import platform
 import time
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +24,6 @@ from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
-from runs.ycsb.properties import render_properties
 from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.readers.go_run_builder import LiveReports
 from runs.ycsb.readers.goreports import plain_line
@@ -42,7 +42,15 @@ from workers.generator.outbox import store_output
 from workers.generator.site_client import SiteClient, SiteUnreachable, site_client
 from workers.generator.work_folder import ClientResult, WorkFolder, created_work_folder
 from workers.probe.host_sampler import FILE_NAME, HostSampler
-from workers.processes.process import Guarded, ProcessResult, StartError, StopReason, java_argv, run_process
+from workers.processes.process import (
+    Guarded,
+    ProcessResult,
+    StartError,
+    StopReason,
+    java_argv,
+    run_process,
+    write_properties,
+)
 from workers.systems.manifests import GO_YCSB, ManifestError, find_binding
 
 log = logging.getLogger(__name__)
@@ -54,6 +62,8 @@ MAX_SYMPTOMS = 3
 READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
 # go-ycsb prints it when it is connected.
 GO_BEGINS = "* properties *"
+# The word of YCSB's Java client and of go-ycsb for each phase.
+PHASES = {"load": ("-load", "load"), "measure": ("-t", "run")}
 
 
 def run_client(client_run_id: uuid.UUID) -> None:
@@ -123,7 +133,9 @@ class Client:
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
-            reason = Reason.GENERATOR_UNFIT if self.running else Reason.CLIENT_NOT_STARTED
+            reason = Reason.CLIENT_NOT_STARTED
+            if self.running:
+                reason = Reason.GENERATOR_UNFIT
             return ClientResult(reason, _explain(error))
         except (ManifestError, StartError) as error:
             return ClientResult(Reason.CLIENT_NOT_STARTED, str(error))
@@ -147,41 +159,43 @@ class Client:
         )
 
     def _measure(self, command: list[str]) -> ProcessResult:
+        options: dict[str, Any] = {}
+        if self.is_go:
+            options = {"cpus": self.cpus, "on_stdout_line": self._read_go_line}
         return self._run(
             command,
             f"ycsb {self.label}",
-            cpus=self.cpus if self.is_go else (),
             stdin=True,
-            on_started=self._started,
-            on_stdout_line=self._go_line if self.is_go else None,
-            on_stderr_line=self._line,
+            on_started=self._note_start,
+            on_stderr_line=self._read_line,
             on_tick=self._tick,
+            **options,
         )
 
     def _prepare(self) -> list[str]:
         """The folder, the 0600 property file and the command line. Raises ManifestError and StartError."""
         manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
         if manifest.digest != self.order["digest"]:
-            held, wanted = manifest.digest[:12], self.order["digest"][:12]
             raise BindingMismatch(
-                f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
-                f"with {wanted}: {how_to_align(self.order['binding'])}"
+                f"This load generator holds build {manifest.digest[:12]} of the {self.order['binding']} binding, the "
+                f"run was submitted with {self.order['digest'][:12]}: {how_to_align(self.order['binding'])}"
             )
         if problem := host_problem():
             raise StartError(problem)
         base, properties = self.folder.path, self.folder.properties
-        properties.touch(mode=0o600)
-        places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
-        properties.write_text(render_properties({**self.order["properties"], **places}), encoding="latin-1")
+        outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
+        write_properties(properties, {**self.order["properties"], **outputs})
+        java_phase, go_phase = PHASES[self.order["phase"]]
         if self.is_go:
-            phase, driver = "load" if self.order["phase"] == "load" else "run", manifest.binding.rpartition("/")[2]
-            return [str(manifest.jars[0]), phase, driver, "-P", str(properties)]
-        arguments = ["--ready", "-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
+            return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)]
+        arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
         java_class = manifest.java_class or self.order["java_class"]
         arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
         if self.order["target_ops_s"]:
             arguments += ["-target", str(self.order["target_ops_s"])]
-        options = SHORT_RUN_JVM_OPTIONS if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S else JVM_OPTIONS
+        options: tuple[str, ...] = JVM_OPTIONS
+        if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S:
+            options = SHORT_RUN_JVM_OPTIONS
         if self.cpus:
             options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
         return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=self._site_files())
@@ -220,7 +234,7 @@ class Client:
             time.sleep(TICK_S / 10)
         return False
 
-    def _started(self, running: Guarded) -> None:
+    def _note_start(self, running: Guarded) -> None:
         self.running = running
         if self.order.get("samples_host"):
             # The parent is the Celery worker, which all clients of the generator share.
@@ -231,7 +245,7 @@ class Client:
                 clock=self.clock,
             )
 
-    def _line(self, line: str) -> None:
+    def _read_line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
         if line.startswith(READY):
             # It started on all CPUs, as the servers had nothing to do yet. From now on it keeps to its own.
@@ -245,21 +259,17 @@ class Client:
             self._check_start()
             self.started_epoch_s = self.clock.local_s()
             self._measure_cpu()
-        else:
-            status = parse_status(line)
-            if status is not None:
-                self._measure_cpu()
-                self._add_status(status, line)
+        elif (status := parse_status(line)) is not None:
+            self._add_status(status, line)
 
-    def _go_line(self, line: str) -> None:
+    def _read_go_line(self, line: str) -> None:
         """One line of go-ycsb's standard output: it prints its properties as it begins, then a report each second."""
         if GO_BEGINS in line:
             self.started_epoch_s = self.clock.local_s()
-            self.ends_at = time.monotonic() + self.order["duration_s"] if self.order["duration_s"] else None
+            if self.order["duration_s"]:
+                self.ends_at = time.monotonic() + self.order["duration_s"]
         report_line = plain_line(line)
-        status = self.reports.add(report_line) if report_line is not None else None
-        if status is not None:
-            self._measure_cpu()
+        if report_line is not None and (status := self.reports.add(report_line)) is not None:
             self._add_status(status, line)
 
     def _report(self, **fields: Any) -> None:
@@ -271,6 +281,7 @@ class Client:
 
     def _add_status(self, status: StatusLine, line: str) -> None:
         """One status for the live view; it goes with the next heartbeat."""
+        self._measure_cpu()
         by_operation = _by_operation(status)
         if self.guard is not None:
             # YCSB counts every composite operation as a success.
@@ -328,23 +339,25 @@ class Client:
     def _should_stop(self) -> StopReason | bool:
         if self.reporter.run_ended or self.failure is not None:
             return True
-        return "finished" if self.ends_at is not None and time.monotonic() >= self.ends_at else False
+        if self.ends_at is not None and time.monotonic() >= self.ends_at:
+            return "finished"
+        return False
 
     def _measure_cpu(self) -> None:
-        """CPU seconds so far of the process."""
         if self.running is not None:
-            try:
+            with suppress(psutil.Error):
                 times = psutil.Process(self.running.pid).cpu_times()
-            except psutil.Error:
-                return
-            self.cpu.append((time.monotonic(), times.user + times.system))
+                self.cpu.append((time.monotonic(), times.user + times.system))
 
     def _cpu_percent(self) -> float | None:
         """Of one core, mean over all but the first seconds, in which the JVM compiles."""
-        steady = self.cpu[min(2, len(self.cpu) // 4) :]
-        if len(steady) < 2 or steady[-1][0] <= steady[0][0]:
+        if not self.cpu:
             return None
-        return 100 * (steady[-1][1] - steady[0][1]) / (steady[-1][0] - steady[0][0])
+        begin_s, before_s = self.cpu[min(2, len(self.cpu) // 4)]
+        end_s, used_s = self.cpu[-1]
+        if end_s <= begin_s:
+            return None
+        return 100 * (used_s - before_s) / (end_s - begin_s)
 
     def _conclude(self, result: ProcessResult) -> ClientResult:
         """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
@@ -368,40 +381,43 @@ class Client:
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
             if problem := start_problem([self.order["binding"]]):
                 reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"
+        facts: dict[str, Any] = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
         self.clock.stepped_s()
-        facts = {
-            "host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts(),
-            **({"clock_steps": self.clock.steps[:MAX_CLOCK_STEPS]} if self.clock.steps else {}),
-        }  # fmt: skip
+        if self.clock.steps:
+            facts["clock_steps"] = self.clock.steps[:MAX_CLOCK_STEPS]
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 
     def _has_summary(self) -> bool:
-        return self._go_run() is not None if self.is_go else (self.folder.path / "summary.txt").exists()
+        if self.is_go:
+            return self._go_run() is not None
+        return (self.folder.path / "summary.txt").exists()
 
     def _go_run(self) -> ReadRun | None:
-        """What go-ycsb printed, where its final report is complete."""
+        """The run of go-ycsb's output, where its final report is complete."""
         with (self.folder.path / "stdout.txt").open("rb") as stream:
             runs = read_file("stdout.txt", stream)[0].runs
-        return runs[-1] if runs and runs[-1].complete else None
+        if runs and runs[-1].complete:
+            return runs[-1]
+        return None
 
     def _inserts(self) -> dict[str, int]:
         """How many records the client inserted, and how many it may have; nothing where it left no summary.
 
         Operations that it never ended are not in the summary: one for each thread at most.
         """
+        counts: Mapping[str, int] = {}
         try:
-            if self.is_go:
-                run = self._go_run()
-                counts = {name: operation.count or 0 for name, operation in run.operations.items()} if run else {}
-            else:
-                counts = dict(parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts)
+            if not self.is_go:
+                counts = parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts
+            elif run := self._go_run():
+                counts = {name: operation.count or 0 for name, operation in run.operations.items()}
         except (OSError, YcsbError):
             return {}
         inserted, failed = counts.get("INSERT", 0), counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
         return {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
 
     def _symptoms(self) -> str:
-        """What the output says about the trouble, in a few lines; nothing where it names none."""
+        """The errors in the output, in a few lines; empty where it names none."""
         lines: list[str] = []
         for name in ("stderr.txt", "stdout.txt"):
             path = self.folder.path / name
@@ -416,12 +432,12 @@ class Client:
 
 def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
     """Service times of the successful ones, and how many failed, by operation."""
-    found: dict[str, live.OperationStatus] = {}
+    statuses: dict[str, live.OperationStatus] = {}
     for name, numbers in status.operations.items():
         parsed = parse_name(name)
         if parsed.kind != "service" or not parsed.is_operation:
             continue
-        entry = found.setdefault(parsed.operation, live.OperationStatus())
+        entry = statuses.setdefault(parsed.operation, live.OperationStatus())
         if parsed.status:
             entry["failed"] = entry.get("failed", 0) + (numbers.count or 0)
         elif numbers.count:
@@ -429,7 +445,7 @@ def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
             for key, value in (("mean_us", numbers.avg), ("max_us", numbers.max), ("p99_us", numbers.p99)):
                 if value is not None:
                     entry[key] = value  # type: ignore[literal-required]
-    return found
+    return statuses
 
 
 def _explain(error: OSError) -> str:

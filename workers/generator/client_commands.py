@@ -1,6 +1,7 @@
 """What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 from runs.catalog import GO_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
@@ -32,7 +33,9 @@ def check_slots(generators: Iterable[LoadGenerator], processes: int) -> None:
 
 def ready_deadline_s(spec: RunSpec) -> int:
     """How long clients may take until they are connected and warm, in seconds."""
-    return READY_DEADLINE_S + (warm_up_s(spec["workload"]["properties"]) if spec["phase"] == "measure" else 0)
+    if spec["phase"] != "measure":
+        return READY_DEADLINE_S
+    return READY_DEADLINE_S + warm_up_s(spec["workload"]["properties"])
 
 
 def client_orders(
@@ -47,39 +50,43 @@ def client_orders(
     Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
     node use `node_cpus` of it; empty: all.
     """
-    places = [
-        (generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])
-    ]
-    threads = split(spec["load"]["threads"], len(places), noun="threads")
-    target = spec["load"]["target_ops_s"]
-    targets = split(target, len(places), noun="operations per second") if target else [None] * len(places)
+    clients = list(product(spec["generators"], range(spec["load"]["processes"])))
+    threads = split(spec["load"]["threads"], len(clients), noun="threads")
+    targets: Sequence[int | None] = [None] * len(clients)
+    if target := spec["load"]["target_ops_s"]:
+        targets = split(target, len(clients), noun="operations per second")
     system = load_catalog().system(spec["system"], spec["client"]["flavour"])
     site = site_files(system, binding_properties)
-    measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]
+    warmup_s, measure_s, records = (
+        spec["window"]["warmup_s"], spec["window"]["min_measure_s"], spec["dataset"]["records"]
+    )  # fmt: skip
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
-    duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
-    deadline = ready_deadline_s(spec) + RUN_GRACE_S + (duration or records // SLOWEST_LOAD_RECORDS_S)
+    duration_s, expected_s = None, records // SLOWEST_LOAD_RECORDS_S
+    if spec["phase"] == "measure":
+        duration_s = expected_s = warmup_s + measure_s + TAIL_S
     nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
-    sampled = set(nodes) if nodes_are_sampled else set()
-    machine_ids = {generator["id"]: generator["machine"]["id"] for generator in spec["generators"]}
+    sampled = set[str]()
+    if nodes_are_sampled:
+        sampled |= nodes
     orders = []
-    for number, (generator_id, process) in enumerate(places):
+    for number, (generator, process) in enumerate(clients):
+        machine = generator["machine"]["id"]
         properties = client_properties_for_run(
             spec["workload"]["properties"],
             phase=spec["phase"],
             client=number,
-            clients=len(places),
+            clients=len(clients),
             threads=threads[number],
             target_ops_s=targets[number],
-            duration_s=duration,
-            warmup_s=spec["window"]["warmup_s"],
+            duration_s=duration_s,
+            warmup_s=warmup_s,
             binding_properties=binding_properties,
         )
         if spec["client"]["flavour"] == GO_FLAVOUR:
-            properties = go_ycsb_properties(properties, warmup_s=spec["window"]["warmup_s"])
+            properties = go_ycsb_properties(properties, warmup_s=warmup_s)
         orders.append(
             ClientRun(
-                load_generator_id=generator_id,
+                load_generator_id=generator["id"],
                 number=number,
                 process_number=process,
                 order={
@@ -89,15 +96,15 @@ def client_orders(
                     "phase": spec["phase"],
                     "threads": threads[number],
                     "target_ops_s": targets[number],
-                    "duration_s": duration,
-                    "deadline_s": deadline,
+                    "duration_s": duration_s,
+                    "deadline_s": ready_deadline_s(spec) + RUN_GRACE_S + expected_s,
                     "properties": dict(properties),
                     "site_files": site,
-                    "samples_host": machine_ids[generator_id] not in sampled,
+                    "samples_host": machine not in sampled,
                     "has_faults": bool(spec.get("faults")),
-                    "cpus": list(node_cpus) if machine_ids[generator_id] in nodes else [],
+                    "cpus": list(node_cpus) if machine in nodes else [],
                 },
             )
         )
-        sampled.add(machine_ids[generator_id])
+        sampled.add(machine)
     return orders

@@ -53,7 +53,10 @@ class ClientReporter:
 
     def _report(self) -> None:
         while not self.run_ended and not self._stop.is_set():
-            self._wake.wait(START_INTERVAL_S if self._awaits_start and self.starts_at is None else REPORT_INTERVAL_S)
+            interval_s = REPORT_INTERVAL_S
+            if self._awaits_start and self.starts_at is None:
+                interval_s = START_INTERVAL_S
+            self._wake.wait(interval_s)
             self._wake.clear()
             lines = [self.lines.popleft() for _ in range(len(self.lines))]
             try:

@@ -11,7 +11,9 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 def available_cpus() -> frozenset[int]:
     """The CPUs that this process may use; empty where the system does not tell (macOS)."""
-    return frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+    if not hasattr(os, "sched_getaffinity"):
+        return frozenset()
+    return frozenset(os.sched_getaffinity(0))
 
 
 def confine(pid: int, cpus: Collection[int]) -> None:

@@ -83,5 +83,7 @@ def find_generator(credential: str) -> str | None:
     if prefix != PREFIX or not name or "\0" in name:
         return None
     rows = GeneratorCredential.objects.filter(generator=name, revoked_at=None)
-    kept = rows.values_list("secret_sha256", flat=True).first() or ""
-    return name if compare_digest(digest(secret), kept) else None
+    secret_sha256 = rows.values_list("secret_sha256", flat=True).first() or ""
+    if not compare_digest(digest(secret), secret_sha256):
+        return None
+    return name

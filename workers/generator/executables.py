@@ -19,8 +19,8 @@ from benchsite.core.paths import Account, make_folders, reachable
 from benchsite.core.prerequisites import SERVER_JAVA, find_program, get_output, java_version
 from workers.systems.manifests import ManifestError, java_executable, verify
 
-OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
-OLDEST_REDIS = (6, 2)
+MIN_POSTGRESQL, MAX_POSTGRESQL = 15, 18
+MIN_REDIS = (6, 2)
 INSTALL_POSTGRESQL = "Debian or Ubuntu: apt-get install postgresql"
 INSTALL_REDIS = "Debian or Ubuntu: apt-get install redis-server"
 
@@ -61,18 +61,20 @@ class RedisServer:
 
 
 def detect_version(program: Path) -> str | None:
-    """What `program --version` says, as digits and dots; None where it does not run here.
+    """The version in the output of `program --version`, as digits and dots; None where it does not run here.
 
     PostgreSQL says "postgres (PostgreSQL) 15.18 (Debian ...)", Redis "Redis server v=7.0.15 sha=...".
     """
-    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", get_output([str(program), "--version"], child_environment()))
-    return match[1] if match else None
+    output = get_output([str(program), "--version"], child_environment())
+    return next(iter(re.findall(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", output)), None)
 
 
 def _package_folder(name: str) -> Path | None:
-    """Where an installed package lies, without importing it."""
+    """The folder of an installed package, without importing it."""
     spec = importlib.util.find_spec(name)
-    return Path(spec.origin).parent if spec and spec.origin else None
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent
 
 
 def _postgresql_folders() -> Iterator[tuple[Path, str]]:
@@ -91,15 +93,17 @@ def find_postgresql() -> tuple[PostgreSQLBinaries, ...]:
 
     Raises nothing: an empty tuple where there is none.
     """
-    found: dict[Path, PostgreSQLBinaries] = {}
+    servers: dict[Path, PostgreSQLBinaries] = {}
     for folder, origin in _postgresql_folders():
-        if folder in found or not (folder / "initdb").exists():
+        if folder in servers or not (folder / "initdb").exists():
             continue
         version = detect_version(folder / "postgres")
-        if version and OLDEST_POSTGRESQL <= int(version.split(".")[0]) <= NEWEST_POSTGRESQL:
-            found[folder] = PostgreSQLBinaries(folder, version, origin)
+        if version and MIN_POSTGRESQL <= int(version.split(".")[0]) <= MAX_POSTGRESQL:
+            servers[folder] = PostgreSQLBinaries(folder, version, origin)
     # The newest of the wheel comes first whatever its folder is called.
-    return tuple(sorted(found.values(), key=lambda one: (one.origin != "wheel", -one.major * (one.origin == "wheel"))))
+    from_wheel = [server for server in servers.values() if server.origin == "wheel"]
+    others = [server for server in servers.values() if server.origin != "wheel"]
+    return (*sorted(from_wheel, key=lambda server: -server.major), *others)
 
 
 @functools.cache
@@ -108,7 +112,7 @@ def find_redis() -> tuple[RedisServer, ...]:
     servers = []
     for product, path, origin in _redis_programs():
         version = detect_version(path)
-        if version and tuple(map(int, version.split(".")[:2])) >= OLDEST_REDIS:
+        if version and tuple(map(int, version.split(".")[:2])) >= MIN_REDIS:
             servers.append(RedisServer(path, version, origin, product))
     return tuple(servers)
 
@@ -138,19 +142,23 @@ def choose_postgresql(account: Account | None, *, major: int | None = None, shel
     Binaries that only this process can reach (a virtual environment below /root) are copied to `shelf`, once.
     Raises ExecutableNotFound, naming what was found and what to install.
     """
-    every = find_postgresql()
-    fitting = [one for one in every if major in (None, one.major)]
-    for one in fitting:
-        if account is None or reachable(one.folder, account):
-            return one
+    servers = find_postgresql()
+    fitting = [server for server in servers if major in (None, server.major)]
+    for server in fitting:
+        if _can_use(server.folder, account):
+            return server
     if fitting:
-        return _on_the_shelf(fitting[0], shelf)
+        return _copy_postgresql(fitting[0], shelf)
     if major is None:
         raise ExecutableNotFound(
-            f"No PostgreSQL {OLDEST_POSTGRESQL} to {NEWEST_POSTGRESQL} on this machine. {INSTALL_POSTGRESQL}"
+            f"No PostgreSQL {MIN_POSTGRESQL} to {MAX_POSTGRESQL} on this machine. {INSTALL_POSTGRESQL}"
         )
-    here = ", ".join(sorted({one.version for one in every})) or "none"
+    here = ", ".join(sorted({server.version for server in servers})) or "none"
     raise ExecutableNotFound(f"PostgreSQL {major} is needed; on this machine: {here}.")
+
+
+def _can_use(folder: Path, account: Account | None) -> bool:
+    return account is None or reachable(folder, account)
 
 
 def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
@@ -158,13 +166,13 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
 
     Raises ExecutableNotFound with the line that installs one.
     """
-    every = find_redis()
-    for one in every:
-        if account is None or reachable(one.path.parent, account):
-            return one
-    if not every:
+    servers = find_redis()
+    for server in servers:
+        if _can_use(server.path.parent, account):
+            return server
+    if not servers:
         raise ExecutableNotFound(f"No Redis 6.2 or newer and no Valkey on this machine. {INSTALL_REDIS}")
-    first = every[0]
+    first = servers[0]
     home = shelf / f"{first.product.lower()}-{first.version}"
     _fill(home, lambda draft: shutil.copy2(first.path, draft))
     return replace(first, path=home / first.path.name)
@@ -178,7 +186,7 @@ def choose_program(name: str, account: Account | None, install: str) -> Path:
     path = find_program(name)
     if path is None:
         raise ExecutableNotFound(f"There is no {name} on this machine. {install}")
-    if account is not None and not reachable(Path(path).parent, account):
+    if not _can_use(Path(path).parent, account):
         raise ExecutableNotFound(f"The account of servers under test cannot reach {path}. {install}")
     return Path(path)
 
@@ -199,10 +207,10 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
         raise ExecutableNotFound(str(error)) from error
     release = java_version(java, child_environment())
     if release not in SERVER_JAVA:
-        known = " or ".join(map(str, SERVER_JAVA))
-        raise ExecutableNotFound(f"The server needs Java {known}; {java} is Java {release}. Set JAVA_HOME to one.")
+        releases = " or ".join(map(str, SERVER_JAVA))
+        raise ExecutableNotFound(f"The server needs Java {releases}; {java} is Java {release}. Set JAVA_HOME to one.")
     lib = manifest.jars[0].parent
-    if account is None or reachable(lib, account):
+    if _can_use(lib, account):
         return Path(java), lib
     home = shelf / f"{name}-{manifest.digest[:12]}"
     _fill(home, lambda draft: shutil.copytree(lib, draft / lib.name))
@@ -211,7 +219,7 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
 
 def choose_built_server(program: Path, account: Account | None, *, shelf: Path) -> Path:
     """A server that `make servers` built, copied to `shelf` where only this process reaches it."""
-    if account is None or reachable(program.parent, account):
+    if _can_use(program.parent, account):
         return program
     # A newer build has another folder, as a server of the older one may run.
     home = shelf / f"{program.name}-{program.stat().st_mtime_ns}"
@@ -219,12 +227,12 @@ def choose_built_server(program: Path, account: Account | None, *, shelf: Path) 
     return home / program.name
 
 
-def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
+def _copy_postgresql(server: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
     """A copy of the whole installation (binaries, libraries, shared files) below `shelf`."""
-    install, package = one.folder.parent, one.folder.parent.parent
+    install, package = server.folder.parent, server.folder.parent.parent
     # A wheel keeps the libraries that it brings along beside its package, and the binaries look for them there.
     libraries = package.with_name(f"{package.name}.libs")
-    home = shelf / f"postgresql-{one.version}"
+    home = shelf / f"postgresql-{server.version}"
 
     def copy(draft: Path) -> None:
         make_folders(draft / package.name)
@@ -233,7 +241,7 @@ def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
                 shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("include"))
 
     _fill(home, copy)
-    return PostgreSQLBinaries(home / package.name / install.name / "bin", one.version, one.origin)
+    return replace(server, folder=home / package.name / install.name / "bin")
 
 
 def _fill(home: Path, copy: Callable[[Path], object]) -> None:

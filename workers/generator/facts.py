@@ -4,6 +4,7 @@ Nothing here is guessed: what the system does not say is left out, and shown as 
 probe observes.
 """
 
+import contextlib
 import platform
 import sys
 from collections.abc import Callable
@@ -22,14 +23,16 @@ VIRTUALISED = {"1": "yes", "0": "no"}  # by what macOS answers
 
 def machine_facts(folder: Path | None = None) -> Facts:
     """The facts of this machine; with `folder`, also of the disk it lies on."""
-    observed = node_probe.facts(str(folder) if folder is not None else None)
+    observed = node_probe.facts(folder)
     if sys.platform == "darwin":
-        observed |= _facts_of_macos()
-    shortened = {name: value[:MAX_TEXT_LENGTH] if isinstance(value, str) else value for name, value in observed.items()}
-    return {name: {"value": value, "how": "observed"} for name, value in shortened.items()}
+        observed |= _observe_macos()
+    for name, value in observed.items():
+        if isinstance(value, str):
+            observed[name] = value[:MAX_TEXT_LENGTH]
+    return {name: {"value": value, "how": "observed"} for name, value in observed.items()}
 
 
-def _facts_of_macos() -> dict[str, object]:
+def _observe_macos() -> dict[str, object]:
     speeds = [stats.speed for name, stats in psutil.net_if_stats().items() if stats.isup and name != "lo0"]
     observers: dict[str, Callable[[], object]] = {
         "cores_physical": lambda: psutil.cpu_count(logical=False),
@@ -40,13 +43,11 @@ def _facts_of_macos() -> dict[str, object]:
         "virtualised": lambda: VIRTUALISED.get(_sysctl("kern.hv_vmm_present")),
         "nic_bits_per_s": lambda: max((speed for speed in speeds if 0 < speed < 65_535), default=0) * 1_000_000,
     }
-    known = {}
+    observed = {}
     for name, observe in observers.items():
-        try:
-            known[name] = observe()
-        except (OSError, psutil.Error, NotImplementedError):
-            continue
-    return {name: value for name, value in known.items() if value not in (None, "", 0) or name == "swap_bytes"}
+        with contextlib.suppress(OSError, psutil.Error, NotImplementedError):
+            observed[name] = observe()
+    return {name: value for name, value in observed.items() if value not in (None, "", 0) or name == "swap_bytes"}
 
 
 def _sysctl(name: str) -> str:

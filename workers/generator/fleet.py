@@ -41,7 +41,7 @@ TONES: Final = {
 STATES: Final = tuple(TONES)
 ALIVE: Final = ("busy", "up")
 MAX_BINDINGS: Final = 60  # of the menu
-DIGEST_SHOWN: Final = 12
+DIGEST_CHARACTERS: Final = 12
 WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
 Rows = QuerySet[Any]  # load generators, with what `get_fleet` adds
 
@@ -112,29 +112,32 @@ def troubled_first(rows: Rows) -> Rows:
     return rows.order_by(Case(When(enabled=False, then=V(2)), When(unheard, then=V(0)), default=V(1)), "name")
 
 
-def shown(team: Team, asked: Iterable[Any]) -> list[Any]:
-    """These with what they do now, for a page of them. Three queries.
+def add_activity(team: Team, generators: Iterable[Any]) -> list[Any]:
+    """The load generators of a page with their present clients, leases and builds. Three queries.
 
     `tone` is the badge, `silent_s` the time since the last sign of life (None: there was none). `busy_with` and
     `held_by` are a client's and a lease's run where it is the team's own. `builds`: name, digest, and what clients of
     the binding can generate; those that were calibrated together stand together.
     """
-    rows = list(asked)
+    rows = list(generators)
     clients = ClientRun.objects.filter(load_generator__in=[row.pk for row in rows], state__in=ACTIVE)
     busy: dict[UUID | None, ClientRun] = {
         client.load_generator_id: client
         for client in clients.select_related("run").defer("run__spec", "run__evidence", "order", "command")
     }
     leases = Lease.objects.filter(machine__in={row.machine_id for row in rows})
-    held = {lease.machine_id: lease for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
+    by_machine = {lease.machine_id: lease for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
     for row in rows:
-        client, lease = busy.get(row.pk), held.get(row.machine_id)
-        holder = lease.run if lease else None
+        client, lease = busy.get(row.pk), by_machine.get(row.machine_id)
         row.tone = TONES[row.state]
-        row.silent_s = max(row.silence.total_seconds(), 0.0) if row.silence is not None else None
+        row.silent_s = row.busy_with = row.held_by = None
+        if row.silence is not None:
+            row.silent_s = max(row.silence.total_seconds(), 0.0)
         row.is_busy = client is not None
-        row.busy_with = client if client and client.run.team_id == team.pk else None
-        row.held_by = holder if holder and holder.team_id == team.pk else None
+        if client and client.run.team_id == team.pk:
+            row.busy_with = client
+        if lease and lease.run and lease.run.team_id == team.pk:
+            row.held_by = lease.run
         row.is_calibrated = lease is not None and lease.load_generator_id == row.pk
         builds = [(name, digest, get_capacity(row.capacity, name, digest)) for name, digest in row.bindings.items()]
         row.builds = sorted(builds, key=lambda build: (build[2].get("ops_s", 0.0), build[0]))
@@ -149,5 +152,5 @@ def list_bindings(rows: Rows) -> list[tuple[str, str]]:
         " GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2 LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [DIGEST_SHOWN, *parameters, MAX_BINDINGS])
+        cursor.execute(sql, [DIGEST_CHARACTERS, *parameters, MAX_BINDINGS])
         return [(f"{name}:{digest}", f"{name} {digest} ({number:,})") for name, digest, number in cursor.fetchall()]

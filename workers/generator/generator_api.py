@@ -48,6 +48,8 @@ REPORTED: Final = {"clock_offset_s", "facts", "command"}  # columns that a repor
 # At once in one web process: an artifact store that is slow must leave threads for heartbeats.
 MAX_UPLOADS: Final = 3
 _upload_slots = threading.BoundedSemaphore(MAX_UPLOADS)
+# By the error of the artifact store.
+STORAGE_STATUSES: Final[dict[int | None, int]] = {errno.ENOSPC: 507, errno.EDQUOT: 507}
 Handler = Callable[..., dict[str, Any]]
 
 
@@ -70,8 +72,9 @@ def endpoint(method: str, schema: type[BaseModel] | None = None) -> Callable[[Ha
             if name is None:
                 raise Refused(401, "This credential is unknown or was revoked. An operator makes another one.")
             tenancy.enter(tenancy.Scope.ALL_TEAMS)
-            body = {"body": schema.model_validate_json(request.body)} if schema else {}
-            return JsonResponse(handler(request, name, **body, **arguments))
+            if schema:
+                arguments["body"] = schema.model_validate_json(request.body)
+            return JsonResponse(handler(request, name, **arguments))
 
         return csrf_exempt(require_http_methods([method])(wraps(handler)(_with_problems(respond))))
 
@@ -100,7 +103,7 @@ def _with_problems(view: Callable[..., JsonResponse]) -> Callable[..., JsonRespo
             log.error("%s", error)
             return _problem(503, str(error))
         except OSError as error:
-            return _problem(507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 503, str(error))
+            return _problem(STORAGE_STATUSES.get(error.errno, 503), str(error))
         except Exception as error:
             log.exception("%s %s failed.", request.method, request.path)
             return _problem(500, f"The site has a fault ({type(error).__name__}): its log has the details.")
@@ -113,7 +116,9 @@ def _bearer(request: HttpRequest) -> str:
 
 
 def _problem(status: int, detail: str, code: str = "") -> JsonResponse:
-    document = {"status": status, "detail": detail, **({"code": code} if code else {})}
+    document: dict[str, object] = {"status": status, "detail": detail}
+    if code:
+        document["code"] = code
     return JsonResponse(document, status=status, content_type=CONTENT_TYPE)
 
 
@@ -172,13 +177,16 @@ def presence(request: HttpRequest, name: str, body: requests.Presence) -> dict[s
 
 @endpoint("POST", requests.Calibration)
 def calibration(request: HttpRequest, name: str, body: requests.Calibration) -> dict[str, Any]:
-    """What the load generator can generate, by binding, or the `error` for which it does not know."""
+    """The rates that the load generator can generate, by binding, or the `error` for which it measured none."""
     generator = LoadGenerator.objects.filter(name=name).first()
     if generator is None:
         raise Refused(409, f"{name} has not registered.")
-    measured = body.model_dump()["capacities"]
-    known = {b: c for b, c in measured.items() if generator.bindings.get(b) == c["digest"]}
-    scheduling.end_calibration(generator, known, body.error)
+    capacities = {
+        binding: capacity
+        for binding, capacity in body.model_dump()["capacities"].items()
+        if generator.bindings.get(binding) == capacity["digest"]
+    }
+    scheduling.end_calibration(generator, capacities, body.error)
     return {}
 
 
@@ -214,8 +222,9 @@ def report(request: HttpRequest, name: str, body: requests.Report, pk: uuid.UUID
         goes_on = client_lifecycle.advance(pk, body.claim, ClientRun.State(body.state), **fields)
     else:
         goes_on = client_lifecycle.beat(pk, body.claim, **fields)
-    for line in body.lines[:MAX_LINES] if goes_on else ():
-        live.publish(run_id, number, **line.model_dump())
+    if goes_on:
+        for line in body.lines[:MAX_LINES]:
+            live.publish(run_id, number, **line.model_dump())
     return {"goes_on": goes_on, "starts_at": starts_at.timestamp() if starts_at else None}
 
 
@@ -236,7 +245,8 @@ def file(request: HttpRequest, name: str, pk: uuid.UUID, kind: str, file_name: s
         raise Refused(409, "Another process has claimed this client run.")
     if kind not in KINDS or PurePath(file_name).name != file_name:
         raise Refused(400, f"No file of a client is a {kind} {file_name}.")
-    if stated.size > (MAX_TEXT_BYTES if kind in artifacts.TEXT_KINDS else MAX_FILE_BYTES):
+    is_text = kind in artifacts.TEXT_KINDS
+    if stated.size > MAX_FILE_BYTES or (is_text and stated.size > MAX_TEXT_BYTES):
         raise Refused(413, f"{file_name}, {in_words(stated.size)}, above the limit")
     if client_run.output_stored_at is not None:
         return {}  # An earlier request stored every file.

@@ -22,8 +22,8 @@ MAX_OPS_S: Final = 1e9
 def first_fault(error: ValidationError) -> str:
     """A sentence about the first fault of a request that cannot be read."""
     fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, fault["loc"])) or "its body"
-    return f"The request is malformed: {place}: {fault['msg']}."
+    field = ".".join(map(str, fault["loc"])) or "its body"
+    return f"The request is malformed: {field}: {fault['msg']}."
 
 
 class GeneratorFacts(BaseModel):

@@ -35,7 +35,8 @@ class ProgressGuard:
             if succeeded:
                 self._failing_s, self._failed, self._operations = None, 0, 0
             return
-        self._failing_s = now_s if self._failing_s is None else self._failing_s
+        if self._failing_s is None:
+            self._failing_s = now_s
         self._last_failing_s = now_s
         self._failed += round(failed)
         self._operations += round(succeeded + failed)

@@ -83,7 +83,7 @@ def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = la
     assert folder.result is not None  # The process has ended.
     pk, claim = folder.client_run_id, folder.claim
     patience_end = time.monotonic() + ENDED_RUN_TIMEOUT_S
-    kept_in, too_large = settings.WORK_DIR / TOO_LARGE / str(pk), dict[Path, str]()
+    shelf, too_large = settings.WORK_DIR / TOO_LARGE / str(pk), dict[Path, str]()
     try:
         site.note_stopped(pk, claim)
         for kind, path in folder.files():
@@ -92,11 +92,11 @@ def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = la
             try:
                 site.store_file(pk, claim, kind, path)
             except FileTooLarge as refusal:
-                too_large[path] = f"{refusal}; it is kept in {kept_in} on {platform.node()}"
+                too_large[path] = f"{refusal}; it is kept in {shelf} on {platform.node()}"
         site.complete(pk, claim, asdict(folder.result), list(too_large.values()))
         for path in too_large:
-            kept_in.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.rename(kept_in / path.name)
+            shelf.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.rename(shelf / path.name)
     except SiteRefused as refusal:
         if refusal.code != RUN_DELETED:
             raise

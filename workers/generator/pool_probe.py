@@ -43,7 +43,7 @@ class PoolProbe:
         self._retry_s = MIN_RETRY_S
         self._pending = False
 
-    def look(self) -> PoolState:
+    def check(self) -> PoolState:
         """Collect the answers, and send the next messages when their time has come."""
         idle = self.slots - busy_folders(settings.WORK_DIR, self.generator)
         now = time.time()
@@ -56,7 +56,9 @@ class PoolProbe:
             return PoolState.PROBED
         if now >= self._next_at:
             self._send(idle, now)
-        return PoolState.HUNG if now - self._passed_at > HUNG_AFTER_S else PoolState.UNKNOWN
+        if now - self._passed_at > HUNG_AFTER_S:
+            return PoolState.HUNG
+        return PoolState.UNKNOWN
 
     def _send(self, number: int, now: float) -> None:
         _folder(self.generator).mkdir(parents=True, exist_ok=True)

@@ -61,15 +61,15 @@ def beat_forever(name: str, slots: int) -> None:
             restart_worker()
             return
         try:
-            pool = probe.look()
+            pool = probe.check()
             if pool == PoolState.HUNG:
                 log.warning("%s: a pool process does not answer, so this load generator gives no sign of life.", name)
                 continue
             if time.monotonic() < due_at and not quarantined and not calibration.is_alive():
                 liveness.touch()
                 continue
-            problem = start_problem(bindings) if quarantined else ""
-            if problem:
+            problem = ""
+            if quarantined and (problem := start_problem(bindings)):
                 log.warning("%s: it stays in quarantine: %s", name, problem)
             answer = site_client().note_presence(probed=pool == PoolState.PROBED and not problem)
             quarantined, due_at = answer["quarantined"], time.monotonic() + answer["beat_s"]

@@ -35,10 +35,10 @@ def register_generator(
     generator registered keeps the facts that this one observed. Raises NameTaken.
     """
     with transaction.atomic():
-        machine, made = Machine.objects.select_for_update().get_or_create(
+        machine, is_new = Machine.objects.select_for_update().get_or_create(
             host_key=host_key, defaults={"name": _free_name(host_name), "facts": machine_facts}
         )
-        if not made and _owner(machine) in (None, name):
+        if not is_new and _owner(machine) in (None, name):
             machine.facts = {**machine.facts, **machine_facts}
             machine.save(update_fields=["facts"])
         holder = LoadGenerator.objects.select_for_update(of=("self",)).filter(name=name, may_move=False)
@@ -74,19 +74,18 @@ def note_presence(name: str) -> tuple[bool, bool, float]:
     heard = LoadGenerator.objects.filter(last_seen_at__gte=silent_before()).order_by()
     number = heard.annotate(group=Value(1)).values("group").annotate(number=Count("pk")).values("number")
     leased = Exists(Lease.objects.filter(load_generator=OuterRef("pk")))
-    quarantined_at, calibrate, fleet = rows.values_list("quarantined_at", leased, Subquery(number)).first() or (
-        None,
-        False,
-        0,
-    )
+    row = rows.values_list("quarantined_at", leased, Subquery(number)).first()
+    quarantined_at, calibrate, fleet = row or (None, False, 0)
     beat_s = max(HEARTBEAT_INTERVAL_S, (fleet or 0) / MAX_BEATS_PER_S)
     rows.update(last_seen_at=Now(), extra_silence=timedelta(seconds=2 * (beat_s - HEARTBEAT_INTERVAL_S)))
     return quarantined_at is not None, calibrate, beat_s
 
 
-def _free_name(wanted: str) -> str:
+def _free_name(host_name: str) -> str:
     """Two hosts may have one name: the second is told apart by a number."""
-    names = set(Machine.objects.filter(name__startswith=wanted).values_list("name", flat=True))
-    if wanted not in names:
-        return wanted
-    return next(f"{wanted}-{n}" for n in range(2, len(names) + 3) if f"{wanted}-{n}" not in names)
+    names = set(Machine.objects.filter(name__startswith=host_name).values_list("name", flat=True))
+    name, number = host_name, 1
+    while name in names:
+        number += 1
+        name = f"{host_name}-{number}"
+    return name

@@ -99,7 +99,9 @@ class SiteClient:
     def claim(self, client_run: uuid.UUID, claim: uuid.UUID) -> dict[str, Any] | None:
         """The client run's `order`, `window` and `label`; None where it was claimed before, or its run is over."""
         answer = self._post(f"clients/{client_run}/claim", {"claim": str(claim)})
-        return answer if answer["claimed"] else None
+        if not answer["claimed"]:
+            return None
+        return answer
 
     def report(self, client_run: uuid.UUID, claim: uuid.UUID, **fields: Any) -> tuple[bool, float | None]:
         """A heartbeat: whether the run goes on, and when its clients begin, in seconds since 1970."""
@@ -165,8 +167,9 @@ class SiteClient:
         detail = str(answer["detail"])
         if response.status >= 500 or response.status in (408, 422, 429):
             raise SiteUnreachable(detail)
-        refusal = FileTooLarge if response.status == 413 else SiteRefused
-        raise refusal(response.status, detail, str(answer.get("code", "")))
+        if response.status == 413:
+            raise FileTooLarge(413, detail)
+        raise SiteRefused(response.status, detail, str(answer.get("code", "")))
 
     def _send(
         self, method: str, address: str, headers: Mapping[str, str] = MappingProxyType({}), **arguments: Any
@@ -178,7 +181,9 @@ class SiteClient:
             raise SiteUnreachable(f"The site does not answer: {error}") from error
 
     def _replace_credential(self) -> bool:
-        token = replaced_credential(self._access_file, self._token) if self._access_file else ""
+        if self._access_file is None:
+            return False
+        token = replaced_credential(self._access_file, self._token)
         self._token = token or self._token
         return bool(token)
 

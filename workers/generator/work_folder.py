@@ -66,7 +66,7 @@ class WorkFolder:
 
     def write_record(self) -> None:
         draft = self.path / f"{RECORD}.draft"
-        result = asdict(self.result) if self.result else None
+        result = self.result and asdict(self.result)
         draft.write_text(json.dumps({"claim": str(self.claim), "generator": self.generator, "result": result}))
         draft.replace(self.path / RECORD)
 
@@ -111,7 +111,7 @@ def created_work_folder(base: Path, client_run_id: uuid.UUID, claim: uuid.UUID, 
     folder = WorkFolder(draft, claim, generator, None, _locked(draft))
     try:
         folder.write_record()
-        folder.path = _move_into_place(draft, base / str(client_run_id))
+        folder.path = _publish_folder(draft, base / str(client_run_id))
         (folder.path / "hdr").mkdir()
         yield folder
     except BaseException:
@@ -121,7 +121,7 @@ def created_work_folder(base: Path, client_run_id: uuid.UUID, claim: uuid.UUID, 
         folder.unlock()
 
 
-def _move_into_place(draft: Path, path: Path) -> Path:
+def _publish_folder(draft: Path, path: Path) -> Path:
     try:
         return draft.rename(path)
     except OSError as error:

@@ -15,10 +15,10 @@ from django.conf import settings
 
 from runs.catalog.bindings import Capacity
 from runs.ycsb.command import WORKLOAD_CLASS
-from runs.ycsb.properties import MAX_INT, render_properties
+from runs.ycsb.properties import MAX_INT
 from runs.ycsb.status import parse_status
 from workers.probe.node_probe import usable_cores
-from workers.processes.process import StartError, java_argv, run_process
+from workers.processes.process import StartError, java_argv, run_process, write_properties
 from workers.systems.manifests import Manifest, ManifestError, installed_bindings
 
 DURATION_S: Final = 6  # the JVM compiles in the first seconds
@@ -53,12 +53,13 @@ def measure_capacities(
     rates: dict[str, tuple[float, float]] = {}  # by release of YCSB
     capacities: dict[str, Capacity] = {}
     for binding, manifest in installed_bindings(settings.YCSB_DIR).items():
-        release = manifest.ycsb_version
-        if release not in rates:
-            single = measure(manifest, 1)
+        if manifest.ycsb_version not in rates:
+            single = together = measure(manifest, 1)
+            if slots > 1:
+                together = measure(manifest, slots)
             # Clients that compete for the cores may generate less together than one alone.
-            rates[release] = (single, max(single, measure(manifest, slots)) if slots > 1 else single)
-        client_ops_s, ops_s = rates[release]
+            rates[manifest.ycsb_version] = single, max(single, together)
+        client_ops_s, ops_s = rates[manifest.ycsb_version]
         capacities[binding] = Capacity(
             digest=manifest.digest, client_ops_s=client_ops_s, ops_s=ops_s, clients=slots, cores=cores
         )
@@ -75,7 +76,7 @@ def _highest_rate(
         """The last lines of the output; empty where the client succeeded."""
         properties, stderr = folder / f"{client}.properties", folder / f"{client}.stderr"
         output = {"exportfile": str(folder / f"{client}.summary"), "maxexecutiontime": str(duration_s)}
-        properties.write_text(render_properties({**PROPERTIES, **output}), encoding="latin-1")
+        write_properties(properties, {**PROPERTIES, **output})
 
         def note(line: str) -> None:
             status = parse_status(line)
@@ -96,7 +97,9 @@ def _highest_rate(
             should_stop=should_stop,
             deadline_s=duration_s + START_TIMEOUT_S,
         )
-        return "" if result.exit_code == 0 else stderr.read_text(errors="replace")[-500:] or "no output"
+        if result.exit_code == 0:
+            return ""
+        return stderr.read_text(errors="replace")[-500:] or "no output"
 
     try:
         settings.WORK_DIR.mkdir(parents=True, exist_ok=True)

@@ -162,9 +162,9 @@ def _network() -> tuple[int, int]:
 # ---- facts
 
 
-def facts(folder: str | None = None) -> dict[str, object]:
-    """What can be observed of this machine; with `folder`, also of the disk that it lies on. What the system does not
-    say is left out.
+def facts(folder: str | os.PathLike[str] | None = None) -> dict[str, object]:
+    """Facts of this machine; with `folder`, also of the disk that it lies on. A fact that the system does not state is
+    left out.
     """
     observed: dict[str, object] = {
         "host": platform.node(),
@@ -222,7 +222,7 @@ def virtualised() -> str | None:
     return None
 
 
-def file_system(folder: str) -> tuple[str, str, str]:
+def file_system(folder: str | os.PathLike[str]) -> tuple[str, str, str]:
     """Device, type and mount options of the file system that holds `folder`; empty where the system does not say."""
     real = os.path.realpath(folder)
     best = ("", "", "")
@@ -302,7 +302,7 @@ def _clock_facts() -> dict[str, object]:
     return {"ntp_synchronised": "yes" if is_kept else "no", "clock_error_us": int(timex[4]) if is_kept else None}
 
 
-def _disk_facts(folder: str) -> dict[str, object]:
+def _disk_facts(folder: str | os.PathLike[str]) -> dict[str, object]:
     device, kind, options = file_system(folder)
     usage = shutil.disk_usage(folder)
     known: dict[str, object] = {

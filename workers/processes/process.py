@@ -14,6 +14,7 @@ from typing import IO, Literal
 
 from benchsite.core.paths import Account
 from runs.ycsb.command import JVM_OPTIONS, java_command
+from runs.ycsb.properties import render_properties
 from workers.processes.guarded_process import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
 from workers.systems.manifests import Manifest, java_executable
 
@@ -113,6 +114,12 @@ class _Reader:
         except Full:
             self.behind = True
             self.dropped += 1
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """A file of Java's properties, which may hold passwords: nobody else reads it."""
+    path.touch(mode=0o600)
+    path.write_text(render_properties(properties), encoding="latin-1")
 
 
 def java_argv(

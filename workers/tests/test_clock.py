@@ -56,14 +56,14 @@ def test_step_before_the_start_fails_the_client(wall_clock, client, by_s):
     """It would not begin with the others."""
     wall_clock.ahead_s += by_s
 
-    client._line("BENCHSITE STARTED 1")
+    client._read_line("BENCHSITE STARTED 1")
 
     assert client.failure[0] == Reason.CLOCK_STEPPED
     assert "while the client waited to start" in client.failure[1]
 
 
 def test_step_after_the_start_is_only_noted(wall_clock, client):
-    client._line("BENCHSITE STARTED 1")
+    client._read_line("BENCHSITE STARTED 1")
     wall_clock.ahead_s -= 2.0
 
     client._check_start()

@@ -190,7 +190,7 @@ def test_full_work_disk_ends_the_client(monkeypatch, tmp_path):
     )
     ended = run_process(
         ["/bin/sh", "-c", "echo '1 sec: 5 operations; 5 current ops/sec;' >&2; exec sleep 60"],
-        registry=tmp_path / "registry", label="test", on_stderr_line=client._line, should_stop=client._should_stop,
+        registry=tmp_path / "registry", label="test", on_stderr_line=client._read_line, should_stop=client._should_stop,
     )  # fmt: skip
     result = client._conclude(ended)
     assert result.reason == Reason.GENERATOR_UNFIT and f" {tmp_path} is " in result.reason_detail

@@ -110,7 +110,7 @@ def test_run_waits_for_machine_that_is_reserved(client_in, team, generator):
 
 def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
     """The page shows two of five runs; the predicted end and the home page's run follow from all of them."""
-    monkeypatch.setattr("workers.views.MAX_SHOWN", 2)
+    monkeypatch.setattr("workers.views.MAX_WAITING_RUNS", 2)
     sweep = make_sweep(team=make_team())
     for position in range(4):
         make_run(sweep, status="queued", generators=[generator], position=position, repeat=position + 1, expected_s=100)

@@ -22,7 +22,7 @@ from runs.models import LoadGenerator, Machine
 from runs.results.pages.lists import PER_PAGE
 from runs.timeouts import HEARTBEAT_INTERVAL_S
 from workers.conductor import scheduling
-from workers.generator.fleet import get_fleet, health, list_bindings, shown
+from workers.generator.fleet import add_activity, get_fleet, health, list_bindings
 
 PREFIX: Final = "simulated-"
 CONNECTIONS: Final = 16
@@ -122,7 +122,7 @@ def _page(team: Team) -> None:
     fleet = get_fleet(team)
     health(fleet)
     list_bindings(fleet)
-    shown(team, fleet[:PER_PAGE])
+    add_activity(team, fleet[:PER_PAGE])
 
 
 def _log_position() -> int:
