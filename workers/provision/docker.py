@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,7 @@ from docker.types import LogConfig, Mount
 
 from benchsite.core.formatting import grouped
 from runs.catalog import BadTag, ImageRecipe, RenderedServer
-from workers.provision.administration import Administration, AdministrationError
-from workers.provision.administration.factory import administration_for
+from workers.provision.administration import AdministrationError
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
     address_on,
@@ -107,10 +107,14 @@ class DockerProvisioner(StartingProvisioner):
             return False
         try:
             with connected(self.site.engine) as engine:
-                return self._running(engine)
+                return all(self._is_up(engine, container_id) for container_id in self._select(None))
         except EngineError:
             # The engine may be away while its containers go on.
-            return self._answers()
+            with contextlib.suppress(AdministrationError):
+                if self._administration is not None:
+                    self._administration.ping()
+                    return True
+            return False
 
     def stop(self, *, planned: bool = True) -> None:
         if not self._id:
@@ -143,16 +147,19 @@ class DockerProvisioner(StartingProvisioner):
 
     def processes(self, node: int | None) -> list[psutil.Process]:
         """The nodes' processes that this machine shows, with those that these started."""
+        processes = []
         with connected(self.site.engine) as engine:
-            shown = [process_here(engine.containers.get(container_id)) for container_id in self._chosen(node)]
-        first = [psutil.Process(int(str(process["pid"]))) for process in shown if process]
-        return [process for parent in first for process in (parent, *parent.children(recursive=True))]
+            for container_id in self._select(node):
+                if process := process_here(engine.containers.get(container_id)):
+                    parent = psutil.Process(int(str(process["pid"])))
+                    processes += [parent, *parent.children(recursive=True)]
+        return processes
 
     @contextlib.contextmanager
     def paused(self, node: int | None) -> Iterator[None]:
         """Within, every process of the nodes is stopped."""
         with connected(self.site.engine) as engine, contextlib.ExitStack() as stack:
-            for container_id in self._chosen(node):
+            for container_id in self._select(node):
                 container = engine.containers.get(container_id)
                 container.pause()
                 stack.callback(container.unpause)
@@ -161,24 +168,26 @@ class DockerProvisioner(StartingProvisioner):
     def stop_nodes(self, node: int | None, *, planned: bool) -> None:
         """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
         with connected(self.site.engine) as engine:
-            self._end(engine, self._chosen(node), planned=planned)
+            self._end(engine, self._select(node), planned=planned)
 
     def start_nodes(self, server: Server, node: int | None) -> Server:
         """Starts nodes of a server again, on their ports and their data, and waits until it answers. Raises
         ServerDidNotStart.
         """
-        assert self._administration is not None
         with connected(self.site.engine) as engine:
-            for container_id in self._chosen(node):
+            for container_id in self._select(node):
                 engine.containers.get(container_id).start()
-            containers = [engine.containers.get(container_id) for container_id in self._chosen(None)]
-            self._wait_until_ready(self._administration, engine, containers[0])
-            self._wait_for_others(engine, containers[1:], self._administration)
+            containers = [engine.containers.get(container_id) for container_id in self._select(None)]
+            self._wait_until_ready(partial(_wait_for_exit, containers[0]))
+            self._wait_for_others(engine, containers[1:])
             return replace(server, process=_processes(containers))
 
-    def _chosen(self, node: int | None) -> list[str]:
-        every = [self._id, *self._others]
-        return every if node is None else every[node - 1 : node]
+    def _select(self, node: int | None) -> list[str]:
+        """The container of this node; None: those of all."""
+        containers = [self._id, *self._others]
+        if node is None:
+            return containers
+        return containers[node - 1 : node]
 
     # --- before the start
 
@@ -211,7 +220,9 @@ class DockerProvisioner(StartingProvisioner):
 
         `suffix` tells several containers over one volume apart.
         """
-        site, name = self.site, self.name + (f"-node-{node + 1}" if node else "")
+        site, name = self.site, self.name
+        if node:
+            name += f"-node-{node + 1}"
         labels = site.labels(self.wanted.deployment)
         engine.volumes.create(name, labels=labels)
         remove_container(engine, name + suffix)
@@ -269,19 +280,19 @@ class DockerProvisioner(StartingProvisioner):
     def _start(self, engine: Any, container: Any, image: Image, password: str) -> Server:
         self._id = container.id
         owner = account_in(container, self.image.user, image.reference)
-        attempts = PORT_ATTEMPTS if self.site.on_host_network else 1
-        for attempt in range(1, attempts + 1):
+        for attempt in range(1, PORT_ATTEMPTS + 1):
             rendered = self._render(self._port(), password)
             put_files(container, FOLDER, owner, rendered.files)
             self._started_s = time.time()
             try:
                 container.start()
-                return self._answering(engine, container, image, rendered, password)
+                return self._bring_up(engine, container, image, rendered, password)
             except APIError as error:
                 raise self._refused(error, image) from error
             except ServerDidNotStart as error:
                 self._kill(engine)
-                if attempt == attempts or "address already in use" not in error.log_tail.lower():
+                is_taken = self.site.on_host_network and "address already in use" in error.log_tail.lower()
+                if attempt == PORT_ATTEMPTS or not is_taken:
                     raise
         raise AssertionError("unreachable")
 
@@ -292,22 +303,18 @@ class DockerProvisioner(StartingProvisioner):
         binding = self.wanted.system.binding
         return int(binding.properties[binding.endpoint.port].default or 0)
 
-    def _answering(self, engine: Any, container: Any, image: Image, rendered: RenderedServer, password: str) -> Server:
-        """The server once it answers, is the one that was started, and has what clients need."""
+    def _bring_up(self, engine: Any, container: Any, image: Image, rendered: RenderedServer, password: str) -> Server:
         container.reload()
         host = HOST if self.site.on_host_network else address_on(container, self.site.network)
         server = self._describe(rendered, password, host=host, folder=folder_here(engine, self.name))
-        administration = administration_for(self.wanted.system, server.client_properties())
-        self._administration = administration
-        self._wait_until_ready(administration, engine, container)
-        try:
-            if administration.data_folder() != str(FOLDER / "data"):
-                raise self._did_not_start(engine, f"another server answers on port {rendered.port}")
-            others = self._start_others(engine, image, rendered.port, password, administration)
-            self._prepare_schema(administration, rendered)
-            version = administration.server_version()
-        except AdministrationError as error:
-            raise self._did_not_start(engine, str(error)) from error
+        others: list[Any] = []
+        version = self._await_server(
+            server,
+            rendered,
+            FOLDER / "data",
+            wait_for_exit=partial(_wait_for_exit, container),
+            start_others=lambda: others.extend(self._start_others(engine, image, rendered.port, password)),
+        )
         limits = container.attrs["HostConfig"]
         facts = {  # What ran, and within which limits, as the engine says; plain JSON for a run's evidence.
             **asdict(image),
@@ -319,9 +326,7 @@ class DockerProvisioner(StartingProvisioner):
         }
         return replace(server, version=version, process=_processes([container, *others]), container=facts)
 
-    def _start_others(
-        self, engine: Any, image: Image, port: int, password: str, administration: Administration
-    ) -> list[Any]:
+    def _start_others(self, engine: Any, image: Image, port: int, password: str) -> list[Any]:
         """The containers of the further nodes, once the first node knows all of them as up."""
         others = []
         for node in range(1, self._nodes):
@@ -334,12 +339,12 @@ class DockerProvisioner(StartingProvisioner):
             self._others.append(container.id)
             container.start()
             others.append(container)
-        self._wait_for_others(engine, others, administration)
+        self._wait_for_others(engine, others)
         return others
 
-    def _wait_for_others(self, engine: Any, others: list[Any], administration: Administration) -> None:
+    def _wait_for_others(self, engine: Any, others: list[Any]) -> None:
         end = time.monotonic() + START_DEADLINE_S * self._nodes
-        while others and administration.topology()["nodes_up"] != str(self._nodes):
+        while others and self.administration.topology()["nodes_up"] != str(self._nodes):
             for number, container in enumerate(others, 2):
                 container.reload()
                 if not container.attrs["State"]["Running"] or time.monotonic() > end:
@@ -348,30 +353,6 @@ class DockerProvisioner(StartingProvisioner):
                         self._log(engine, container.id, 30),
                     )
             time.sleep(0.5)
-
-    def _wait_until_ready(self, administration: Administration, engine: Any, container: Any) -> None:
-        end = time.monotonic() + START_DEADLINE_S
-        pause_s = 0.02
-        while True:
-            time.sleep(pause_s)
-            container.reload()
-            state = container.attrs["State"]
-            if not state["Running"]:
-                killed = " (its memory limit was reached)" if state.get("OOMKilled") else ""
-                raise self._did_not_start(engine, f"it ended with exit code {state['ExitCode']}{killed}")
-            try:
-                return administration.ping()
-            except AdministrationError as error:
-                if time.monotonic() > end:
-                    why = f"it did not answer within {grouped(START_DEADLINE_S)} s: {error}"
-                    raise self._did_not_start(engine, why) from error
-            pause_s = min(pause_s * 1.5, 0.5)
-
-    def _did_not_start(self, engine: Any, why: str) -> ServerDidNotStart:
-        return ServerDidNotStart(
-            f"{self.wanted.system.name} in mode {self.wanted.mode.slug} did not come up in its container: {why}.",
-            self._log(engine, self._id, 30),
-        )
 
     def _refused(self, error: APIError, image: Image) -> ServerDidNotStart:
         return ServerDidNotStart(
@@ -392,20 +373,20 @@ class DockerProvisioner(StartingProvisioner):
     def _end(self, engine: Any, chosen: Sequence[str], *, planned: bool) -> None:
         """Ends containers, in order or by SIGKILL, and waits for them. Raises ServerDidNotStop."""
         containers = [engine.containers.get(container_id) for container_id in chosen]
-        stop_signal = self.recipe.stop_signal if planned else "KILL"
-        patience_s = PLANNED_STOP_S if planned else KILLED_S
-        is_ending = False
-        if planned and self._id in chosen and self._administration is not None:
+        stop_signal, timeout_s, is_ending = "KILL", KILLED_S, False
+        if planned:
+            stop_signal, timeout_s = self.recipe.stop_signal, PLANNED_STOP_S
             # Some systems keep their data only where their administration ends them.
             try:
-                is_ending = self._administration.shut_down()
+                if self._id in chosen and self._administration is not None:
+                    is_ending = self._administration.shut_down()
             except AdministrationError as error:
                 raise ServerDidNotStop(f"Its administration could not end it: {error}") from error
         for container in containers[is_ending:]:
             container.kill(signal=f"SIG{stop_signal}")
         for container in containers:
-            if not wait_for_end(container, patience_s):
-                raise ServerDidNotStop(f"Container {container.name} did not end within {grouped(patience_s)} s.")
+            if not wait_for_end(container, timeout_s):
+                raise ServerDidNotStop(f"Container {container.name} did not end within {grouped(timeout_s)} s.")
 
     def _kill(self, engine: Any) -> None:
         """Kills the containers and waits until they are gone. Raises ServerDidNotStop."""
@@ -421,10 +402,7 @@ class DockerProvisioner(StartingProvisioner):
                     raise
         for container in containers:
             if not wait_for_end(container, KILLED_S):
-                raise ServerDidNotStop(
-                    f"{self.wanted.system.name} (container {container.name}) does not end: it hangs in the kernel. "
-                    "See the machine's own log; its disk may be the cause."
-                )
+                raise self._hangs(f"container {container.name}")
 
     def _discard(self, engine: Any) -> None:
         """Removes the containers of the life before, and the volumes of all nodes but the first."""
@@ -437,31 +415,18 @@ class DockerProvisioner(StartingProvisioner):
 
     @property
     def _filters(self) -> dict[str, list[str]]:
-        """Those of the deployment's containers and volumes."""
         labels = self.site.labels(self.wanted.deployment)
         return {"label": [f"{name}={value}" for name, value in labels.items()]}
 
     def _containers(self, engine: Any) -> list[Any]:
-        """All containers of the deployment, running or not."""
+        """The deployment's, running or not."""
         return list(engine.containers.list(all=True, filters=self._filters, ignore_removed=True))
-
-    def _running(self, engine: Any) -> bool:
-        return all(self._is_up(engine, container_id) for container_id in (self._id, *self._others))
 
     def _is_up(self, engine: Any, container_id: str) -> bool:
         try:
             return bool(engine.containers.get(container_id).attrs["State"]["Running"])
         except NotFound:
             return False
-
-    def _answers(self) -> bool:
-        try:
-            if self._administration is not None:
-                self._administration.ping()
-                return True
-        except AdministrationError:
-            pass
-        return False
 
     def _log(self, engine: Any, container_id: str, lines: int, since: float | None = None) -> str:
         try:
@@ -475,6 +440,20 @@ def _processes(containers: list[Any]) -> dict[str, object]:
     """The first node's container and process; `pids`: those of all nodes, where this machine shows them."""
     for container in containers:
         container.reload()
-    shown = [process_here(container) for container in containers]
-    pids = {"pids": [process["pid"] for process in shown]} if len(shown) > 1 and all(shown) else {}
-    return {"container": containers[0].id, **shown[0], **pids}
+    processes = [process_here(container) for container in containers]
+    facts = {"container": containers[0].id, **processes[0]}
+    if len(processes) > 1 and all(processes):
+        facts["pids"] = [process["pid"] for process in processes]
+    return facts
+
+
+def _wait_for_exit(container: Any, pause_s: float) -> str:
+    """How the container has ended within this time; empty while it runs."""
+    time.sleep(pause_s)
+    container.reload()
+    state = container.attrs["State"]
+    if state["Running"]:
+        return ""
+    if state.get("OOMKilled"):
+        return f"it ended with exit code {state['ExitCode']} (its memory limit was reached)"
+    return f"it ended with exit code {state['ExitCode']}"

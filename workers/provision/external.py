@@ -1,5 +1,6 @@
 """Servers that somebody else runs: Benchsite checks the address, connects, and starts nothing. No Django."""
 
+import contextlib
 import dataclasses
 import socket
 from collections.abc import Iterable, Sequence
@@ -29,8 +30,10 @@ class ExternalProvisioner:
     def start(self) -> Server:
         """Connects. Raises ServerDidNotStart for an address nobody may use and a server that clients could not use."""
         wanted, system = self.wanted, self.wanted.system
-        takes_all = system.binding.endpoint.nodes != "first"
-        nodes = [self._checked(text) for text in (wanted.addresses if takes_all else ()) or (wanted.address,)]
+        addresses: Sequence[str] = [wanted.address]
+        if wanted.addresses and system.binding.endpoint.nodes != "first":
+            addresses = wanted.addresses
+        nodes = [self._check(address) for address in addresses]
         host, port = nodes[0]
         server = Server(
             wanted=wanted,
@@ -47,15 +50,16 @@ class ExternalProvisioner:
         try:
             server.client_properties()
             _ping(server)
-            version = server.administration.server_version() if system.administered else wanted.version
+            if system.administered:
+                server = dataclasses.replace(server, version=server.administration.server_version())
         except (AdministrationError, PropertyError, OSError) as error:
             if system.administered:
                 server.administration.close()
             raise ServerDidNotStart(f"The server at {wanted.address} cannot be used: {error}") from error
-        self._server = dataclasses.replace(server, version=version)
-        return self._server
+        self._server = server
+        return server
 
-    def _checked(self, text: str) -> tuple[str, int]:
+    def _check(self, text: str) -> tuple[str, int]:
         """The address that was checked, not the name, which might point elsewhere a moment later."""
         try:
             host, port = split_address(text, self.wanted.system.binding.endpoint.default_port)
@@ -67,13 +71,11 @@ class ExternalProvisioner:
         return refuse_address(host, port, self._allowed_networks, own_servers=self._own_servers)
 
     def alive(self) -> bool:
-        if self._server is None:
-            return False
-        try:
-            _ping(self._server)
-        except (AdministrationError, OSError):
-            return False
-        return True
+        with contextlib.suppress(AdministrationError, OSError):
+            if self._server is not None:
+                _ping(self._server)
+                return True
+        return False
 
     def stop(self, *, planned: bool = True) -> None:
         """Forgets the server, which goes on running."""

@@ -6,6 +6,6 @@ import socket
 def free_port(host: str = "127.0.0.1") -> int:
     """A port that nobody listens on now. Another process may take it before ours does: who starts a server with it
     must see whether the one that answers is its own, and try again with another port otherwise."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+    with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

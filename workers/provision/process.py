@@ -12,6 +12,8 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -31,8 +33,7 @@ from workers.generator.executables import (
     choose_redis,
 )
 from workers.processes.process import Guarded, StartError, run_process, start_guarded
-from workers.provision.administration import Administration, AdministrationError
-from workers.provision.administration.factory import administration_for
+from workers.provision.administration import AdministrationError
 from workers.provision.folders import (
     deployment_folder,
     make_folder,
@@ -51,12 +52,12 @@ from workers.provision.server_base import (
     StartingProvisioner,
     get_host,
 )
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, Wanted
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0
 LOG = "server.log"
-DATA_MADE = "data-made"  # the marker of a complete data folder
+DATA_MARKER = "data-made"  # of a complete data folder
 # Of what children may have: options of Java and the locale would change what is measured.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
@@ -81,8 +82,9 @@ def server_program(system: System, site: Site, version: str = "") -> tuple[Path,
     if recipe is None:
         raise ExecutableNotFound(f"Benchsite starts no {system.name} as a process: use a server of yours.")
     if recipe.program == "postgres":
-        stated = version.split(".")[0]
-        major = int(stated) if stated.isdigit() else None
+        major, stated = None, version.split(".")[0]
+        if stated.isdigit():
+            major = int(stated)
         return choose_postgresql(site.account, major=major, shelf=site.shelf).postgres, None
     if recipe.program == "java":
         return choose_java_server(system.slug, site.servers, site.account, shelf=site.shelf)
@@ -123,7 +125,7 @@ class ProcessProvisioner(StartingProvisioner):
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()
-        self._make_data(program, self._render(0, password), self.folder)
+        self._initialise(program, self._render(0, password), self.folder)
         if self.has_volatile_disk:
             self._mount_disk()
         for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -138,7 +140,7 @@ class ProcessProvisioner(StartingProvisioner):
         raise AssertionError("unreachable")
 
     def alive(self) -> bool:
-        return self._guarded is not None and all(node.alive() for node in self._running())
+        return self._guarded is not None and all(node.alive() for node in self._select(None))
 
     def stop(self, *, planned: bool = True) -> None:
         try:
@@ -150,7 +152,7 @@ class ProcessProvisioner(StartingProvisioner):
         if self._guarded is None:
             return
         if planned and self._guarded.alive():
-            self._stop_as_planned(self._running())
+            self._stop_as_planned(self._select(None))
         self._kill()
 
     def remove(self) -> None:
@@ -168,11 +170,11 @@ class ProcessProvisioner(StartingProvisioner):
 
     def guardians(self, node: int | None) -> list[int]:
         """The guardians of the nodes' processes."""
-        return [guarded.guardian_pid for guarded in self._chosen(node)]
+        return [guarded.guardian_pid for guarded in self._select(node)]
 
     def processes(self, node: int | None) -> list[psutil.Process]:
         """The nodes' processes, with those that these started."""
-        return [process for pid in self.guardians(node) for process in processes_below(pid)]
+        return list(chain.from_iterable(map(processes_below, self.guardians(node))))
 
     @contextlib.contextmanager
     def paused(self, node: int | None) -> Iterator[None]:
@@ -184,10 +186,10 @@ class ProcessProvisioner(StartingProvisioner):
 
     def stop_nodes(self, node: int | None, *, planned: bool) -> None:
         """Ends nodes that `start_nodes` starts again: in order, or by SIGKILL. Raises ServerDidNotStop."""
-        if len(self._chosen(node)) == self._nodes:
+        if len(self._select(node)) == self._nodes:
             self._stop_servers(planned=planned)
             return
-        for guarded in self._chosen(node):
+        for guarded in self._select(node):
             if planned:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(guarded.pid, self._stop_signal)
@@ -204,12 +206,12 @@ class ProcessProvisioner(StartingProvisioner):
                 return self.start()
             finally:
                 self._port = usual_port
-        assert node is not None and self._administration is not None
+        assert node is not None
         rendered = self._render(server.port, self._password(), node - 1)
         guarded = self._start_node(self._program(), rendered, node - 1)
         if node == 1:
             self._guarded = guarded
-            self._wait_until_ready(self._administration, guarded)
+            self._wait_until_ready(partial(_wait_for_exit, guarded))
         else:
             self._others[node - 2] = guarded
         self.wait_for_nodes()
@@ -250,16 +252,18 @@ class ProcessProvisioner(StartingProvisioner):
             self._storage.stop()
             self._storage, self.mounts_of = None, {}
 
-    def _running(self) -> list[Guarded]:
-        return [self._guarded, *self._others] if self._guarded is not None else []
-
-    def _chosen(self, node: int | None) -> list[Guarded]:
-        return self._running() if node is None else self._running()[node - 1 : node]
+    def _select(self, node: int | None) -> list[Guarded]:
+        """The process of this node; None: those of all."""
+        if self._guarded is None:
+            return []
+        processes = [self._guarded, *self._others]
+        if node is None:
+            return processes
+        return processes[node - 1 : node]
 
     # --- before the start
 
     def _program(self) -> Path:
-        """The server's program, which the account can run."""
         try:
             program, self._lib = server_program(self.wanted.system, self.site, self.wanted.version)
         except ExecutableNotFound as error:
@@ -276,18 +280,16 @@ class ProcessProvisioner(StartingProvisioner):
         return password
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
-        has_cluster_port = "{cluster_port}" in "".join(self.recipe.fixed.values())
-        return self._configure(
-            port,
-            password,
-            node,
-            host=get_host(node),
-            folder=self.node_folder(node),
-            cluster_port=self._cluster_port() if has_cluster_port else 0,
-        )
+        cluster_port = 0
+        if "{cluster_port}" in "".join(self.recipe.fixed.values()):
+            cluster_port = self._cluster_port()
+        folder = self.node_folder(node)
+        return self._configure(port, password, node, host=get_host(node), folder=folder, cluster_port=cluster_port)
 
     def node_folder(self, node: int) -> Path:
-        return self.folder / f"node-{node + 1}" if node else self.folder
+        if not node:
+            return self.folder
+        return self.folder / f"node-{node + 1}"
 
     def _cluster_port(self) -> int:
         """The port of the nodes among themselves. It is part of a node's identity, so it stays with the data."""
@@ -296,9 +298,9 @@ class ProcessProvisioner(StartingProvisioner):
             write_private(path, str(free_port(HOST)), self.site.account)
         return int(read_private(path))
 
-    def _make_data(self, program: Path, rendered: RenderedServer, folder: Path) -> None:
+    def _initialise(self, program: Path, rendered: RenderedServer, folder: Path) -> None:
         """Makes a node's data folder, once: a marker is written when it is complete, and half of one is made anew."""
-        marker, data = folder / DATA_MADE, folder / "data"
+        marker, data = folder / DATA_MARKER, folder / "data"
         if marker.exists():
             return
         remove_folder(data)
@@ -357,77 +359,51 @@ class ProcessProvisioner(StartingProvisioner):
                 raise ServerDidNotStart(f"{self.wanted.system.name} could not be started: {error}") from error
 
     def _bring_up(self, program: Path, rendered: RenderedServer, password: str) -> Server:
-        """The server once it answers, is the one that was started, and has what clients need."""
-        self._log_start = self._log.stat().st_size if self._log.exists() else 0
+        self._log_start = 0
+        if self._log.exists():
+            self._log_start = self._log.stat().st_size
         self._guarded = self._start_node(program, rendered, 0)
         server = self._describe(rendered, password, host=rendered.host, folder=str(self.folder))
-        administration = administration_for(self.wanted.system, server.client_properties())
-        self._administration = administration
-        self._wait_until_ready(administration, self._guarded)
-        try:
-            if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
-                raise self._did_not_start(f"another server answers on port {rendered.port}")
-            self._start_others(program, rendered.port, password)
-            self._prepare_schema(administration, rendered)
-            version = administration.server_version()
-        except AdministrationError as error:
-            raise self._did_not_start(str(error)) from error
+        version = self._await_server(
+            server,
+            rendered,
+            self.folder / "data",
+            wait_for_exit=partial(_wait_for_exit, self._guarded),
+            start_others=lambda: self._start_others(program, rendered.port, password),
+        )
         return replace(server, version=version, process=self._process())
 
     def _process(self) -> dict[str, object]:
-        guarded = self._guarded
-        assert guarded is not None
-        pids = [node.pid for node in self._running()]
-        return {"pid": guarded.pid, "pids": pids, "started": guarded.started, "token": guarded.token}
+        nodes = self._select(None)
+        first, pids = nodes[0], [node.pid for node in nodes]
+        return {"pid": first.pid, "pids": pids, "started": first.started, "token": first.token}
 
     def _start_others(self, program: Path, port: int, password: str) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
         for node in range(1, self._nodes):
             folder, rendered = self.node_folder(node), self._render(port, password, node)
             make_folder(folder, self.site.account)
-            self._make_data(program, rendered, folder)
+            self._initialise(program, rendered, folder)
             if self.recipe.replica is not None:
                 # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
-                (folder / DATA_MADE).unlink()
+                (folder / DATA_MARKER).unlink()
             self._others.append(self._start_node(program, rendered, node))
         self.wait_for_nodes()
 
     def wait_for_nodes(self) -> None:
         """Until the first node knows all of them as up. Raises ServerDidNotStart."""
-        assert self._administration is not None
         end = time.monotonic() + START_DEADLINE_S * self._nodes
-        while self._others and self._administration.topology()["nodes_up"] != str(self._nodes):
+        while self._others and self.administration.topology()["nodes_up"] != str(self._nodes):
             for node, guarded in enumerate(self._others, 1):
+                why = "did not join in time"
+                if not guarded.alive():
+                    why = f"ended with exit code {guarded.exit_code}"
                 if not guarded.alive() or time.monotonic() > end:
-                    why = f"ended with exit code {guarded.exit_code}" if not guarded.alive() else "did not join in time"
                     raise ServerDidNotStart(
                         f"Node {node + 1} of {self.wanted.system.name} {why}.",
                         log_tail(self.node_folder(node) / LOG, 30),
                     )
             time.sleep(0.5)
-
-    def _wait_until_ready(self, administration: Administration, guarded: Guarded) -> None:
-        end = time.monotonic() + START_DEADLINE_S
-        pause_s = 0.02
-        guarded.wait_for_exit(pause_s)
-        while True:
-            if not guarded.alive():
-                guarded.wait(GRACE_S)
-                raise self._did_not_start(f"it ended with exit code {guarded.exit_code}")
-            try:
-                return administration.ping()
-            except AdministrationError as error:
-                if time.monotonic() > end:
-                    raise self._did_not_start(
-                        f"it did not answer within {grouped(START_DEADLINE_S)} s: {error}"
-                    ) from error
-            guarded.wait_for_exit(pause_s)
-            pause_s = min(pause_s * 1.5, 0.5)
-
-    def _did_not_start(self, why: str) -> ServerDidNotStart:
-        return ServerDidNotStart(
-            f"{self.wanted.system.name} in mode {self.wanted.mode.slug} did not come up: {why}.", self.log_tail()
-        )
 
     # --- the end
 
@@ -436,22 +412,25 @@ class ProcessProvisioner(StartingProvisioner):
 
         Equal nodes end together; replicas after their primary, which sends them what it still has.
         """
-        first = 1 if self.recipe.replica is not None else len(nodes)
+        groups = [nodes]
+        if self.recipe.replica is not None:
+            groups = [nodes[:1], nodes[1:]]
         try:
-            told = self._administration is not None and self._administration.shut_down()
+            is_ending = self._administration is not None and self._administration.shut_down()
         except AdministrationError as error:
             problem = f"it could not be told to end: {error}"
         else:
             end = time.monotonic() + PLANNED_STOP_S
-            for group in (nodes[:first], nodes[first:]):
-                for guarded in (node for node in group if not node.ended and not (told and node is nodes[0])):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(guarded.pid, self._stop_signal)
+            for group in groups:
+                for guarded in group:
+                    if not guarded.ended and not (is_ending and guarded is nodes[0]):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(guarded.pid, self._stop_signal)
                 for guarded in group:
                     guarded.wait(max(end - time.monotonic(), 0))
             if all(guarded.ended for guarded in nodes):
                 for node in range(1, len(nodes)):
-                    write_private(self.node_folder(node) / DATA_MADE, "", self.site.account)
+                    write_private(self.node_folder(node) / DATA_MARKER, "", self.site.account)
                 return
             problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self.log_tail()
@@ -460,19 +439,14 @@ class ProcessProvisioner(StartingProvisioner):
 
     def _kill(self) -> None:
         """Kills the server's whole group and waits until it is gone. Raises ServerDidNotStop."""
-        if self._guarded is None:
-            return
         # First of all, so that a fault begins when it is noted: ending the administration may take seconds.
-        for guarded in self._running():
+        for guarded in self._select(None):
             guarded.kill()
         if self._administration is not None:
             self._administration.close()
-        for guarded in self._running():
+        for guarded in self._select(None):
             if not guarded.ended:
-                raise ServerDidNotStop(
-                    f"{self.wanted.system.name} (process {guarded.pid}) does not end: it hangs in the kernel. "
-                    "See the machine's own log; its disk may be the cause."
-                )
+                raise self._hangs(f"process {guarded.pid}")
         self._guarded = self._administration = None
         self._others = []
 
@@ -481,6 +455,14 @@ class ProcessProvisioner(StartingProvisioner):
         return signal.Signals[f"SIG{self.recipe.stop_signal}"]
 
 
+def _wait_for_exit(guarded: Guarded, pause_s: float) -> str:
+    """How the process has ended within this time; empty while it runs."""
+    if not guarded.wait_for_exit(pause_s):
+        return ""
+    guarded.wait(GRACE_S)
+    return f"it ended with exit code {guarded.exit_code}"
+
+
 def _environment() -> dict[str, str]:
-    own = child_environment()
-    return {**{name: own[name] for name in PASSED_ON if name in own}, "LC_ALL": "C", "TZ": "UTC"}
+    passed_on = {name: value for name, value in child_environment().items() if name in PASSED_ON}
+    return {**passed_on, "LC_ALL": "C", "TZ": "UTC"}

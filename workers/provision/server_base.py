@@ -1,14 +1,17 @@
 """What is alike for every server that Benchsite starts itself, as a process or in a container. No Django."""
 
-from collections.abc import Iterator
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from benchsite.core.formatting import grouped
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
 from runs.catalog.property_schema import PropertyError
-from workers.provision.administration import Administration
-from workers.provision.administration.factory import get_address
+from workers.provision.administration import Administration, AdministrationError
+from workers.provision.administration.factory import administration_for, get_address
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 HOST: Final = "127.0.0.1"
@@ -28,20 +31,29 @@ def get_host(node: int) -> str:
 
 @contextmanager
 def _wrong_settings() -> Iterator[None]:
-    """Turns PropertyError into ServerDidNotStart."""
     try:
         yield
     except PropertyError as error:
         raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
 
 
-class StartingProvisioner:
+class StartingProvisioner(ABC):
     """The server of one deployment: one node, or several where the catalog starts them."""
 
     def __init__(self, wanted: Wanted, recipe: ProcessRecipe) -> None:
         self.wanted, self.recipe = wanted, recipe
         self._nodes = 1
         self._administration: Administration | None = None
+
+    @abstractmethod
+    def log_tail(self, lines: int = 30) -> str:
+        """Of the first node, or of a further one that ended."""
+
+    @property
+    def administration(self) -> Administration:
+        """That of a server whose start has begun."""
+        assert self._administration is not None
+        return self._administration
 
     def _count_nodes(self) -> None:
         """Raises ServerDidNotStart for settings that are wrong, and for a mode that so many nodes cannot have."""
@@ -59,8 +71,10 @@ class StartingProvisioner:
         """A node's configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
         wanted = self.wanted
         properties = {name: str(value) for name, value in wanted.binding_properties.items()}
-        # The first node has another recipe than a single server only where others replicate it.
-        own = self.recipe.replica if node else self.recipe.primary
+        recipe = self.recipe
+        if self._nodes > 1:
+            # The first node has another recipe than a single server only where others replicate it.
+            recipe = (self.recipe.replica if node else self.recipe.primary) or recipe
         with _wrong_settings():
             return render_server(
                 wanted.system,
@@ -77,11 +91,14 @@ class StartingProvisioner:
                 token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
                 primary=HOST,
                 node=node + 1,
-                recipe=own if own is not None and self._nodes > 1 else self.recipe,
+                recipe=recipe,
             )
 
     def _describe(self, rendered: RenderedServer, password: str, *, host: str, folder: str) -> Server:
         """The server before it answers: without its version and its processes."""
+        nodes: tuple[tuple[str, int], ...] = ()
+        if self._nodes > 1:
+            nodes = tuple((get_host(node), rendered.port) for node in range(self._nodes))
         return Server(
             wanted=self.wanted,
             host=host,
@@ -92,15 +109,62 @@ class StartingProvisioner:
             process={},
             files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
-            nodes=tuple((get_host(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else (),
+            nodes=nodes,
         )
 
-    def _prepare_schema(self, administration: Administration, rendered: RenderedServer) -> None:
-        """What a fresh server's schema is made of."""
-        administration.prepare({**rendered.settings, "replication_factor": str(self.wanted.replication_factor)})
+    def _await_server(
+        self,
+        server: Server,
+        rendered: RenderedServer,
+        data: Path,
+        *,
+        wait_for_exit: Callable[[float], str],
+        start_others: Callable[[], None],
+    ) -> str:
+        """The version of the server, once it answers, is the one that was started, and has what clients need.
+
+        `data` is its data folder; `wait_for_exit` waits so many seconds and tells how the first node has ended, if it
+        has. Raises ServerDidNotStart.
+        """
+        self._administration = administration_for(self.wanted.system, server.client_properties())
+        self._wait_until_ready(wait_for_exit)
+        try:
+            if Path(self.administration.data_folder()).resolve() != data.resolve():
+                raise self._did_not_start(f"another server answers on port {rendered.port}")
+            start_others()
+            replication_factor = str(self.wanted.replication_factor)
+            self.administration.prepare({**rendered.settings, "replication_factor": replication_factor})
+            return self.administration.server_version()
+        except AdministrationError as error:
+            raise self._did_not_start(str(error)) from error
+
+    def _wait_until_ready(self, wait_for_exit: Callable[[float], str]) -> None:
+        end, pause_s = time.monotonic() + START_DEADLINE_S, 0.02
+        while True:
+            if problem := wait_for_exit(pause_s):
+                raise self._did_not_start(problem)
+            try:
+                return self.administration.ping()
+            except AdministrationError as error:
+                if time.monotonic() > end:
+                    raise self._did_not_start(
+                        f"it did not answer within {grouped(START_DEADLINE_S)} s: {error}"
+                    ) from error
+            pause_s = min(pause_s * 1.5, 0.5)
+
+    def _did_not_start(self, why: str) -> ServerDidNotStart:
+        return ServerDidNotStart(
+            f"{self.wanted.system.name} in mode {self.wanted.mode.slug} did not come up: {why}.", self.log_tail()
+        )
+
+    def _hangs(self, name: str) -> ServerDidNotStop:
+        return ServerDidNotStop(
+            f"{self.wanted.system.name} ({name}) does not end: it hangs in the kernel. See the machine's own log; its "
+            "disk may be the cause."
+        )
 
     def _was_killed(self, problem: str, log_tail: str) -> ServerDidNotStop:
-        """What is raised for a server that did not end as planned and was killed then."""
+        """For a server that did not end as planned and was killed then."""
         return ServerDidNotStop(
             f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
             f"incomplete: load it again.\nIts last log lines:\n{log_tail}"

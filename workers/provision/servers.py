@@ -25,7 +25,9 @@ class ServerDidNotStart(ProvisionError):
 
     def __init__(self, message: str, log_tail: str = "") -> None:
         self.log_tail = log_tail
-        super().__init__(f"{message}\nIts last log lines:\n{log_tail}" if log_tail else message)
+        if log_tail:
+            message = f"{message}\nIts last log lines:\n{log_tail}"
+        super().__init__(message)
 
 
 class ServerDidNotStop(ProvisionError):
@@ -73,7 +75,10 @@ class Server:
     container: dict[str, object] = field(default_factory=dict)  # plain JSON: image, digest, limits; empty without one
 
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What clients are given to reach it, secrets included."""
+        """The properties by which clients reach it, secrets included."""
+        folder = ""
+        if self.wanted.system.is_embedded:
+            folder = str(Path(self.folder, "data"))
         return client_properties(
             self.wanted.system,
             self.wanted.mode,
@@ -83,7 +88,7 @@ class Server:
             password=self.password,
             workload=workload,
             nodes=self.nodes,
-            folder=str(Path(self.folder, "data")) if self.wanted.system.is_embedded else "",
+            folder=folder,
         )
 
     @property
