@@ -7,7 +7,7 @@ import dataclasses
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +17,9 @@ from benchsite.core.formatting import grouped
 from runs.catalog import Mode, System, scans
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.keys import loaded_keys
-from runs.ycsb.properties import CORE_WORKLOADS, render_properties
+from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.summary import Summary, parse_summary
-from workers.processes.process import Guarded, StartError, java_argv, run_process
+from workers.processes.process import Guarded, StartError, java_argv, run_process, write_properties
 from workers.provision.administration import AdministrationError
 from workers.provision.ownership import DataNotOwned, DataTarget
 from workers.provision.readback import read_back
@@ -140,7 +140,9 @@ class Conformance:
 
     def version(self) -> str:
         version = self.server.administration.server_version()
-        return f"Version {version}." if version else _fail("The server did not state its version.")
+        if not version:
+            raise CheckFailed("The server did not state its version.")
+        return f"Version {version}."
 
     def topology(self) -> str:
         facts = self.server.administration.topology()
@@ -149,22 +151,22 @@ class Conformance:
     def mode_in_force(self) -> str:
         state = read_back(self.system, self.mode, self.server.administration)
         if not state.in_force:
-            _fail(" ".join(state.differences))
+            raise CheckFailed(" ".join(state.differences))
         return ", ".join(f"{name}={value}" for name, value in state.found.items()) or "The mode is the client's alone."
 
     def other_modes_refused(self) -> str:
         """Every mode that reads another server setting must be seen not to be in force."""
         own = {setting.setting: setting.expected for setting in self.mode.readback}
-        others = [
-            mode
-            for mode in self.system.modes.values()
-            if any(own.get(setting.setting, setting.expected) != setting.expected for setting in mode.readback)
-        ]
+
+        def differs(mode: Mode) -> bool:
+            return any(own.get(setting.setting, setting.expected) != setting.expected for setting in mode.readback)
+
+        others = list(filter(differs, self.system.modes.values()))
         if not others:
             raise CheckSkipped("No other mode has another server setting.")
         accepted = [mode.slug for mode in others if read_back(self.system, mode, self.server.administration).in_force]
         if accepted:
-            _fail(f"Read back as in force beside {self.mode.slug}: {', '.join(accepted)}.")
+            raise CheckFailed(f"Read back as in force beside {self.mode.slug}: {', '.join(accepted)}.")
         return f"{', '.join(mode.slug for mode in others)}: not in force."
 
     # --- data
@@ -194,21 +196,23 @@ class Conformance:
 
     def count(self) -> str:
         count = self.target().count()
-        return f"{count} records." if count == RECORDS else _fail(f"{count} of {RECORDS} records are there.")
+        if count != RECORDS:
+            raise CheckFailed(f"{count} of {RECORDS} records are there.")
+        return f"{count} records."
 
     def data_of_others(self) -> str:
         try:
             self.target("another cluster").prepare_load()
         except DataNotOwned as refusal:
             return str(refusal)
-        return _fail("A data set of another cluster was overwritten.")
+        raise CheckFailed("A data set of another cluster was overwritten.")
 
     def values(self) -> str:
         """Every value read is compared with the one that belongs to its key."""
         output = self.run_client({**CORE_WORKLOADS["C"], "dataintegrity": "true"})
         counts = _expect(output, {"READ": OPERATIONS})
         if counts.get("VERIFY", {}) != {"OK": OPERATIONS}:
-            _fail(f"Of {OPERATIONS} values {counts.get('VERIFY')} were right.")
+            raise CheckFailed(f"Of {OPERATIONS} values {counts.get('VERIFY')} were right.")
         return f"{OPERATIONS} values are right."
 
     def workload(self, letter: str) -> str:
@@ -219,21 +223,25 @@ class Conformance:
         target.prepare_writes(inserts=inserts)
         # New records are numbered from `recordcount` on.
         properties = {**workload, "recordcount": str(RECORDS + self.inserted * inserts), "dataintegrity": "false"}
-        # Reads overtake inserts that nobody waited for.
-        overtaken = inserts and self.mode.durability.ack == "none"
-        counts = _expect(self.run_client(properties), None, accepted=("OK", "NOT_FOUND") if overtaken else ("OK",))
+        accepted = {"OK"}
+        if inserts and self.mode.durability.ack == "none":
+            accepted.add("NOT_FOUND")  # Reads overtake inserts that nobody waited for.
+        returns = _expect(self.run_client(properties), {}, accepted)
+        counts = {name: sum(codes.values()) for name, codes in returns.items()}
         if inserts:
-            self.inserted += sum(counts.get("INSERT", {}).values()) + THREADS
+            self.inserted += counts.get("INSERT", 0) + THREADS
             target.note_inserts(self.inserted)
-        shown = ", ".join(f"{sum(codes.values())} {name}" for name, codes in sorted(counts.items()))
-        operations = sum(sum(codes.values()) for name, codes in counts.items() if name != "READ-MODIFY-WRITE")
-        return f"{shown}." if operations >= OPERATIONS else _fail(f"Only {shown} of {OPERATIONS} operations.")
+        summary = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        # A read-modify-write counts as its read and its update, too.
+        if sum(counts.values()) - counts.get("READ-MODIFY-WRITE", 0) < OPERATIONS:
+            raise CheckFailed(f"Only {summary} of {OPERATIONS} operations.")
+        return f"{summary}."
 
     def missing_record(self) -> str:
         properties = {**CORE_WORKLOADS["C"], "recordcount": str(RECORDS * 1_000), "requestdistribution": "uniform"}
         codes = self.run_client({**properties, "dataintegrity": "false"}).returns().get("READ", {})
         if codes.get("NOT_FOUND", 0) < OPERATIONS // 2:
-            _fail(f"Reads of missing records returned {codes} instead of NOT_FOUND.")
+            raise CheckFailed(f"Reads of missing records returned {codes} instead of NOT_FOUND.")
         return f"{codes['NOT_FOUND']} times NOT_FOUND."
 
     def missing_table(self) -> str:
@@ -242,7 +250,7 @@ class Conformance:
         output = self.run_client({**CORE_WORKLOADS["C"], "dataintegrity": "false", "table": f"{self.table}_absent"})
         codes = output.returns().get("READ", {})
         if "OK" in codes or (not codes and output.exit_code == 0):
-            _fail(f"Reads of a missing table returned {codes}.")
+            raise CheckFailed(f"Reads of a missing table returned {codes}.")
         return f"{', '.join(codes) or output.last_lines()}."
 
     # --- faults
@@ -258,7 +266,7 @@ class Conformance:
         absent = dataclasses.replace(self.server, host="127.0.0.1", port=port, nodes=())
         output = self.run_client({**CORE_WORKLOADS["C"]}, server=absent)
         if output.exit_code == 0 or "BENCHSITE FAILED" not in output.stderr:
-            _fail(f"A client without a server ended with {output.exit_code}: {output.last_lines()}")
+            raise CheckFailed(f"A client without a server ended with {output.exit_code}: {output.last_lines()}")
         return output.last_lines()
 
     def cut_connection(self) -> str:
@@ -271,7 +279,7 @@ class Conformance:
             properties = {**CORE_WORKLOADS["A"], "operationcount": "2147483647", "maxexecutiontime": str(CUT_RUN_S)}
             properties |= {"target": "200", "dataintegrity": "false"}
             try:
-                output = self.run_client(properties, server=through, on_start=timer.start, target_ops_s=200)
+                output = self.run_client(properties, server=through, on_start=timer.start, options=("-target", "200"))
             finally:
                 timer.cancel()
         codes = output.returns().get("READ", {})
@@ -280,14 +288,16 @@ class Conformance:
             raise CheckSkipped("The driver connects to the servers that the cluster names, past the proxy.")
         before, closed = at_cut or (0, 0)
         if not closed:
-            _fail("The client had no connection through the proxy.")
+            raise CheckFailed("The client had no connection through the proxy.")
         # The seven seconds behind the cut outweigh the three before it, however slow the machine is.
         after = sum(carried) - before
-        shown = f"{grouped(before)} B before it, {grouped(after)} B behind it"
+        traffic = f"{grouped(before)} B before it, {grouped(after)} B behind it"
         if after < before or not codes.get("OK"):
-            _fail(f"The cut was not recovered from: {shown}; reads returned {codes}; {output.last_lines()}")
-        failed = sum(count for code, count in codes.items() if code != "OK")
-        return f"{closed} sockets closed; {shown}; {codes['OK']} reads succeeded, {failed} failed."
+            raise CheckFailed(
+                f"The cut was not recovered from: {traffic}; reads returned {codes}; {output.last_lines()}"
+            )
+        failed = sum(codes.values()) - codes["OK"]
+        return f"{closed} sockets closed; {traffic}; {codes['OK']} reads succeeded, {failed} failed."
 
     def killed_server(self) -> str:
         """SIGKILL of all nodes in the middle of a load: a mode that writes before it acknowledges must have every
@@ -308,7 +318,7 @@ class Conformance:
         self.server = self.provisioner.start()
         present = target_count(dataclasses.replace(target, administration=self.server.administration), acknowledged)
         if not acknowledged or present < acknowledged:
-            _fail(f"{acknowledged} inserts were acknowledged and {present} records are there.")
+            raise CheckFailed(f"{acknowledged} inserts were acknowledged and {present} records are there.")
         return f"{acknowledged} inserts were acknowledged; {present} records are there."
 
     def delete(self) -> str:
@@ -316,11 +326,13 @@ class Conformance:
         administration = self.server.administration
         target = self.target()
         if administration.count_keys(self.table, ["benchsite-verify-absent"]):
-            _fail("A key that nobody wrote is there.")
+            raise CheckFailed("A key that nobody wrote is there.")
         target.prepare_load()
         left = administration.size(self.table)
         administration.drop_empty_table(self.table)
-        return "No record is left." if not left else _fail(f"{left} records are left.")
+        if left:
+            raise CheckFailed(f"{left} records are left.")
+        return "No record is left."
 
     # --- clients
 
@@ -330,8 +342,8 @@ class Conformance:
         *,
         phase: str = "-t",
         server: Server | None = None,
-        on_start: Callable[[], object] | None = None,
-        target_ops_s: int = 0,
+        on_start: Callable[[], object] = lambda: None,
+        options: Sequence[str] = (),
     ) -> ClientOutput:
         """One YCSB client from its start to its end, started as a load generator starts it."""
         self.clients += 1
@@ -349,18 +361,15 @@ class Conformance:
         # A load for scans may need more than one for reads, such as an index.
         workload |= {**(server or self.server).client_properties(workload), **self.system.binding.when_scanning}
         path = folder / "ycsb.properties"
-        path.touch(mode=0o600)
-        path.write_text(render_properties(workload), encoding="latin-1")
+        write_properties(path, workload)
         arguments = ["--ready", phase, "-s", "-P", str(path), "-threads", str(THREADS)]
-        arguments += ["-db", self.manifest.java_class]
-        arguments += ["-target", str(target_ops_s)] if target_ops_s else []
+        arguments += ["-db", self.manifest.java_class, *options]
         running: list[Guarded] = []
 
         def start(line: str) -> None:
             if line.startswith(READY):
                 running[0].write_line(f"START {round(time.time() * 1000)}")
-                if on_start is not None:
-                    on_start()
+                on_start()
 
         result = run_process(
             java_argv(self.manifest, "benchsite.Start", arguments),
@@ -387,21 +396,19 @@ def target_count(target: DataTarget, acknowledged: int) -> int:
     return dataclasses.replace(target, keys=keys).count() or 0
 
 
-def _fail(message: str) -> str:
-    raise CheckFailed(message)
-
-
 def _expect(
-    output: ClientOutput, counts: Mapping[str, int] | None, accepted: Sequence[str] = ("OK",)
+    output: ClientOutput, counts: Mapping[str, int], accepted: Collection[str] = ("OK",)
 ) -> dict[str, dict[str, int]]:
     """The return codes, all of them accepted, and OK of each operation as often as `counts` states."""
     returns = output.returns()
     wrong = {name: codes for name, codes in returns.items() if not set(codes) <= set(accepted)}
     if wrong or not returns or output.exit_code:
-        _fail(f"The client ended with {output.exit_code} and returned {wrong or returns}: {output.last_lines()}")
-    for name, count in (counts or {}).items():
+        raise CheckFailed(
+            f"The client ended with {output.exit_code} and returned {wrong or returns}: {output.last_lines()}"
+        )
+    for name, count in counts.items():
         if returns.get(name, {}).get("OK") != count:
-            _fail(f"{count} {name} expected; the client returned {returns}.")
+            raise CheckFailed(f"{count} {name} expected; the client returned {returns}.")
     return returns
 
 
@@ -437,10 +444,11 @@ def _proxies(
                 for pair in ((client, server), (server, client)):
                     threading.Thread(target=pump, args=pair, daemon=True).start()
 
+    port = 0
     try:
         for number, node in enumerate(nodes, 1):
-            port = listeners[0].getsockname()[1] if listeners else 0
             listeners.append(socket.create_server((f"127.0.0.{number}", port)))
+            port = listeners[0].getsockname()[1]
             threading.Thread(target=accept, args=(listeners[-1], node), daemon=True).start()
         yield tuple(each.getsockname() for each in listeners), lambda: _shut(*connections), carried
     finally:
@@ -450,7 +458,7 @@ def _proxies(
 
 
 def _shut(*connections: socket.socket) -> int:
-    """How many of them were open."""
+    """Answers how many of the connections were open."""
     closed = 0
     for connection in connections:
         with suppress(OSError):

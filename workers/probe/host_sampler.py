@@ -13,7 +13,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -40,14 +40,6 @@ class _Process:
     owner: str  # empty: another process
 
 
-@dataclass
-class _Usage:
-    """What the processes of each owner have used up to now."""
-
-    ticks: Counter[str] = field(default_factory=Counter)
-    memory_bytes: dict[str, float] = field(default_factory=dict)  # of nodes
-
-
 class HostSampler:
     """Makes one row per interval. `servers` are the main processes of the servers under test, one for each node.
 
@@ -71,7 +63,7 @@ class HostSampler:
         self._nodes = list(nodes.values())
         self._roots: dict[int, str] = {**_parts_beside(service), **nodes}
         self._processes: dict[int, _Process] = {}
-        self._last: tuple[Counters, _Usage] | None = None
+        self._last: tuple[Counters, Counter[str]] | None = None  # those of the kernel, and the ticks of each owner
         self._lines: list[str] = []
         self._is_over = not guardian.LINUX
 
@@ -85,7 +77,7 @@ class HostSampler:
         if self._is_over or (self._last is not None and now - self._last[0].at < self.interval_s):
             return
         try:
-            sample = Counters(), self._count_processes()
+            sample = Counters(), self._count_ticks()
             if self._last is not None:
                 values = self._values(self._last, sample)
                 if not self._lines:
@@ -98,13 +90,12 @@ class HostSampler:
     @property
     def text(self) -> str:
         """The rows so far as CSV with a line of names; empty before the first."""
-        return "\n".join([*self._lines, ""]) if self._lines else ""
+        return "".join(f"{line}\n" for line in self._lines)
 
-    def _values(self, before: tuple[Counters, _Usage], now: tuple[Counters, _Usage]) -> dict[str, float]:
+    def _values(self, before: tuple[Counters, Counter[str]], now: tuple[Counters, Counter[str]]) -> dict[str, float]:
         elapsed_s = now[0].at - before[0].at
-        used, used_before = now[1], before[1]
         owned = {
-            owner: max(0, used.ticks[owner] - used_before.ticks[owner]) / (elapsed_s * TICKS_S)
+            owner: max(0, now[1][owner] - before[1][owner]) / (elapsed_s * TICKS_S)
             for owner in (*self._nodes, CLIENTS, BENCHSITE, KERNEL)
         }
         machine = machine_values(before[0], now[0])
@@ -122,11 +113,11 @@ class HostSampler:
         # Their disk bytes (/proc/PID/io) are left out: since large folios a write counts as megabytes there.
         for node in self._nodes:
             values[f"{node}_cores"] = owned[node]
-            values[f"{node}_memory_bytes"] = used.memory_bytes[node]
+            values[f"{node}_memory_bytes"] = self._measure_memory(node)
         return values
 
-    def _count_processes(self) -> _Usage:
-        """Up to now. Other processes are recognised once and not read again."""
+    def _count_ticks(self) -> Counter[str]:
+        """Of each owner's processes, up to now. Other processes are recognised once and not read again."""
         roots = dict(self._roots)
         for record in read_records(self.registry):
             if record.label.startswith(CLIENT_LABEL):
@@ -143,31 +134,36 @@ class HostSampler:
                 self._processes[pid] = _Process(ticks, waited_ticks, "")
         for pid in parents:
             self._processes[pid].owner = self._find_owner(pid, parents, roots)
-        usage = _Usage()
+        totals: Counter[str] = Counter()
         for process in self._processes.values():
+            totals[process.owner] += process.ticks
             # Of Benchsite's own processes some wait for the clients and the servers, whose time is counted there.
-            waits = process.owner not in ("", BENCHSITE, KERNEL)
-            usage.ticks[process.owner] += process.ticks + (process.waited_ticks if waits else 0)
-        for node in self._nodes:
-            pids = [pid for pid, process in self._processes.items() if process.owner == node]
-            usage.memory_bytes[node] = _memory_bytes(pids)
-        return usage
+            if process.owner not in ("", BENCHSITE, KERNEL):
+                totals[process.owner] += process.waited_ticks
+        return totals
+
+    def _measure_memory(self, node: str) -> float:
+        return _memory_bytes(pid for pid, process in self._processes.items() if process.owner == node)
 
     def _find_owner(self, pid: int, parents: Mapping[int, int], roots: Mapping[int, str]) -> str:
-        """That of its nearest ancestor whose owner is known."""
+        """The owner of the nearest ancestor that has one."""
         while pid not in roots:
             if pid == KERNEL_THREADS_PARENT:
                 return KERNEL
             if pid not in parents:
-                known = self._processes.get(pid)
-                return known.owner if known else ""
+                process = self._processes.get(pid)
+                if process is None:
+                    return ""
+                return process.owner
             pid = parents[pid]
         return roots[pid]
 
 
 def sampling_interval_s(duration_s: float | None) -> float:
-    """How far apart the rows of a run of that length are."""
-    return LONG_RUN_INTERVAL_S if (duration_s or 0) > LONG_RUN_S else INTERVAL_S
+    """The time between the rows of a run of that length."""
+    if (duration_s or 0) > LONG_RUN_S:
+        return LONG_RUN_INTERVAL_S
+    return INTERVAL_S
 
 
 def _parts_beside(service: int) -> dict[int, str]:

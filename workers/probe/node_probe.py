@@ -26,6 +26,9 @@ PRESSURE = ("cpu", "io", "memory")
 # Words in a machine's own description of itself by which a hypervisor is known.
 HYPERVISORS = ("kvm", "qemu", "vmware", "virtualbox", "xen", "hyper-v", "virtual machine", "amazon ec2", "firecracker")
 UNSYNCHRONISED = 0x40  # STA_UNSYNC of adjtimex(2)
+# By what the kernel says of rotation.
+DISK_KINDS: dict[int | None, str] = {0: "solid state", 1: "rotating"}
+YES_NO = {True: "yes", False: "no"}
 
 # ---- samples
 
@@ -97,14 +100,20 @@ def _disk_values(
     before: dict[str, tuple[int, ...]], now: dict[str, tuple[int, ...]], elapsed_s: float
 ) -> dict[str, float]:
     """All disks together; `disk_busy` is the share of the time that the busiest of them was at work."""
-    changes = [[value - earlier for value, earlier in zip(now[name], before[name])] for name in now if name in before]
-    reads, sectors_read, writes, sectors_written = (sum(change[i] for change in changes) for i in range(4))
+    reads = sectors_read = writes = sectors_written = busy_ms = 0
+    for name in now.keys() & before.keys():
+        change = [value - earlier for value, earlier in zip(now[name], before[name])]
+        reads += change[0]
+        sectors_read += change[1]
+        writes += change[2]
+        sectors_written += change[3]
+        busy_ms = max(busy_ms, change[4])
     return {
         "disk_reads_s": reads / elapsed_s,
         "disk_writes_s": writes / elapsed_s,
         "disk_read_bytes_s": sectors_read * SECTOR_BYTES / elapsed_s,
         "disk_written_bytes_s": sectors_written * SECTOR_BYTES / elapsed_s,
-        "disk_busy": min(1.0, max([change[4] for change in changes] or [0]) / elapsed_s / 1e3),
+        "disk_busy": min(1.0, busy_ms / elapsed_s / 1e3),
     }
 
 
@@ -116,12 +125,16 @@ def row_text(values: dict[str, float]) -> str:
 def _pressure_us(resource_name: str) -> float:
     """For how long some process has waited for the resource, so far; NaN where the kernel does not count it."""
     some = _read("/proc/pressure/" + resource_name).partition("\n")[0]
-    return float(some.rpartition("total=")[2]) if some else float("nan")
+    return float(some.rpartition("total=")[2] or "nan")
+
+
+def _memory_sizes() -> dict[str, int]:
+    lines = (line.split() for line in _read("/proc/meminfo").splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) > 1}
 
 
 def _memory() -> dict[str, float]:
-    lines = (line.split() for line in _read("/proc/meminfo").splitlines())
-    sizes = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) > 1}
+    sizes = _memory_sizes()
     return {
         "memory_bytes": sizes.get("MemTotal", 0),
         "memory_available_bytes": sizes.get("MemAvailable", sizes.get("MemFree", 0)),
@@ -174,7 +187,7 @@ def facts(folder: str | os.PathLike[str] | None = None) -> dict[str, object]:
         "cpu_model": cpu_model(),
         "cpu_governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "memory_bytes": _memory()["memory_bytes"],
-        "swap_bytes": _swap_bytes(),
+        "swap_bytes": _memory_sizes().get("SwapTotal", 0),
         "swappiness": _number("/proc/sys/vm/swappiness"),
         "transparent_huge_pages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
         "numa_nodes": len([n for n in _names("/sys/devices/system/node") if re.match(r"node\d+$", n)]) or None,
@@ -196,7 +209,9 @@ def facts(folder: str | os.PathLike[str] | None = None) -> dict[str, object]:
 
 def usable_cores() -> int | None:
     """Cores that this process may run on, which a container or taskset may have cut."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
 
 
 def cpu_model() -> str:
@@ -218,7 +233,7 @@ def virtualised() -> str | None:
             return name
     for line in _read("/proc/cpuinfo").splitlines():
         if line.startswith("flags"):
-            return "yes" if "hypervisor" in line.split() else "no"
+            return YES_NO["hypervisor" in line.split()]
     return None
 
 
@@ -228,9 +243,9 @@ def file_system(folder: str | os.PathLike[str]) -> tuple[str, str, str]:
     best = ("", "", "")
     length = -1
     for line in _read("/proc/self/mounts").splitlines():
-        device, place, kind, options = line.split(" ")[:4]
+        device, mount_point, kind, options = line.split(" ")[:4]
         # Blanks in a mount point are written as octal escapes.
-        mounted = re.sub(r"\\(\d{3})", lambda match: chr(int(match.group(1), 8)), place)
+        mounted = re.sub(r"\\(\d{3})", lambda match: chr(int(match.group(1), 8)), mount_point)
         is_parent = mounted == "/" or real == mounted or real.startswith(mounted + "/")
         # Of two mounts on the same point the later one covers the earlier.
         if is_parent and len(mounted) >= length:
@@ -250,11 +265,6 @@ def _physical_cores() -> int | None:
     return len(packages) or None
 
 
-def _swap_bytes() -> int:
-    lines = (line.split() for line in _read("/proc/meminfo").splitlines())
-    return sum(int(words[1]) * 1024 for words in lines if words and words[0] == "SwapTotal:")
-
-
 def _os_name() -> str:
     for line in _read("/etc/os-release").splitlines():
         if line.startswith("PRETTY_NAME="):
@@ -271,18 +281,26 @@ def _card_names() -> list[str]:
 
 def _cards() -> list[str]:
     """With their rates where they state one: "eth0 10000 Mbit/s"."""
-    return [f"{name} {_speed(name)} Mbit/s" if _speed(name) else name for name in _card_names()]
+    cards = []
+    for name in _card_names():
+        if speed := _speed(name):
+            name += f" {speed} Mbit/s"
+        cards.append(name)
+    return cards
 
 
 def _speed(card: str) -> int:
     """In Mbit/s; 0 where it is not known, as of virtual cards: the kernel answers -1 or 65535 then."""
     speed = _number(f"/sys/class/net/{card}/speed") or 0
-    return speed if speed > 0 and speed != 65535 else 0
+    if speed == 65535:
+        return 0
+    return max(speed, 0)
 
 
 def _limit(kind: int) -> str:
     """Soft and hard limit of processes that this account starts."""
-    return " / ".join("unlimited" if n == resource.RLIM_INFINITY else str(n) for n in resource.getrlimit(kind))
+    limits = [str(limit) for limit in resource.getrlimit(kind)]
+    return " / ".join(limits).replace(str(resource.RLIM_INFINITY), "unlimited")
 
 
 def _clock_facts() -> dict[str, object]:
@@ -298,14 +316,15 @@ def _clock_facts() -> dict[str, object]:
         return {}
     # modes, offset, freq, maxerror, esterror, status: an int and longs, each in a word of its own.
     status = ctypes.cast(ctypes.byref(timex, 5 * ctypes.sizeof(ctypes.c_long)), ctypes.POINTER(ctypes.c_int))[0]
-    is_kept = not status & UNSYNCHRONISED
-    return {"ntp_synchronised": "yes" if is_kept else "no", "clock_error_us": int(timex[4]) if is_kept else None}
+    if status & UNSYNCHRONISED:
+        return {"ntp_synchronised": "no"}
+    return {"ntp_synchronised": "yes", "clock_error_us": int(timex[4])}
 
 
 def _disk_facts(folder: str | os.PathLike[str]) -> dict[str, object]:
     device, kind, options = file_system(folder)
     usage = shutil.disk_usage(folder)
-    known: dict[str, object] = {
+    observed: dict[str, object] = {
         "disk_device": device,
         "disk_file_system": kind,
         "disk_mount_options": options[:200],
@@ -317,24 +336,27 @@ def _disk_facts(folder: str | os.PathLike[str]) -> dict[str, object]:
     if os.path.exists(block + "/partition"):
         block = os.path.dirname(block)
     if os.path.isdir(block + "/queue"):
-        rotates = _number(block + "/queue/rotational")
-        known["disk_model"] = _read(block + "/device/model")
-        known["disk_kind"] = None if rotates is None else ("rotating" if rotates else "solid state")
-        known["disk_scheduler"] = _chosen(block + "/queue/scheduler")
-        known["disk_read_ahead_kib"] = _number(block + "/queue/read_ahead_kb")
-    return known
+        observed["disk_model"] = _read(block + "/device/model")
+        observed["disk_kind"] = DISK_KINDS.get(_number(block + "/queue/rotational"))
+        observed["disk_scheduler"] = _chosen(block + "/queue/scheduler")
+        observed["disk_read_ahead_kib"] = _number(block + "/queue/read_ahead_kb")
+    return observed
 
 
 def _chosen(path: str) -> str:
     """The word in brackets of the kernel's "always [madvise] never"; the whole text where nothing is in brackets."""
     text = _read(path)
-    _, bracket, rest = text.partition("[")
-    return rest.partition("]")[0] if bracket else text
+    match = re.search(r"\[(.*?)\]", text)
+    if match is None:
+        return text
+    return match.group(1)
 
 
 def _number(path: str) -> int | None:
-    text = _read(path)
-    return int(text) if re.match(r"-?\d+$", text) else None
+    try:
+        return int(_read(path))
+    except ValueError:
+        return None
 
 
 def _names(folder: str) -> list[str]:

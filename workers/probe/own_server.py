@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import get_team, get_user, is_operator, team_required
 from benchsite.core.addresses import AddressRefused, is_own_address, resolve, split_address
+from benchsite.core.responses import form_status
 from runs.catalog import System, data_target, load_catalog
 from runs.catalog.data_confirmations import confirm
 from runs.catalog.forms.clusters import machines_for
@@ -74,9 +75,10 @@ class ServerForm(DescribedForm):
             if system.own_client and system.administered and not system.admin_class
         }
         machines = [(str(machine.pk), machine.name) for machine in machines_for(team)]
-        new = [(NEW_MACHINE, "a machine that Benchsite does not know yet")] if operator else []
+        if operator:
+            machines.insert(0, (NEW_MACHINE, "a machine that Benchsite does not know yet"))
         self.fields["system"].choices = [(slug, system.name) for slug, system in self.systems.items()]  # type: ignore[attr-defined]
-        self.fields["machine"].choices = new + machines  # type: ignore[attr-defined]
+        self.fields["machine"].choices = machines  # type: ignore[attr-defined]
 
     def clean_address(self) -> str:
         address: str = self.cleaned_data["address"].strip()
@@ -87,8 +89,9 @@ class ServerForm(DescribedForm):
         return address
 
     def clean_name(self) -> str:
-        system, address = (self.cleaned_data.get(field, "") for field in ("system", "address"))
-        proposed = f"{self.systems[system].name} at {address}" if system in self.systems else address
+        system, proposed = (self.cleaned_data.get(field, "") for field in ("system", "address"))
+        if system in self.systems:
+            proposed = f"{self.systems[system].name} at {proposed}"
         name = " ".join(self.cleaned_data["name"].split()) or proposed[: self.fields["name"].max_length]  # type: ignore[attr-defined]
         for model in (Cluster, Database):
             if model.objects.filter(team=self.team, name=name).exists():
@@ -130,8 +133,9 @@ class ServerForm(DescribedForm):
 
 def _own_machine(host: str, port: int) -> Machine | None:
     """This machine, where the address is its own and it drives clients; its load generator has described it."""
-    is_own = any(map(is_own_address, resolve(host, port)))
-    return Machine.objects.filter(host_key=host_key()).first() if is_own else None
+    if not any(map(is_own_address, resolve(host, port))):
+        return None
+    return Machine.objects.filter(host_key=host_key()).first()
 
 
 class FirstMatrixForm(DescribedForm):
@@ -149,7 +153,7 @@ class FirstMatrixForm(DescribedForm):
         super().__init__(*args, **kwargs)
         if not is_foreign:
             del self.fields["confirmed"]
-        self.fields["mode"].initial = modes[0] if modes else ""
+        self.fields["mode"].initial = next(iter(modes), "")
         # Modes that the server is not in would fail the first run.
         self.fields["mode"].choices = [(name, system.modes[name].name) for name in modes]  # type: ignore[attr-defined]
 
@@ -211,7 +215,7 @@ def own_server(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             return render(request, "workers/own_server.html", {**context, "check": check}, status=202)
-    return render(request, "workers/own_server.html", context, status=422 if form.is_bound else 200)
+    return render(request, "workers/own_server.html", context, status=form_status(form))
 
 
 @team_required("GET")
@@ -223,7 +227,9 @@ def server_check(request: HttpRequest, check: UUID) -> HttpResponse:
         raise Http404
     if progress.saved:
         address = reverse("own-server-first", args=[progress.saved])
-        return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
+        if request.htmx:  # type: ignore[attr-defined]
+            return HttpResponseClientRedirect(address)
+        return redirect(address)
     return render(request, "workers/server_check.html", {"check": check, "progress": progress})
 
 
@@ -235,7 +241,9 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().system(database.system, database.flavour)
     context: dict[str, Any] = {"database": database, "check": pk}
-    progress = None if "again" in request.GET else read_check(team, pk)
+    progress = None
+    if "again" not in request.GET:
+        progress = read_check(team, pk)
     if progress is None:
         address, properties = database.cluster.address, database.binding_properties
         try:
@@ -256,7 +264,7 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
             messages.success(request, "Submitted. The curve grows on this page as its points are measured.")
             return redirect("matrix", pk=matrix.pk)
     context["form"] = form
-    return render(request, "workers/own_server_first.html", context, status=422 if form.is_bound else 200)
+    return render(request, "workers/own_server_first.html", context, status=form_status(form))
 
 
 def _refuse_unless_allowed(request: HttpRequest) -> None:

@@ -43,7 +43,9 @@ class CounterSampler:
     @property
     def text(self) -> str:
         """The rows so far as CSV with a line of names; empty before the first."""
-        return "\n".join([",".join(self._names), *self._lines, ""]) if self._lines else ""
+        if not self._lines:
+            return ""
+        return "\n".join([",".join(self._names), *self._lines, ""])
 
     def _read(self) -> None:
         try:
@@ -72,8 +74,9 @@ class CounterSampler:
             values = {"at_s": self._clock.now_s(), "interval_s": elapsed_s}
             for name, count in counters.counts.items():
                 change = count - before.counts.get(name, float("nan"))
-                # A server that was started again counts from 0.
-                values[f"{name}_per_s"] = change / elapsed_s if change >= 0 else float("nan")
+                if change < 0:  # A server that was started again counts from 0.
+                    change = float("nan")
+                values[f"{name}_per_s"] = change / elapsed_s
             values |= counters.values
             self._names = self._names or list(values)
             self._lines.append(row_text({name: values.get(name, float("nan")) for name in self._names}))

@@ -96,7 +96,9 @@ def check_target(
         note_step(2)
         latency_s = _measure_latency(server)
         note_step(3)
-        foreign = "" if server.administration.read_marker(TABLE) else str(server.administration.content(TABLE) or "")
+        foreign = ""
+        if not server.administration.read_marker(TABLE):
+            foreign = server.administration.content(TABLE)
         checks = tuple(_list_checks(system, server, modes, latency_s, foreign))
         return TargetChecks(checks, server.version, modes, foreign)
     except AdministrationError as error:
@@ -118,18 +120,19 @@ def _list_checks(
     system: System, server: Server, modes: tuple[str, ...], latency_s: float, foreign: str
 ) -> list[TargetCheck]:
     names = ", ".join(f"{name} ({system.modes[name].name})" for name in modes)
+    mode_check = TargetCheck("Durability mode", "pass", f"In force: {names}.")
+    if not modes:
+        text = "The settings of the server match no mode of the catalog."
+        mode_check = TargetCheck("Durability mode", "warn", text)
+    data_check = TargetCheck("Data", "pass", "The target is empty, or holds Benchsite's own data set.")
+    if foreign:
+        text = f"The server holds data that Benchsite did not write, such as {foreign}."
+        data_check = TargetCheck("Data", "warn", text)
+    latency = formatting.latency(latency_s * 1e6)
     return [
         TargetCheck("Reachable", "pass", f"{system.name} answers at {server.host}:{server.port}."),
         TargetCheck("Version", "pass", f"The server states version {server.version}."),
-        TargetCheck("Durability mode", "pass", f"In force: {names}.")
-        if modes
-        else TargetCheck("Durability mode", "warn", "The settings of the server match no mode of the catalog."),
-        TargetCheck(
-            "Latency",
-            "pass",
-            f"A connection with one answer takes {formatting.latency(latency_s * 1e6)} from this site.",
-        ),
-        TargetCheck("Data", "warn", f"The server holds data that Benchsite did not write, such as {foreign}.")
-        if foreign
-        else TargetCheck("Data", "pass", "The target is empty, or holds Benchsite's own data set."),
+        mode_check,
+        TargetCheck("Latency", "pass", f"A connection with one answer takes {latency} from this site."),
+        data_check,
     ]

@@ -35,8 +35,7 @@ def read_file(container: Any, path: str) -> str:
         return ""
     with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as archive:
         for member in archive:
-            file = archive.extractfile(member) if member.isfile() else None
-            if file is not None:
+            if member.isfile() and (file := archive.extractfile(member)):
                 return file.read().decode("utf-8", "replace")
     return ""
 

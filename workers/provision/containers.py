@@ -41,8 +41,8 @@ def wait_for_end(container: Any, patience_s: float) -> bool:
 
 def address_on(container: Any, network: str) -> str:
     """The container's address on a network of containers; one that has ended already has none, and needs none."""
-    found = container.attrs["NetworkSettings"]["Networks"].get(network, {}).get("IPAddress", "")
-    return str(found) or "127.0.0.1"
+    address = container.attrs["NetworkSettings"]["Networks"].get(network, {}).get("IPAddress", "")
+    return str(address) or "127.0.0.1"
 
 
 def process_here(container: Any) -> dict[str, object]:
@@ -58,5 +58,7 @@ def process_here(container: Any) -> dict[str, object]:
 
 def folder_here(engine: Any, volume: str) -> str:
     """Where the volume lies, for the probe of its disk; empty where this process cannot write there."""
-    place = str(engine.volumes.get(volume).attrs.get("Mountpoint") or "")
-    return place if place and os.access(place, os.W_OK) else ""
+    folder = str(engine.volumes.get(volume).attrs.get("Mountpoint") or "")
+    if not folder or not os.access(folder, os.W_OK):
+        return ""
+    return folder

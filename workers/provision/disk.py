@@ -38,7 +38,9 @@ class DiskProbe:
 
     @property
     def warning(self) -> str:
-        return HARDLY_WAITS if self.hardly_waits else ""
+        if not self.hardly_waits:
+            return ""
+        return HARDLY_WAITS
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, for `Deployment.disk` and a run's evidence."""

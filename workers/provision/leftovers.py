@@ -24,7 +24,7 @@ def sweep(site: ContainerSite, read_deployments: Callable[[], tuple[Deployments,
     with connected(site.engine) as engine:
         containers = engine.containers.list(all=True, filters=ours, ignore_removed=True)
         volumes = engine.volumes.list(filters=ours)
-        kept, running = read_deployments()
+        present, running = read_deployments()
         for container in containers:
             if container.labels.get(DEPLOYMENT_LABEL) in running:
                 continue
@@ -34,7 +34,7 @@ def sweep(site: ContainerSite, read_deployments: Callable[[], tuple[Deployments,
                 continue
             removed.append(str(container.name))
         for volume in volumes:
-            if (volume.attrs.get("Labels") or {}).get(DEPLOYMENT_LABEL) not in kept:
+            if (volume.attrs.get("Labels") or {}).get(DEPLOYMENT_LABEL) not in present:
                 volume.remove(force=True)
                 removed.append(f"volume {volume.name}")
     return removed

@@ -1,5 +1,6 @@
 """Which process of this machine listens at an address: an external server under test beside its clients."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
@@ -25,34 +26,32 @@ def find_listener(host: str, port: int) -> int | None:
         return None
     sockets = [socket for socket in psutil.net_connections(kind="tcp") if socket.status == psutil.CONN_LISTEN]
     pids = {socket.pid for socket in sockets if socket.laddr and socket.laddr.port == port and socket.pid}
-    return _find_main_process(pids or _processes_of_users(_users_listening(port) - {0, os.geteuid()}))
+    if not pids and (users := _users_listening(port) - {0, os.geteuid()}):
+        processes = psutil.process_iter(["uids"])
+        pids = {process.pid for process in processes if process.info["uids"].effective in users}
+    return _find_main_process(pids)
 
 
 def _users_listening(port: int) -> set[int]:
     users = set()
     for table in TABLES:
-        for line in Path(table).read_text().splitlines()[1:] if Path(table).exists() else ():
-            fields = line.split()
-            if fields[3] == LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
-                users.add(int(fields[7]))
+        with contextlib.suppress(FileNotFoundError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                    users.add(int(fields[7]))
     return users
-
-
-def _processes_of_users(users: set[int]) -> set[int]:
-    if not users:
-        return set()
-    return {process.pid for process in psutil.process_iter(["uids"]) if process.info["uids"].effective in users}
 
 
 def _find_main_process(pids: set[int]) -> int | None:
     """The first that started, or its eldest ancestor of the same program: children of a server share its socket."""
     started = []
     for pid in pids:
-        try:
+        with contextlib.suppress(psutil.Error):  # It has ended.
             process = psutil.Process(pid)
             while (parent := process.parent()) is not None and parent.name() == process.name():
                 process = parent
             started.append((process.create_time(), process.pid))
-        except psutil.Error:
-            continue  # It has ended.
-    return min(started)[1] if started else None
+    if not started:
+        return None
+    return min(started)[1]

@@ -132,7 +132,7 @@ def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
             if local[1] not in ports:
                 rules.append(f"{_from(local)} {_to(remote)} -j DROP")
                 rules.append(f"{_from(remote)} {_to(local)} -j DROP")
-        outside = {address for other, (addresses, _) in enumerate(sockets) if other != number for address in addresses}
+        outside = set().union(*(addresses for addresses, _ in (*sockets[:number], *sockets[number + 1 :])))
         for user in sorted(_users(groups[number])):
             for address in sorted(outside - listening):
                 rules.append(f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP")
@@ -156,7 +156,9 @@ def _sockets(
 def _address(end: Any) -> Address:
     """IPv4 also where the socket is of IPv6: servers under test are reached by IPv4."""
     ip = end.ip.removeprefix("::ffff:")
-    return "" if ip in ("0.0.0.0", "::") else ip, end.port
+    if ip in ("0.0.0.0", "::"):
+        ip = ""
+    return ip, end.port
 
 
 def _users(processes: Iterable[psutil.Process]) -> set[int]:
@@ -168,11 +170,17 @@ def _users(processes: Iterable[psutil.Process]) -> set[int]:
 
 
 def _from(address: Address) -> str:
-    return f"{f'-s {address[0]} ' if address[0] else ''}--sport {address[1]}"
+    ip, port = address
+    if not ip:
+        return f"--sport {port}"
+    return f"-s {ip} --sport {port}"
 
 
 def _to(address: Address) -> str:
-    return f"{f'-d {address[0]} ' if address[0] else ''}--dport {address[1]}"
+    ip, port = address
+    if not ip:
+        return f"--dport {port}"
+    return f"-d {ip} --dport {port}"
 
 
 def _removal(chain: str) -> str:

@@ -5,6 +5,7 @@ in the target says whose data set lies there and which keys it has. Data is dele
 only with the site's own marker.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -48,15 +49,18 @@ class Marker:
     @classmethod
     def parse(cls, text: str) -> "Marker":
         """The marker of a JSON text. What is absent or of another type has its default, so it belongs to no site."""
-        try:
+        content: Any = None
+        with contextlib.suppress(ValueError, RecursionError):
             content = json.loads(text)
-        except (ValueError, RecursionError):
-            content = None
-        values: dict[str, Any] = content if isinstance(content, dict) else {}
+        if not isinstance(content, dict):
+            return cls()
         defaults = asdict(cls())
-        marker = cls(**{name: values[name] for name in defaults if type(values.get(name)) is type(defaults[name])})
-        ends = (0, marker.first, marker.end, marker.end + marker.inserted, MAX_INT)
-        return marker if tuple(sorted(ends)) == ends else cls()
+        values = {name: content[name] for name in defaults if type(content.get(name)) is type(defaults[name])}
+        marker = cls(**values)
+        ends = [0, marker.first, marker.end, marker.end + marker.inserted, MAX_INT]
+        if sorted(ends) != ends:
+            return cls()
+        return marker
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -101,8 +105,10 @@ class DataTarget:
         marker, text = self._take_over(marker, text)
         self._for_each_key(marker, self.administration.delete_keys)
         others = self.administration.size(marker.table)
-        dropped = marker.created and self.administration.drop_empty_table(self.table)
-        new = self._mark(created=marker.created and not dropped, was_empty=not others, replaces="" if dropped else text)
+        created = marker.created
+        if created and self.administration.drop_empty_table(self.table):
+            created, text = False, ""
+        new = self._mark(created=created, was_empty=not others, replaces=text)
         if not others:
             return ""
         # The confirmation covers other data with keys of the new data set.
@@ -164,24 +170,34 @@ class DataTarget:
         if self._owns(marker):
             others = self.administration.size(marker.table)
             others -= self._for_each_key(marker, self.administration.count_keys)
-            problem = f"holds {others:,} records beside the data set that Benchsite loaded" if others > 0 else ""
+            if others <= 0:
+                return
+            problem = f"holds {others:,} records beside the data set that Benchsite loaded"
+        elif marker.site:
+            problem = "holds a data set of another cluster or another Benchsite site"
         elif text:
-            source = "another cluster or another Benchsite site" if marker.site else "an earlier release of Benchsite"
-            problem = f"holds a data set of {source}"
+            problem = "holds a data set of an earlier release of Benchsite"
+        elif content:
+            problem = f"holds data that Benchsite did not load, such as {content}"
         else:
-            problem = f"holds data that Benchsite did not load, such as {content}" if content else ""
-        if problem:
-            raise DataNotOwned(f"{self.name} {problem}. Nothing was changed. {self.remedy}")
+            return
+        raise DataNotOwned(f"{self.name} {problem}. Nothing was changed. {self.remedy}")
 
     def _take_over(self, marker: Marker, text: str) -> tuple[Marker, str]:
         """The own marker of what is about to be deleted, which is written first where there is none."""
         if self._owns(marker):
             return marker, text
-        known = marker if marker.end else replace(marker, **asdict(self.keys))
-        table = marker.table if marker.table and not self.administration.has_tables else self.table
-        marker = replace(known, site=self.sites[0], cluster=self.cluster, table=table, was_empty=False)
+        if not marker.end:
+            marker = replace(marker, **asdict(self.keys))
+        table = self.table
+        if not self.administration.has_tables:
+            table = marker.table or table
+        marker = replace(marker, site=self.sites[0], cluster=self.cluster, table=table, was_empty=False)
         # Its own table is made anew, with other columns where the data set has others.
-        return marker, self._write(marker, text, () if marker.created else self.fields)
+        fields = self.fields
+        if marker.created:
+            fields = ()
+        return marker, self._write(marker, text, fields)
 
     def _mark(self, *, created: bool, was_empty: bool, replaces: str) -> Marker:
         """Writes the marker of the new data set, with the table where there is none."""
@@ -224,7 +240,11 @@ class DataTarget:
         while absent < MAX_GAP_KEYS:
             more = replace(marker.keys, first=first, end=first + min(size, MAX_GAP_KEYS))
             number = sum(act(marker.table, batch) for batch in more.batches(size))
-            total, first, absent = total + number, more.end, 0 if number else absent + more.end - more.first
+            total += number
+            first = more.end
+            absent += more.end - more.first
+            if number:
+                absent = 0
         return total
 
 
@@ -252,7 +272,9 @@ class StatedTarget:
                 f"it; then let an admin of the team withdraw the confirmation on {self.page} and confirm again."
             )
         self.note_loaded(self.fingerprint)
-        return f"{self.name} held this data set already; its records are written again." if self.loaded else ""
+        if not self.loaded:
+            return ""
+        return f"{self.name} held this data set already; its records are written again."
 
     def require_data_set(self) -> None:
         """Raises DataSetMissing where the run's data set was not the last one loaded since the confirmation."""

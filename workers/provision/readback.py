@@ -36,11 +36,11 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     answer = administration.read_settings(expected)
     found = {name: plain_text(answer[name]) for name in expected if name in answer}
     differences = []
-    for name, wanted in expected.items():
+    for name, value in expected.items():
         if name not in found:
-            differences.append(f"{name} should be {wanted!r}, but this server does not know it.")
-        elif not same_value(system.settings[name], wanted, found[name]):
-            differences.append(f"{name} should be {wanted!r}, but the server says {found[name]!r}.")
+            differences.append(f"{name} should be {value!r}, but this server does not know it.")
+        elif not same_value(system.settings[name], value, found[name]):
+            differences.append(f"{name} should be {value!r}, but the server says {found[name]!r}.")
     if mode.replicas_needed:
         replicas = administration.replicas()
         found["replicas"], expected["replicas"] = str(replicas), f"at least {mode.replicas_needed}"

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -81,13 +81,12 @@ def read_project(sources: Path) -> Project:
     bindings = tuple(sorted(path.parent.parent.name for path in sources.glob(f"*/{JAVA}/{DESCRIPTION}")))
     pom = ElementTree.parse(sources / "pom.xml").getroot()
     poms = [pom, *(ElementTree.parse(sources / name / JAVA / "pom.xml").getroot() for name in bindings)]
-    versions = {
-        f"{pin.findtext(f'{POM}groupId')}:{pin.findtext(f'{POM}artifactId')}": pin.findtext(f"{POM}version") or ""
-        for parsed in poms
-        for pin in parsed.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency")
-    }
     # A binding whose protocol client is its own.
-    versions |= {f"org.benchsite:benchsite-{name}": pom.findtext(f"{POM}version") or "" for name in bindings}
+    versions = {f"org.benchsite:benchsite-{name}": pom.findtext(f"{POM}version") or "" for name in bindings}
+    for parsed in poms:
+        for pin in parsed.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency"):
+            group, artifact, version = read_coordinates(pin)
+            versions[f"{group}:{artifact}"] = version
     return Project(
         bindings,
         tuple(binding for binding in bindings if "on_demand" in read_description(sources, binding)),
@@ -95,6 +94,11 @@ def read_project(sources: Path) -> Project:
         pom.findtext(f"{POM}properties/{POM}maven.compiler.release") or "",
         versions,
     )
+
+
+def read_coordinates(dependency: ElementTree.Element) -> list[str]:
+    """Group, artifact and version of a dependency in a pom."""
+    return [dependency.findtext(f"{POM}{part}") or "" for part in ("groupId", "artifactId", "version")]
 
 
 def copy_sources(sources: Path, into: Path, *ignored: str) -> None:
@@ -136,7 +140,9 @@ def repository_option() -> list[str]:
     folder = Path.home() / ".m2" / "repository"
     while not folder.exists():
         folder = folder.parent
-    return [] if os.access(folder, os.W_OK) else [f"-Dmaven.repo.local={ROOT / 'var' / 'maven'}"]
+    if os.access(folder, os.W_OK):
+        return []
+    return [f"-Dmaven.repo.local={ROOT / 'var' / 'maven'}"]
 
 
 def run_maven(step: str, folder: Path, goals: Sequence[str], log: Path, *, again: str) -> None:
@@ -152,13 +158,11 @@ def run_maven(step: str, folder: Path, goals: Sequence[str], log: Path, *, again
     except subprocess.CalledProcessError:
         output = log.read_text(errors="replace")
     lines = [line for line in output.splitlines() if line.startswith("[ERROR]") and not BOILERPLATE.match(line)]
-    advice = (
-        "Maven could not fetch what it needs: check the network, or the proxy in Maven's settings.xml."
-        if NETWORK.search(output)
-        else "The sources or this JDK are at fault: mend what is named above."
-    )
-    shown = (lines or output.splitlines())[:ERROR_LINES]
-    raise BuildError("\n".join([*shown, f"{advice} Then run `{again}` again.", f"All that Maven said: {log}"]))
+    advice = "The sources or this JDK are at fault: mend what is named above."
+    if NETWORK.search(output):
+        advice = "Maven could not fetch what it needs: check the network, or the proxy in Maven's settings.xml."
+    last_lines = (lines or output.splitlines())[:ERROR_LINES]
+    raise BuildError("\n".join([*last_lines, f"{advice} Then run `{again}` again.", f"All that Maven said: {log}"]))
 
 
 def lay_out(sources: Path, into: Path, binding: str, project: Project, source: str) -> Manifest:
@@ -183,16 +187,16 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
     )
 
 
-def install(place: Path, fresh: Path, **facts: Any) -> Manifest:
-    """Writes the manifest of the jars in `fresh`, which takes the place of the earlier build by renaming."""
+def install(target: Path, fresh: Path, **facts: Any) -> Manifest:
+    """Writes the manifest of the jars in `fresh`, which replaces the earlier build in `target` by renaming."""
     jars = hash_jars(fresh)
-    manifest = Manifest(folder=fresh, binding=place.name, jar_digests=jars, digest=compute_digest(jars), **facts)
+    manifest = Manifest(folder=fresh, binding=target.name, jar_digests=jars, digest=compute_digest(jars), **facts)
     manifest.write()
-    old = place.with_name(f".old-{place.name}")
+    old = target.with_name(f".old-{target.name}")
     shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        place.rename(old)
-    fresh.rename(place)
+    if target.exists():
+        target.rename(old)
+    fresh.rename(target)
     shutil.rmtree(old, ignore_errors=True)
     return manifest
 
@@ -206,22 +210,22 @@ def alone(into: Path) -> Iterator[None]:
 
 
 def build(
-    into: Path, wanted: Sequence[str] = (), *, sources: Path = SOURCES, everything: bool = False
+    into: Path, names: Sequence[str] = (), *, sources: Path = SOURCES, everything: bool = False
 ) -> dict[str, Manifest]:
-    """Builds what is not current and returns the manifests of everything wanted. Raises BuildError.
+    """Builds the named bindings that are not current and returns the manifests of all of them. Raises BuildError.
 
-    Without `wanted`: all bindings but those that are built on demand; with `everything` these, too.
+    Without names: all bindings but those that are built on demand; with `everything` these, too.
     """
     project = read_project(sources)
-    if unknown := sorted(set(wanted) - set(project.bindings)):
+    if unknown := sorted(set(names) - set(project.bindings)):
         raise BuildError(f"There is no binding {unknown[0]}; there are {', '.join(project.bindings)}.")
-    wanted = wanted or [name for name in project.bindings if everything or name not in project.on_demand]
+    names = names or [name for name in project.bindings if everything or name not in project.on_demand]
     into.mkdir(parents=True, exist_ok=True)
     with alone(into):
-        stale = [name for name in wanted if not is_current(sources, into, name)]
+        stale = [name for name in names if not is_current(sources, into, name)]
         if stale:
             compile_and_lay_out(sources, into, stale, project)
-        return {name: verify(into / name) for name in wanted}
+        return {name: verify(into / name) for name in names}
 
 
 def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project: Project) -> None:
@@ -241,23 +245,21 @@ def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project
         shutil.rmtree(copy, ignore_errors=True)
 
 
-def fetch_servers(into: Path, wanted: Sequence[str], poms: Mapping[str, Path] | None = None) -> dict[str, Manifest]:
+def fetch_servers(into: Path, names: Sequence[str], poms: Mapping[str, Path] | None = None) -> dict[str, Manifest]:
     """Fetches the jars of these systems' servers where they are not current; `poms`: others than the systems' own.
 
     Raises BuildError.
     """
     poms = poms or {pom.parent.name: pom for pom in sorted(SOURCES.glob(f"*/{SERVER_POM}"))}
-    if unknown := sorted(set(wanted) - set(poms)):
+    if unknown := sorted(set(names) - set(poms)):
         raise BuildError(f"There are no jars of a server of {unknown[0]}; there are those of {', '.join(poms)}.")
     into.mkdir(parents=True, exist_ok=True)
     manifests = {}
     with alone(into):
-        for name in wanted or poms:
+        for name in names or poms:
             source = hashlib.sha256(poms[name].read_bytes()).hexdigest()
-            try:
+            with suppress(ManifestError):
                 manifests[name] = verify(into / name)
-            except ManifestError:
-                manifests.pop(name, None)
             if name not in manifests or manifests[name].source_digest != source:
                 manifests[name] = fetch_server(into, name, poms[name], source)
     return manifests
@@ -271,7 +273,7 @@ def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
     goals = ["-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={fresh / LIB}"]
     run_maven(f"Server of {name}", into, goals, into / "build.log", again=f"make servers {name}")
     (artifact,) = ElementTree.parse(pom).getroot().iterfind(f"{POM}dependencies/{POM}dependency")
-    driver = ":".join(artifact.findtext(f"{POM}{part}") or "" for part in ("groupId", "artifactId", "version"))
+    driver = ":".join(read_coordinates(artifact))
     manifest = install(into / name, fresh, driver=driver, source_digest=source)
     print(f"  {name}: {driver}, {len(manifest.jar_digests)} jars, digest {manifest.digest[:12]}")
     return verify(into / name)
@@ -322,7 +324,10 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="those that are built on demand, too")
     parser.add_argument("name", nargs="*", help="only these")
     arguments = parser.parse_args()
-    into = (arguments.into or ROOT / "var" / ("servers" if arguments.servers else "ycsb")).resolve()
+    kind, folder = "bindings could not be built", ROOT / "var" / "ycsb"
+    if arguments.servers:
+        kind, folder = "servers could not be fetched", ROOT / "var" / "servers"
+    into = (arguments.into or folder).resolve()
     try:
         if arguments.servers:
             go_servers = [name for name in arguments.name if (SOURCES / name / GO_SERVER).is_dir()]
@@ -337,8 +342,7 @@ def main() -> int:
             if bindings or not arguments.name:
                 build(into, bindings, everything=arguments.all)
     except BuildError as error:
-        problem = "servers could not be fetched" if arguments.servers else "bindings could not be built"
-        print(f"The {problem}; an earlier build stays in place.\n{error}", file=sys.stderr)
+        print(f"The {kind}; an earlier build stays in place.\n{error}", file=sys.stderr)
         return 1
     return 0
 

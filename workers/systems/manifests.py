@@ -144,7 +144,10 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] 
             folders.add(home.name)
             if home.is_file() != home.name.startswith(GO_YCSB):
                 raise ManifestError(f"{home}: a go-ycsb is a file, and a YCSB distribution a folder: rename it.")
-            sound |= _go_ycsb(home) if home.is_file() else _distribution(ycsb_dir, home, only)
+            if home.is_file():
+                sound |= _go_ycsb(home)
+            else:
+                sound |= _distribution(ycsb_dir, home, only)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
     return sound
@@ -162,13 +165,13 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
     drivers = sorted({name.decode() for name in _GO_DRIVER.findall(content)})
     if not drivers or not os.access(binary, os.X_OK):
         raise ManifestError(f"{binary} is no go-ycsb that can be started: build it for this machine, with chmod +x.")
-    version = _GO_VERSION.search(content)
+    version = next(iter(_GO_VERSION.findall(content)), b"unknown").decode().removeprefix("v")
     digest = hashlib.sha256(content).hexdigest()
     return {
         f"{binary.name}/{driver}": Manifest(
             folder=binary.parent,
             binding=f"{binary.name}/{driver}",
-            ycsb_version=version[1].decode().removeprefix("v") if version else "unknown",
+            ycsb_version=version,
             jar_digests={binary.name: digest},
             digest=digest,
             class_path=(binary,),
@@ -220,12 +223,15 @@ def _class_path(
     if not jars:
         raise ManifestError(f"{folder / LIB} holds no jar: unpack the whole distribution, or remove {folder.name}.")
     first = [jar for jar in own.jars if jar.name.startswith(("benchsite-base-", "HdrHistogram-"))]
-    conf = folder / "conf"
     digests = {f"benchsite/{jar.name}": own.jar_digests[jar.name] for jar in first}
-    files = [*core, *jars, *(path for path in sorted(conf.rglob("*")) if path.is_file())]
-    for path in files:
+    conf = folder / "conf"
+    folders = []
+    if conf.is_dir():
+        folders.append(conf)
+    files = [path for path in sorted(conf.rglob("*")) if path.is_file()]
+    for path in (*core, *jars, *files):
         digests[path.relative_to(home).as_posix()] = _sha256(path)
-    return (*first, *([conf] if conf.is_dir() else []), *core, *jars), digests
+    return (*first, *folders, *core, *jars), digests
 
 
 def _core_version(home: Path, core: Sequence[Path]) -> str:
@@ -237,8 +243,7 @@ def _core_version(home: Path, core: Sequence[Path]) -> str:
                     continue
         except zipfile.BadZipFile:
             raise ManifestError(f"{jar} is damaged: unpack the distribution again.") from None
-        named = re.fullmatch(r"core-(\d[\w.-]*)\.jar", jar.name)
-        return named[1] if named else "unknown"
+        return next(iter(re.findall(r"^core-(\d[\w.-]*)\.jar$", jar.name)), "unknown")
     raise ManifestError(
         f"{home} is no YCSB distribution that can be used: no jar in {home / LIB} holds {CLIENT_CLASS}. "
         "Unpack YCSB 0.17.0 or newer, or a fork of it."
@@ -261,11 +266,11 @@ def find_binding(ycsb_dir: Path, homes: Sequence[Path], name: str) -> Manifest:
         return verify(ycsb_dir / name)
     bindings = stock_bindings(ycsb_dir, [home for home in homes if home.name == folder], [name])
     if name not in bindings:
-        place = (
-            f"file {folder} of go-ycsb" if folder.startswith(GO_YCSB) else f"folder {folder} of the YCSB distribution"
-        )
+        source = f"folder {folder} of the YCSB distribution"
+        if folder.startswith(GO_YCSB):
+            source = f"file {folder} of go-ycsb"
         raise ManifestError(
-            f"This load generator has no binding {name}: name the {place} in BENCHSITE_YCSB_HOMES and restart it."
+            f"This load generator has no binding {name}: name the {source} in BENCHSITE_YCSB_HOMES and restart it."
         )
     return bindings[name]
 
@@ -278,6 +283,6 @@ def java_executable() -> str:
         if not os.access(path, os.X_OK):
             raise ManifestError(f"JAVA_HOME is {home}, and there is no bin/java in it: set it to a JDK 11 to 25.")
         return str(path)
-    if found := shutil.which("java"):
-        return found
+    if java := shutil.which("java"):
+        return java
     raise ManifestError("There is no java on the PATH: install a JDK 11 to 25, or set JAVA_HOME.")

@@ -13,13 +13,18 @@ MAX_SERVER_TEXT = 300  # characters of a text that a server sent, on pages and i
 
 def printable(text: str) -> str:
     """The text with a replacement for each character that controls, formats or separates."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(each) in UNPRINTABLE else each for each in text)
+    for character in set(text):
+        if unicodedata.category(character) in UNPRINTABLE:
+            text = text.replace(character, "\N{REPLACEMENT CHARACTER}")
+    return text
 
 
 def plain_text(text: object, limit: int = MAX_SERVER_TEXT) -> str:
     """The beginning of a text that somebody else's server sent, on one line and without control characters."""
     line = printable(" ".join(str(text)[: limit + 1].split()))
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    if len(line) > limit:
+        return f"{line[: limit - 1]}…"
+    return line
 
 
 class AdministrationError(Exception):

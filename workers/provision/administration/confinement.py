@@ -14,6 +14,7 @@ import ipaddress
 import logging
 import os
 import platform
+import re
 import select
 import socket
 import struct
@@ -95,9 +96,10 @@ class Confinement:
         with contextlib.suppress(FileNotFoundError):  # The thread that asked has ended.
             fcntl.ioctl(listener, RECEIVE_REQUEST, request)
             number, thread, *_, address, length, _, _, _ = REQUEST.unpack(request)
-            allowed = self._is_allowed(thread, address, min(length, MAX_ADDRESS_BYTES))
-            answer = (0, CONTINUE) if allowed else (-errno.EACCES, 0)
-            fcntl.ioctl(listener, SEND_ANSWER, ANSWER.pack(number, 0, *answer))
+            answer = ANSWER.pack(number, 0, -errno.EACCES, 0)
+            if self._is_allowed(thread, address, min(length, MAX_ADDRESS_BYTES)):
+                answer = ANSWER.pack(number, 0, 0, CONTINUE)
+            fcntl.ioctl(listener, SEND_ANSWER, answer)
 
     def _is_allowed(self, thread: int, address: int, length: int) -> bool:
         try:
@@ -112,13 +114,18 @@ class Confinement:
         family = int.from_bytes(content[:2], sys.byteorder)
         if family == socket.AF_UNSPEC:  # ends an association
             return True
-        if family not in (socket.AF_INET, socket.AF_INET6):
+        if family == socket.AF_INET:
+            host = str(ipaddress.IPv4Address(content[4:8]))
+        elif family == socket.AF_INET6:
+            address_v6 = ipaddress.IPv6Address(content[8:24])
+            host = str(address_v6.ipv4_mapped or address_v6)
+        else:
             return False
         port = int.from_bytes(content[2:4], "big")
-        packed = content[4:8] if family == socket.AF_INET else content[8:24]
-        host = str(_unmapped(ipaddress.ip_address(packed)))
-        if port == 0 or (port == NAME_SERVER_PORT and host in _name_servers()):
-            return port != 0
+        if port == 0:
+            return False
+        if port == NAME_SERVER_PORT and host in _name_servers():
+            return True
         try:
             self._check_address(host, port)
         except ValueError as error:
@@ -152,18 +159,13 @@ def _received_bytes(child: int, descriptor: int) -> int:
     return int.from_bytes(info[TCP_INFO_BYTES_RECEIVED], sys.byteorder)
 
 
-def _unmapped(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
-
-
 def _name_servers() -> set[str]:
     """The resolver asks this machine itself where nothing names another."""
-    try:
-        lines = [line.split() for line in Path("/etc/resolv.conf").read_text().splitlines()]
-    except OSError:
-        lines = []
-    return {words[1] for words in lines if words[:1] == ["nameserver"] and len(words) > 1} or {"127.0.0.1"}
+    with contextlib.suppress(OSError):
+        text = Path("/etc/resolv.conf").read_text()
+        if servers := re.findall(r"^\s*nameserver\s+(\S+)", text, re.MULTILINE):
+            return set(servers)
+    return {"127.0.0.1"}
 
 
 def _install_filter() -> int:

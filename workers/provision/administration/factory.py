@@ -38,9 +38,10 @@ def get_address(system: System, client_properties: Mapping[str, str], server: tu
         return client_properties.get(name) or system.binding.properties[name].default or ""
 
     endpoint = system.binding.endpoint
+    host, port = server or (value(endpoint.host), int(value(endpoint.port)))
     return Address(
-        host=server[0] if server else value(endpoint.host),
-        port=server[1] if server else int(value(endpoint.port)),
+        host=host,
+        port=port,
         user=value(endpoint.user),
         password=value(endpoint.password),
         database=value(endpoint.database),

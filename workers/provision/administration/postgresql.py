@@ -63,15 +63,12 @@ class PostgresqlAdministration(Administration):
     def data_folder(self) -> str:
         # Asked before the clients' database is made.
         with self._session(MAINTENANCE_DATABASE) as session:
-            row = session.execute("SHOW data_directory").fetchone()
-        return str(row[0]) if row else ""
+            return str(_read_value(session, "SHOW data_directory"))
 
     def read_settings(self, names: Iterable[str]) -> dict[str, str]:
-        wanted = list(names)
+        query = "SELECT name, current_setting(name, true) FROM unnest(%s::text[]) AS name"
         with self._session() as session:
-            rows = session.execute(
-                "SELECT name, current_setting(name, true) FROM unnest(%s::text[]) AS name", [wanted]
-            ).fetchall()
+            rows = session.execute(query, [list(names)]).fetchall()
         return {name: value for name, value in rows if value is not None}
 
     def replicas(self) -> int:
@@ -87,28 +84,27 @@ class PostgresqlAdministration(Administration):
         with self._translate_errors():
             cursor = session.execute(query)
             row = cursor.fetchone() or ()
-        known = {
-            column.name: float(value)
-            for column, value in zip(cursor.description or (), row, strict=True)
-            if value is not None
-        }
-        return Counters(
-            {name: value for name, value in known.items() if name not in MOMENTARY},
-            {name: value for name, value in known.items() if name in MOMENTARY},
-        )
+        counts: dict[str, float] = {}
+        values: dict[str, float] = {}
+        for column, value in zip(cursor.description or (), row, strict=True):
+            if value is None:
+                continue
+            if column.name in MOMENTARY:
+                values[column.name] = float(value)
+            else:
+                counts[column.name] = float(value)
+        return Counters(counts, values)
 
     def content(self, table: str) -> str:
         with self._session() as session:
-            if not _exists(session, table):
-                return ""
-            row = session.execute(_named("SELECT EXISTS (SELECT FROM {})", table)).fetchone()
-        return f"the rows of table {table}" if row and row[0] else ""
+            if _exists(session, table) and _read_value(session, _named("SELECT EXISTS (SELECT FROM {})", table)):
+                return f"the rows of table {table}"
+        return ""
 
     def size(self, table: str) -> int:
         """Counts every row: an estimate could not show a single foreign one."""
         with self._session(timeout_s=None) as session:
-            row = session.execute(_named("SELECT count(*) FROM {}", table)).fetchone()
-        return int(row[0]) if row else 0
+            return int(_read_value(session, _named("SELECT count(*) FROM {}", table)))
 
     def read_marker(self, table: str) -> str:
         with self._session() as session:
@@ -151,10 +147,9 @@ class PostgresqlAdministration(Administration):
         return True
 
     def count_keys(self, table: str, keys: Sequence[str]) -> int:
+        query = "SELECT count(*) FROM {} JOIN benchsite_keys ON {} = key"
         with self._keys(keys) as session:
-            query = "SELECT count(*) FROM {} JOIN benchsite_keys ON {} = key"
-            row = session.execute(_named(query, table, KEY_COLUMN)).fetchone()
-        return int(row[0]) if row else 0
+            return int(_read_value(session, _named(query, table, KEY_COLUMN)))
 
     def delete_keys(self, table: str, keys: Sequence[str]) -> int:
         with self._keys(keys) as session:
@@ -174,13 +169,17 @@ class PostgresqlAdministration(Administration):
     def topology(self) -> dict[str, str]:
         """A standby that is `sync` is waited for, one that is `potential` takes its place."""
         query = "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1"
-        # Asked before the clients' database is made, too, as making it may wait for the standbys.
-        with self._session(MAINTENANCE_DATABASE if self._lacks_database() else None) as session:
-            version = session.execute("SHOW server_version").fetchall()[0][0]
+        database = None
+        if self._lacks_database():
+            database = MAINTENANCE_DATABASE  # Making the clients' own may wait for the standbys.
+        with self._session(database) as session:
+            version = str(_read_value(session, "SHOW server_version"))
             standbys = session.execute(query).fetchall()
         # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
         facts = {"version": version.split(" ")[0], "nodes_up": str(1 + len(standbys))}
-        return {**facts, "standbys": ", ".join(map(" ".join, standbys))} if standbys else facts
+        if standbys:
+            facts["standbys"] = ", ".join(map(" ".join, standbys))
+        return facts
 
     def _lacks_database(self) -> bool:
         """By the server's own list: its messages may be in any language."""
@@ -191,6 +190,12 @@ class PostgresqlAdministration(Administration):
 
     @contextlib.contextmanager
     def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
+        """`database` None: the clients' own. `timeout_s` None: a statement may take as long as it does."""
+        ssl_mode, options = "prefer", ""
+        if self.address.ssl in SSL_DEMANDED:
+            ssl_mode = self.address.ssl
+        if timeout_s is not None:
+            options = f"-c statement_timeout={timeout_s * 1000}"
         with (
             self._translate_errors(database),
             psycopg.connect(
@@ -201,8 +206,8 @@ class PostgresqlAdministration(Administration):
                 dbname=database or self.address.database,
                 connect_timeout=min(timeout_s or ANSWER_TIMEOUT_S, ANSWER_TIMEOUT_S),
                 application_name="benchsite administration",
-                sslmode=self.address.ssl if self.address.ssl in SSL_DEMANDED else "prefer",
-                options="" if timeout_s is None else f"-c statement_timeout={timeout_s * 1000}",
+                sslmode=ssl_mode,
+                options=options,
                 autocommit=True,
             ) as session,
         ):
@@ -210,7 +215,6 @@ class PostgresqlAdministration(Administration):
 
     @contextlib.contextmanager
     def _translate_errors(self, database: str | None = None) -> Iterator[None]:
-        """Turns what psycopg raises into AdministrationError."""
         try:
             yield
         except psycopg.Error as error:
@@ -236,10 +240,9 @@ def counters_query(version: int) -> str:
         },
     }  # fmt: skip
     if version >= 140000:
-        wal = {"log_bytes": "wal_bytes", "log_records": "wal_records", "log_full_pages": "wal_fpi"}
-        columns["pg_stat_wal"] = (
-            wal if version >= 180000 else {**wal, "log_writes": "wal_write", "log_syncs": "wal_sync"}
-        )
+        columns["pg_stat_wal"] = {"log_bytes": "wal_bytes", "log_records": "wal_records", "log_full_pages": "wal_fpi"}
+    if 140000 <= version < 180000:
+        columns["pg_stat_wal"] |= {"log_writes": "wal_write", "log_syncs": "wal_sync"}
     if version >= 160000:
         sums = {"block_reads": "sum(reads)", "block_writes": "sum(writes)", "block_evictions": "sum(evictions)"}
         columns["pg_stat_io WHERE object = 'relation'"] = sums
@@ -276,9 +279,15 @@ def _locked(session: Session, table: str) -> Iterator[None]:
         yield
 
 
+def _read_value(session: Session, query: Any, parameters: Sequence[str] | None = None) -> Any:
+    """The first column of the query's one row."""
+    [(value,)] = session.execute(query, parameters).fetchall()
+    return value
+
+
 def _exists(session: Session, table: str) -> bool:
-    row = session.execute("SELECT to_regclass(%s) IS NOT NULL", [sql.Identifier(table).as_string(session)]).fetchone()
-    return bool(row and row[0])
+    query = "SELECT to_regclass(%s) IS NOT NULL"
+    return bool(_read_value(session, query, [sql.Identifier(table).as_string(session)]))
 
 
 def _columns(session: Session, table: str) -> set[str]:
@@ -289,15 +298,16 @@ def _columns(session: Session, table: str) -> set[str]:
 def _comment(session: Session, table: str) -> tuple[str, str]:
     """The comment that somebody else wrote, and the marker behind it; empty where there is none."""
     query = "SELECT obj_description(to_regclass(%s), 'pg_class')"
-    row = session.execute(query, [sql.Identifier(table).as_string(session)]).fetchone()
-    comment = str(row[0]) if row and row[0] else ""
+    comment = str(_read_value(session, query, [sql.Identifier(table).as_string(session)]) or "")
     if comment == EARLIER_COMMENT:
         return "", EARLIER_MARKER
     text, _, last = comment.rpartition("\n")
-    return (text, last.removeprefix(MARKER_LINE)) if last.startswith(MARKER_LINE) else (comment, "")
+    if not last.startswith(MARKER_LINE):
+        return comment, ""
+    return text, last.removeprefix(MARKER_LINE)
 
 
 def _write_comment(session: Session, table: str, text: str, marker: str) -> None:
-    comment = f"{text}\n{MARKER_LINE}{marker}" if text else f"{MARKER_LINE}{marker}"
+    comment = f"{text}\n{MARKER_LINE}{marker}".lstrip("\n")
     query = sql.SQL("COMMENT ON TABLE {} IS {}").format(sql.Identifier(table), sql.Literal(comment))
     session.execute(query)

@@ -65,6 +65,7 @@ RECEIVED_INTERVAL_S = 0.05
 MAX_ERROR_LENGTH = 1000
 MAX_VERSION_LENGTH = 40
 MAX_COUNT = 2**63 - 1
+KEY_BATCHES = {"postgresql": 500_000}  # It reads its table for each batch.
 
 
 class TooMuchReceived(OSError):
@@ -81,23 +82,31 @@ class AdminProgram:
     ) -> None:
         self._lock = threading.Lock()
         self._unread = bytearray()
-        self._confinement = Confinement(check_address) if check_address else None
+        self._confinement: Confinement | None = None
+        self._watch: threading.Thread | None = None
+        descriptors: tuple[int, ...] = ()
+        if check_address:
+            self._confinement = Confinement(check_address)
+            argv = self._confinement.command(argv)
+            descriptors = (self._confinement.theirs.fileno(),)
         self._popen = subprocess.Popen(
-            self._confinement.command(argv) if self._confinement else argv,
+            argv,
             cwd=settings.BASE_DIR,
             env=child_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=[self._confinement.theirs.fileno()] if self._confinement else [],
+            pass_fds=descriptors,
         )
-        self._watch = self._confinement.watch(self._popen.pid) if self._confinement else None
+        if self._confinement:
+            self._watch = self._confinement.watch(self._popen.pid)
         self._write(order)
 
-    @property
-    def refusal(self) -> str:
-        """Why the last address that was refused was; empty where none was."""
-        return self._confinement.refusal if self._confinement else ""
+    def describe_refusal(self) -> str:
+        """The end of a message: which other address the cluster had the program connect to, if one was refused."""
+        if self._confinement is None or not self._confinement.refusal:
+            return ""
+        return f" The cluster names another server: {self._confinement.refusal}"
 
     def answer(self, call: Mapping[str, object], timeout_s: float, max_received_bytes: int | None) -> dict[str, Any]:
         """The answer's JSON object. Raises OSError where the program ended, hangs, receives or says too much,
@@ -105,7 +114,7 @@ class AdminProgram:
         """
         with self._lock:
             try:
-                before = received_bytes(self._popen.pid) if max_received_bytes else {}
+                before = received_bytes(self._popen.pid)
                 self._write({**call, "timeout_s": timeout_s})
                 until = time.monotonic() + timeout_s
                 while not self._read_line(min(until, time.monotonic() + RECEIVED_INTERVAL_S)):
@@ -193,8 +202,7 @@ class ProgramAdministration(Administration):
         self.system, self.address, self.properties, self.deadline = system, address, properties, deadline
         self.check_address = check_address
         self.has_tables = "{table}" in system.binding.target
-        # 20,000 keys are about half a megabyte of JSON. PostgreSQL reads its table for each batch.
-        self.key_batch = 500_000 if system.slug == "postgresql" else 20_000
+        self.key_batch = KEY_BATCHES.get(system.slug, 20_000)  # about half a megabyte of JSON
 
     def ping(self) -> None:
         self._call("ping")
@@ -225,11 +233,11 @@ class ProgramAdministration(Administration):
     def _read_counters(self) -> Counters:
         numbers = self._call("counters")
         try:
-            return Counters(
-                **{kind: {name: float(number) for name, number in numbers[kind].items()} for kind in numbers}
-            )
+            counts = {name: float(number) for name, number in numbers["counts"].items()}
+            values = {name: float(number) for name, number in numbers["values"].items()}
         except (TypeError, ValueError) as error:
             raise AdministrationError(f"{self._where} states a counter that is no number.") from error
+        return Counters(counts, values)
 
     def content(self, table: str) -> str:
         return plain_text(self._call("content", table=table))
@@ -288,7 +296,7 @@ class ProgramAdministration(Administration):
             answer = program.answer({"call": name, **arguments}, timeout_s, self._max_received_bytes(name))
         except (TimeoutError, TooMuchReceived) as error:
             self.close()
-            raise AdministrationError(f"{self._where}: {error}.{_announced(program)}") from error
+            raise AdministrationError(f"{self._where}: {error}.{program.describe_refusal()}") from error
         except (OSError, ValueError, RecursionError) as error:
             self.close()
             raise AdministrationError(
@@ -300,7 +308,7 @@ class ProgramAdministration(Administration):
             text = plain_text(answer["error"], MAX_ERROR_LENGTH)
             if self._is_java:
                 text = f"{self._where}: the driver says: {plain_text(text)}"
-            raise AdministrationError(f"{text}{_announced(program)}")
+            raise AdministrationError(f"{text}{program.describe_refusal()}")
         return answer["result"]
 
     @property
@@ -311,11 +319,15 @@ class ProgramAdministration(Administration):
         """None of a call that may read a whole data set, by a driver whose memory is limited."""
         if not self._is_java:
             return MAX_RECEIVED_BYTES
-        return None if name in DATA_SET_CALLS else MAX_JVM_RECEIVED_BYTES
+        if name in DATA_SET_CALLS:
+            return None
+        return MAX_JVM_RECEIVED_BYTES
 
     def _timeout_s(self, name: str) -> float:
         """Raises AdministrationError after the deadline."""
-        timeout_s = JVM_ANSWER_TIMEOUT_S if self._is_java else ANSWER_TIMEOUT_S
+        timeout_s = ANSWER_TIMEOUT_S
+        if self._is_java:
+            timeout_s = JVM_ANSWER_TIMEOUT_S
         if name in DATA_SET_CALLS:
             timeout_s = DATA_SET_TIMEOUT_S
         if name == "counters":
@@ -337,12 +349,11 @@ class ProgramAdministration(Administration):
         try:
             if not self._is_java:
                 nodes = cluster_nodes(self.system, self.properties, address.port)
-                # A check for a page gives way to the pages.
-                nice = ("nice", "-n", "10") if self.deadline is not None else ()
-                argv = [*nice, sys.executable, "-m", admin_program.__name__]
-                return AdminProgram(
-                    argv, {**order, "system": self.system.slug, "ssl": address.ssl, "nodes": nodes}, self.check_address
-                )
+                order |= {"system": self.system.slug, "ssl": address.ssl, "nodes": nodes}
+                argv = [sys.executable, "-m", admin_program.__name__]
+                if self.deadline is not None:
+                    argv = ["nice", "-n", "10", *argv]  # A check for a page gives way to the pages.
+                return AdminProgram(argv, order, self.check_address)
             # A program's jars are those of the system's own binding, whichever client drives it.
             folder = settings.YCSB_DIR / load_catalog().system(self.system.slug).binding.name
             jars = ":".join(map(str, verify(folder).jars))
@@ -352,15 +363,11 @@ class ProgramAdministration(Administration):
             raise AdministrationError(f"{self.system.name} cannot be asked: {error}") from error
 
 
-def _announced(program: AdminProgram) -> str:
-    """The end of a message: which other address the cluster had the program connect to."""
-    return f" The cluster names another server: {program.refusal}" if program.refusal else ""
-
-
 def cluster_nodes(system: System, properties: Mapping[str, str], port: int) -> list[tuple[str, int]]:
     """Host and port of each master of a Redis Cluster that the clients' properties name; none of other systems."""
-    hosts = properties[system.binding.endpoint.host].split(",") if system.slug == "redis-cluster" else []
-    return [split_address(node, port) for node in hosts]
+    if system.slug != "redis-cluster":
+        return []
+    return [split_address(node, port) for node in properties[system.binding.endpoint.host].split(",")]
 
 
 def _plain(result: Any) -> Any:

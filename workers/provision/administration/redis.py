@@ -51,7 +51,9 @@ INDEXES = ("{table}:index", "_indices")
 
 def product_version(info: Mapping[str, Any]) -> str:
     """The version of Redis, or "Valkey 9.1.2"; Valkey answers redis_version with that of the Redis it can replace."""
-    return f"Valkey {info['valkey_version']}" if "valkey_version" in info else str(info["redis_version"])
+    if "valkey_version" in info:
+        return f"Valkey {info['valkey_version']}"
+    return str(info["redis_version"])
 
 
 class RedisAdministration(Administration):
@@ -78,11 +80,11 @@ class RedisAdministration(Administration):
         return self.read_settings(["dir"])["dir"]
 
     def read_settings(self, names: Iterable[str]) -> dict[str, str]:
+        settings: dict[str, str] = {}
         with self.connect() as client:
-            found: dict[str, str] = {}
             for name in names:
-                found.update(cast(dict[str, str], client.config_get(name)))
-            return found
+                settings |= cast(dict[str, str], client.config_get(name))
+        return settings
 
     def replicas(self) -> int:
         with self.connect() as client:
@@ -110,7 +112,9 @@ class RedisAdministration(Administration):
     def content(self, table: str) -> str:
         with self.connect() as client:
             key = client.randomkey()
-        return f"the key {str(key)[:60]!r}" if key is not None else ""
+        if key is None:
+            return ""
+        return f"the key {str(key)[:60]!r}"
 
     def size(self, table: str) -> int:
         with self.connect() as client:
@@ -187,15 +191,13 @@ class RedisAdministration(Administration):
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Turns what the driver raises into AdministrationError."""
         try:
             yield
         except redis.RedisError as error:
-            where = f"{self.address.host}:{self.address.port}"
-            origin = "the server says: " if isinstance(error, STATED_ERRORS) else ""
-            raise AdministrationError(
-                f"Redis at {where}: {origin}{plain_text(error) or type(error).__name__}"
-            ) from error
+            text = plain_text(error) or type(error).__name__
+            if isinstance(error, STATED_ERRORS):
+                text = f"the server says: {text}"
+            raise AdministrationError(f"Redis at {self.address.host}:{self.address.port}: {text}") from error
 
 
 def _replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -74,8 +74,10 @@ class RedisClusterAdministration(RedisAdministration):
     def read_settings(self, names: Iterable[str]) -> dict[str, str]:
         """With all values of a setting whose nodes differ."""
         answers = [node.read_settings(list(names)) for node in self.nodes]
-        known = {name for answer in answers for name in answer}
-        return {name: _distinct(answer.get(name, "(unknown)") for answer in answers) for name in known}
+        settings = {}
+        for name in set().union(*answers):
+            settings[name] = _distinct(answer.get(name, "(unknown)") for answer in answers)
+        return settings
 
     def replicas(self) -> int:
         """Of the master that has the fewest."""
@@ -179,9 +181,13 @@ def _distinct(values: Iterable[str]) -> str:
 
 def _total(counters: Sequence[Counters]) -> Counters:
     """Sums of all nodes; the lag is that of the slowest."""
-    values: dict[str, float] = {}
-    for name in {name for each in counters for name in each.values}:
-        readings = [each.values[name] for each in counters if name in each.values]
-        values[name] = max(readings) if name.startswith("replication_lag_") else sum(readings)
-    counts = {name: sum(each.counts[name] for each in counters) for name in counters[0].counts}
-    return Counters(counts, values)
+    counts: Counter[str] = Counter()
+    values: dict[str, float] = defaultdict(float)
+    for node in counters:
+        counts.update(node.counts)
+        for name, value in node.values.items():
+            if name.startswith("replication_lag_"):
+                values[name] = max(values[name], value)
+            else:
+                values[name] += value
+    return Counters(dict(counts), dict(values))
