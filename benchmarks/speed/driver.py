@@ -13,7 +13,7 @@ from benchmarks.speed.report import BenchmarkFailed, Report
 from runs.catalog import load_catalog
 from runs.ycsb.properties import render_properties
 from workers.provision.provisioner_factory import provisioner_for
-from workers.provision.servers import ProvisionError, Server, Wanted
+from workers.provision.servers import ProvisionError, Server, ServerSpec
 from workers.systems.build import SOURCES, read_description, read_project
 from workers.systems.manifests import Manifest, java_executable, verify
 
@@ -30,7 +30,7 @@ def weakest_server(slug: str) -> Iterator[Server]:
     """A server of the system in its weakest mode whose writes are answered, with a table for the records."""
     system = load_catalog().system(slug)
     mode = next(mode for mode in system.modes.values() if mode.durability.ack != "none" and not mode.replicas_needed)
-    provisioner = provisioner_for("process", Wanted(deployment=f"bench-{slug}", system=system, mode=mode))
+    provisioner = provisioner_for("process", ServerSpec(deployment=f"bench-{slug}", system=system, mode=mode))
     try:
         server = provisioner.start()
         server.administration.create_table("usertable", FIELDS, "{}")
@@ -88,7 +88,7 @@ def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str
     figure = min(rate_ratios) if is_ledger else max(cpu_ratios)
     return Report(
         name=name,
-        title=f"{server.wanted.system.name} {server.version}: {first} and {second} "
+        title=f"{server.spec.system.name} {server.version}: {first} and {second} "
         "(half reads of 1 KB records, half updates of one field)",
         columns=(
             "threads", "pairs", f"{first} ops/s", f"{second} ops/s", "ratio",
@@ -97,7 +97,7 @@ def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str
         rows=rows,
         figure=figure,
         unit="ratio",
-        wanted=f"throughput at least {MIN_RATE_RATIO}" if is_ledger else f"CPU at most {MAX_CPU_RATIO}",
+        spec=f"throughput at least {MIN_RATE_RATIO}" if is_ledger else f"CPU at most {MAX_CPU_RATIO}",
         met=figure >= MIN_RATE_RATIO if is_ledger else figure <= MAX_CPU_RATIO,
         statistic="worst median",
         raw=raw,

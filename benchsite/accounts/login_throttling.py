@@ -24,7 +24,7 @@ WINDOW_S: Final = 15 * 60
 MAX_PER_NAME: Final = 10
 MAX_PER_ADDRESS: Final = 100
 TOO_MANY: Final = "too-many"  # the code of the form's error
-SAID: Final = f"Too many wrong passwords came from here. Wait {WINDOW_S // 60} minutes, then try again."
+TOO_MANY_TEXT: Final = f"Too many wrong passwords came from here. Wait {WINDOW_S // 60} minutes, then try again."
 
 
 def counted(limits: Sequence[tuple[str, int]], window_s: int) -> bool:
@@ -51,7 +51,7 @@ class GuardedSignIn(forms.Form):
         keys = _keys(request, name)
         if not counted(list(zip(keys, (MAX_PER_NAME, MAX_PER_ADDRESS), strict=True)), WINDOW_S):
             log.warning("Too many wrong passwords from %s: it has to wait.", request.META.get("REMOTE_ADDR"))
-            raise forms.ValidationError(SAID, code=TOO_MANY)
+            raise forms.ValidationError(TOO_MANY_TEXT, code=TOO_MANY)
         is_wrong = False
         try:
             return super().clean() or {}
@@ -74,7 +74,7 @@ class GuardedPasswordChange(PasswordChangeForm):
         key = f"guess:account:{self.user.pk}"
         if not counted([(key, MAX_PER_NAME)], WINDOW_S):
             log.warning("Too many wrong passwords in the account of %s: it has to wait.", self.user.pk)
-            raise forms.ValidationError(SAID, code=TOO_MANY)
+            raise forms.ValidationError(TOO_MANY_TEXT, code=TOO_MANY)
         password = super().clean_old_password()
         counters.take_back([key])
         return password

@@ -9,7 +9,7 @@ from typing import Final
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 MAX_AT_ONCE: Final = 3  # of the eight threads of a process
-_places = threading.BoundedSemaphore(MAX_AT_ONCE)
+_slots = threading.BoundedSemaphore(MAX_AT_ONCE)
 
 
 class Busy(Exception):
@@ -20,9 +20,9 @@ class BoundedHasher(PBKDF2PasswordHasher):
     """Django's usual one, its hashes included, a few at once."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        if not _places.acquire(blocking=False):
+        if not _slots.acquire(blocking=False):
             raise Busy
         try:
             return super().encode(password, salt, iterations)
         finally:
-            _places.release()
+            _slots.release()

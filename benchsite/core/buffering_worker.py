@@ -35,7 +35,7 @@ MAX_ANSWER_BYTES: Final = 8 * 2**20  # that wait for one client; a thread sends 
 MAX_UNSENT_BYTES: Final = 64 * 2**20  # of all clients of a process; beyond that the oldest connection is closed
 ANSWER_TIMEOUT_S: Final = 120  # in which a client reads nothing of an answer that waits
 _BLOCK_BYTES: Final = 2**18
-_LOOK: Final = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
+_PEEK: Final = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 _DIGITS: Final = rb"content-length:[ \t]*+0*+(\d{0,9})[ \t]*+\r\n"
 _LENGTH: Final = re.compile(rb"\r\n" + _DIGITS, re.IGNORECASE)
@@ -174,7 +174,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
     def enqueue_req(self, conn: Any) -> None:
         data = conn.parser.unreader.buf.getvalue() if conn.parser else b""
         try:
-            arrived = conn.sock.recv(MAX_BUFFERED_BYTES, _LOOK)
+            arrived = conn.sock.recv(MAX_BUFFERED_BYTES, _PEEK)
         except BlockingIOError:
             arrived = None
         except OSError:

@@ -13,7 +13,7 @@ from benchsite.core.formatting import exact
 N = TypeVar("N", int, float)
 # Where the processes of a web server count requests together, and which of them this one is.
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-METRICS_PLACE_VARIABLE = "BENCHSITE_COUNTING_PLACE"
+METRICS_NUMBER_VARIABLE = "BENCHSITE_COUNTING_PLACE"
 
 
 def env_str(name: str, default: str) -> str:

@@ -14,13 +14,13 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from benchsite.core.env import METRICS_FOLDER_VARIABLE, METRICS_PLACE_VARIABLE
+from benchsite.core.env import METRICS_FOLDER_VARIABLE, METRICS_NUMBER_VARIABLE
 
 TOGETHER: Final = METRICS_FOLDER_VARIABLE in os.environ
 
 
 def _place() -> str:
-    return os.environ.get(METRICS_PLACE_VARIABLE) or str(os.getpid())
+    return os.environ.get(METRICS_NUMBER_VARIABLE) or str(os.getpid())
 
 
 if TOGETHER:

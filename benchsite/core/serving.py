@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchsite.core.env import METRICS_FOLDER_VARIABLE, METRICS_PLACE_VARIABLE
+from benchsite.core.env import METRICS_FOLDER_VARIABLE, METRICS_NUMBER_VARIABLE
 
 preload_app = True  # Workers share its memory, and begin at once.
 
@@ -36,4 +36,4 @@ def pre_fork(arbiter: Any, worker: Any) -> None:
 
 
 def post_fork(arbiter: Any, worker: Any) -> None:
-    os.environ[METRICS_PLACE_VARIABLE] = str(worker.counting_place)
+    os.environ[METRICS_NUMBER_VARIABLE] = str(worker.counting_place)

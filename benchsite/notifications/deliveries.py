@@ -41,7 +41,7 @@ WAITS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 7
 LEASE: Final = timedelta(seconds=90)
 # So many notices given up in a row switch a webhook off: it has not answered for most of a day.
 MAX_GIVEN_UP: Final = 3
-KEPT: Final = timedelta(days=30)
+RETENTION: Final = timedelta(days=30)
 GONE: Final = 410  # By this a receiver says that it wants no more.
 
 
@@ -134,7 +134,7 @@ def try_webhook(webhook: Webhook) -> Delivery:
 
 def expire() -> None:
     """Forget what was told long ago."""
-    Notice.objects.filter(at__lt=Now() - KEPT).exclude(deliveries__state=Delivery.State.WAITING).delete()
+    Notice.objects.filter(at__lt=Now() - RETENTION).exclude(deliveries__state=Delivery.State.WAITING).delete()
 
 
 def build_body(notice: Notice) -> bytes:

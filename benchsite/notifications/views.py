@@ -10,13 +10,14 @@ from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Delivery, Role, User, Webhook
 from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, keep_team, team_required
+from benchsite.core.responses import form_status
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.email_verification import NotSent, confirm, find_account, send
 from benchsite.notifications.forms import PreferencesForm, WebhookForm
 from benchsite.notifications.notices import KINDS, mail_works
 from benchsite.notifications.webhooks import WebhookRefused
 
-DELIVERIES_SHOWN = 50
+MAX_DELIVERIES = 50  # on the page of a webhook
 
 
 @team_required("GET", "POST")
@@ -36,7 +37,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
         return redirect("notifications")
-    return _page(request, form, WebhookForm(), status=422 if form.is_bound else 200)
+    return _page(request, form, WebhookForm(), status=form_status(form))
 
 
 def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
@@ -76,13 +77,13 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         data = form.cleaned_data
         try:
-            made, secret = webhooks.make(
+            hook, secret = webhooks.make(
                 get_team(request), get_user(request), name=data["name"], url=data["url"], kinds=data["kinds"]
             )
         except WebhookRefused as refused:
             form.add_error(None, str(refused))
         else:
-            return _webhook(request, made, _filled(made), secret=secret)
+            return _webhook(request, hook, _filled(hook), secret=secret)
     return _page(request, PreferencesForm(member=get_membership(request)), form, status=422)
 
 
@@ -145,15 +146,18 @@ def _filled(webhook: Webhook) -> WebhookForm:
 
 
 def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:
-    team = get_team(request)
-    shown = team.webhooks.all() if has_role(request, Role.ADMIN) else Webhook.objects.none()
+    team, user = get_team(request), get_user(request)
+    rows = []
+    if has_role(request, Role.ADMIN):
+        for webhook in team.webhooks.all():
+            rows.append((webhook, [KINDS.get(kind, kind) for kind in webhook.kinds]))
     context = {
         "team": team,
         "form": form,
         "hook": hook,
         "mail_works": mail_works(),
-        "unconfirmed": "" if get_user(request).has_confirmed_email else get_user(request).email,
-        "webhooks": [(entry, [KINDS.get(kind, kind) for kind in entry.kinds]) for entry in shown],
+        "unconfirmed": "" if user.has_confirmed_email else user.email,
+        "webhooks": rows,
     }
     return render(request, "teams/notifications.html", context, status=status)
 
@@ -165,6 +169,6 @@ def _webhook(
         "webhook": hook,
         "form": form,
         "secret": secret,
-        "deliveries": hook.deliveries.select_related("notice")[:DELIVERIES_SHOWN],
+        "deliveries": hook.deliveries.select_related("notice")[:MAX_DELIVERIES],
     }
     return render(request, "teams/webhook.html", context, status=status)

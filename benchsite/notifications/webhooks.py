@@ -66,11 +66,11 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
     if team.webhooks.count() >= MAX_WEBHOOKS:
         raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
     secret = new_secret()
-    made = Webhook.objects.create(
+    webhook = Webhook.objects.create(
         team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
     )
     audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
-    return made, secret
+    return webhook, secret
 
 
 @transaction.atomic
@@ -149,12 +149,14 @@ def get_secrets(webhook: Webhook) -> list[str]:
 
     What stands there plainly is newer than what is sealed: the previous release wrote it.
     """
-    keys = [webhook.secret] if webhook.secret else []
-    if webhook.sealed and (not keys or not webhook.old_secret):
+    keys: list[str | None] = [webhook.secret]
+    if not webhook.secret or not webhook.old_secret:
         keys.append(unseal(webhook.sealed))
-    keys += [secret for secret in (webhook.old_secret, unseal(webhook.old_sealed)) if secret]
-    overlaps = webhook.old_until is not None and webhook.old_until > timezone.now()
-    return keys[: 2 if overlaps else 1]
+    keys += [webhook.old_secret, unseal(webhook.old_sealed)]
+    number = 1
+    if webhook.old_until is not None and webhook.old_until > timezone.now():
+        number = 2
+    return [key for key in keys if key][:number]
 
 
 def seal_again() -> int:
@@ -181,8 +183,10 @@ def seal_again() -> int:
 
 
 def _keep(webhook: Webhook, secret: str, before: str, *, until: datetime | None) -> None:
-    kept = {"sealed": seal(secret), "old_sealed": seal(before), "old_until": until if before else None}
-    Webhook.objects.filter(pk=webhook.pk).update(secret=None, old_secret=None, **kept)
+    if not before:
+        until = None
+    rows = Webhook.objects.filter(pk=webhook.pk)
+    rows.update(secret=None, old_secret=None, sealed=seal(secret), old_sealed=seal(before), old_until=until)
 
 
 def _listed(kinds: Collection[str]) -> str:

@@ -44,6 +44,7 @@ class ProblemsBelowApi:
         problem = Problem(slug, _DETAILS[slug])
         if slug not in KINDS or KINDS[slug][0] != response.status_code:
             problem.status = response.status_code
-        kept = {name: value for name, value in response.headers.items() if name in ("Allow", "Retry-After")}
-        problem.headers |= kept
+        for name in ("Allow", "Retry-After"):
+            if name in response.headers:
+                problem.headers[name] = response.headers[name]
         return answer(request, problem)

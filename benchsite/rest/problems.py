@@ -74,9 +74,14 @@ class Problem(Exception):
 
     def document(self, instance: str = "") -> dict[str, Any]:
         """The problem as JSON. `type` is an address that need not be there, as the RFC allows."""
-        body = {"type": f"/problems/{self.slug}", "title": self.title, "status": self.status, "detail": self.detail}
-        held: dict[str, Any] = {**body, "instance": instance} if instance else dict(body)
-        return {**held, **({"errors": list(self.errors)} if self.errors else {}), **self.more}
+        body: dict[str, Any] = {
+            "type": f"/problems/{self.slug}", "title": self.title, "status": self.status, "detail": self.detail
+        }  # fmt: skip
+        if instance:
+            body["instance"] = instance
+        if self.errors:
+            body["errors"] = list(self.errors)
+        return body | self.more
 
 
 def answer(request: HttpRequest, problem: Problem) -> HttpResponse:

@@ -106,11 +106,11 @@ def list_webhooks(request: HttpRequest) -> dict[str, object]:
 @router.post("/webhooks", response={201: SecretAnswer, **refusals(409)}, summary="Make a webhook")
 def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[dict[str, object]]:
     """The secret is in this answer and nowhere else. `conflict`: the team has as many webhooks as it may."""
-    made, secret = verbs.make(
+    webhook, secret = verbs.make(
         team_in(request), bearer_in(request).user, name=plan.name, url=plan.url, kinds=set(plan.kinds)
     )
-    response["Location"] = f"{ROOT}/webhooks/{made.pk}"
-    return Status(201, {"secret": secret, "webhook": made})
+    response["Location"] = f"{ROOT}/webhooks/{webhook.pk}"
+    return Status(201, {"secret": secret, "webhook": webhook})
 
 
 @router.get("/webhooks/{uuid:webhook_id}", response={200: WebhookAnswer}, summary="Read one webhook")

@@ -26,7 +26,7 @@ from runs.models.run import Status
 from runs.timeouts import CONDUCTOR_SILENT_AFTER, GENERATOR_SILENT_AFTER
 
 # Counting the runs that have ended means reading an index of them all, so it is not done at every scrape.
-ENDED_KEPT_S: Final = 300
+ENDED_CACHE_S: Final = 300
 ENDED_KEY: Final = "metrics:ended"
 MAX_GENERATORS: Final = 5000
 FORWARDED: Final = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via")
@@ -129,7 +129,7 @@ def _ended() -> dict[str, int]:
         statuses = list(Status.terminal())
         rows = _rows("SELECT status, count(*) FROM runs_run WHERE status = ANY(%s) GROUP BY status", [statuses])
         found = {**{str(status): 0 for status in statuses}, **dict(rows)}
-        cache.set(ENDED_KEY, found, ENDED_KEPT_S)
+        cache.set(ENDED_KEY, found, ENDED_CACHE_S)
     return found
 
 

@@ -37,7 +37,7 @@ from runs.tests.factories import (
 )
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import ROOT, build
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.distributions import make_distribution
@@ -66,7 +66,7 @@ def home() -> Iterator[Path]:
 def redis_server() -> Iterator[Server]:
     system = load_catalog().system("redis")
     with site_below_var_tmp() as paths:
-        provisioner = ProcessProvisioner(Wanted(deployment="redis", system=system, mode=system.mode("off")), paths)
+        provisioner = ProcessProvisioner(ServerSpec(deployment="redis", system=system, mode=system.mode("off")), paths)
         try:
             yield provisioner.start()
         finally:

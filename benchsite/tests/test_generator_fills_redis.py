@@ -56,7 +56,7 @@ def fill(redis, key="load.lab-1"):
 
 
 def put(redis, key):
-    redis.set(key, bytes(redis_users.MAX_HELD_BYTES + 1))
+    redis.set(key, bytes(redis_users.MAX_QUEUE_BYTES + 1))
 
 
 KEYS = {

@@ -17,7 +17,7 @@ from runs.models.run import Phase, Status
 from runs.queue.lifecycle import request_cancel_matrix
 from runs.tests.factories import make_team, make_user
 from workers.provision.process import ProcessProvisioner
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import GO_YCSB, GO_YCSB_VERSION, ROOT, build
 from workers.tests.conftest import site_below_var_tmp
 
@@ -47,7 +47,7 @@ def server(request) -> Iterator[Server]:
     system = load_catalog().system(request.param)
     _, mode = SYSTEMS[request.param]
     with site_below_var_tmp() as paths:
-        provisioner = ProcessProvisioner(Wanted(deployment="go", system=system, mode=system.mode(mode)), paths)
+        provisioner = ProcessProvisioner(ServerSpec(deployment="go", system=system, mode=system.mode(mode)), paths)
         try:
             yield provisioner.start()
         finally:
@@ -56,7 +56,7 @@ def server(request) -> Iterator[Server]:
 
 def confirmed_database(server: Server, user) -> Database:
     """Driven by go-ycsb, as the user of Benchsite's own client and in its database."""
-    slug, own = server.wanted.system.slug, server.wanted.system.binding.properties
+    slug, own = server.spec.system.slug, server.spec.system.binding.properties
     driver, _ = SYSTEMS[slug]
     properties = {f"{driver}.password": server.password}
     if slug != "redis":
@@ -75,7 +75,7 @@ def confirmed_database(server: Server, user) -> Database:
 @pytest.mark.parametrize("server", SYSTEMS, indirect=True)
 def test_ladder_becomes_a_curve(site: LiveSite, server: Server):
     user = make_user(team=make_team(), role=Role.ADMIN)
-    matrix = submitted(confirmed_database(server, user), SYSTEMS[server.wanted.system.slug][1], user, [2, 4])
+    matrix = submitted(confirmed_database(server, user), SYSTEMS[server.spec.system.slug][1], user, [2, 4])
     runs = site.until_ended(matrix, 120)
     assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
     assert [run.phase for run in runs] == [Phase.LOAD, Phase.MEASURE, Phase.MEASURE]

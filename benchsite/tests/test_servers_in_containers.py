@@ -21,7 +21,7 @@ from workers.provision.engine import ContainerSite, EngineError
 from workers.provision.leftovers import sweep
 from workers.provision.network_cut import CutError, check_cut
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 from workers.tests.test_run_faults import Target
 
 __all__ = ["engine"]
@@ -44,7 +44,7 @@ def servers(place: ContainerSite) -> Iterator[Servers]:
     def make(system: str, mode: str, site: ContainerSite = place, **wanted: Any) -> DockerProvisioner:
         found = load_catalog().system(system)
         wanted.setdefault("deployment", f"{system}-{len(made)}")
-        made.append(DockerProvisioner(Wanted(system=found, mode=found.mode(mode), **wanted), site))
+        made.append(DockerProvisioner(ServerSpec(system=found, mode=found.mode(mode), **wanted), site))
         return made[-1]
 
     yield make
@@ -56,7 +56,7 @@ def servers(place: ContainerSite) -> Iterator[Servers]:
 def write_rows(server: Server, rows: int) -> None:
     """As the clients' bindings lay records out."""
     server.administration.create_table("usertable", ["field0", "field1"], "{}")
-    if server.wanted.system.slug == "redis":
+    if server.spec.system.slug == "redis":
         with redis.Redis(server.host, server.port, password=server.password) as client:
             for number in range(rows):
                 client.hset(f"user{number}", mapping={"field0": "a", "field1": "b"})
@@ -72,10 +72,10 @@ def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, s
     provisioner = servers(system, mode)
     server = provisioner.start()
     assert server.host == "127.0.0.1" and server.version
-    assert read_back(server.wanted.system, server.wanted.mode, server.administration).in_force
+    assert read_back(server.spec.system, server.spec.mode, server.administration).in_force
     write_rows(server, 200)
     facts = server.container
-    assert facts["reference"] == server.wanted.system.image.reference("")
+    assert facts["reference"] == server.spec.system.image.reference("")
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", str(facts["image_id"])) and facts["digest"] == ""
     assert (facts["network"], facts["memory_bytes"], facts["cpus"]) == ("host", 512 * 1024**2, 1.5)
     assert Path(f"/proc/{server.process['pid']}/comm").read_text().strip() in ("redis-server", "postgres")
@@ -115,7 +115,7 @@ def test_replica_is_copied_and_read_back(engine, servers, system, mode):
     server = provisioner.start()
 
     def state():
-        return read_back(server.wanted.system, server.wanted.mode, server.administration)
+        return read_back(server.spec.system, server.spec.mode, server.administration)
 
     assert state().in_force, state().differences
     assert server.nodes == (("127.0.0.1", server.port), ("127.0.0.2", server.port))
@@ -222,11 +222,11 @@ def test_it_sweeps_what_earlier_lives_left(engine, place, servers):
     neighbour = servers("redis", "off", replace(place, mark="neighbour"))
     for provisioner in (going_on, finished, neighbour):
         provisioner.start()
-    removed = sweep(place, lambda: ({going_on.wanted.deployment}, ()))
+    removed = sweep(place, lambda: ({going_on.spec.deployment}, ()))
     assert sorted(removed) == sorted([going_on.name, finished.name, f"volume {finished.name}"])
     assert not going_on.alive() and not finished.alive()
     assert neighbour.alive()
-    assert sweep(place, lambda: ({going_on.wanted.deployment}, ())) == []
+    assert sweep(place, lambda: ({going_on.spec.deployment}, ())) == []
     assert going_on.start().version  # Over the volume that was kept.
 
 

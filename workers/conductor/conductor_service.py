@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 # A dispatched run is told by NOTIFY; this often the loop looks whether it must stop.
 WAIT_S = 1.0
 # Other work is looked for this often, and so are dispatched runs whose notification was lost.
-LOOK_INTERVAL_S = 5.0
+CHECK_INTERVAL_S = 5.0
 # The free disk of this host, and which faults it can apply, are noted this often while nothing is measured on it.
 DISK_INTERVAL_S = 60.0
 # When the process is told to stop, its runs get this long to end.
@@ -41,7 +41,7 @@ class ConductorService:
     def __init__(self, conductor: Conductor) -> None:
         self.conductor, self.capacity = conductor, conductor.capacity
         self._jobs: dict[tuple[str, UUID], threading.Thread] = {}
-        self._looked_at = -LOOK_INTERVAL_S
+        self._chores_done_at = -CHECK_INTERVAL_S
         self._disk_noted_at = -DISK_INTERVAL_S
 
     def serve(self) -> None:
@@ -65,12 +65,12 @@ class ConductorService:
         log.info("Conducting as %s, %d runs at a time.", self.conductor, self.capacity)
         is_notified = True
         while not stopping.is_set():
-            is_due = time.monotonic() - self._looked_at >= LOOK_INTERVAL_S
+            is_due = time.monotonic() - self._chores_done_at >= CHECK_INTERVAL_S
             if is_notified or is_due:
                 self._take_runs()
             if is_due:
-                self._looked_at = time.monotonic()
-                self._look_after()
+                self._chores_done_at = time.monotonic()
+                self._do_chores()
             is_notified = False
             for _ in connection.connection.notifies(timeout=WAIT_S, stop_after=1):
                 is_notified = True
@@ -82,7 +82,7 @@ class ConductorService:
                 return
             self._start(("run", claimed[0]), partial(conduct_claimed_run, *claimed))
 
-    def _look_after(self) -> None:
+    def _do_chores(self) -> None:
         """Everything beside dispatched runs: signs of life, dead neighbours, late output, servers and uploads."""
         Conductor.objects.filter(pk=self.conductor.pk).update(last_seen_at=Now())
         liveness.touch()

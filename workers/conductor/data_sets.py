@@ -41,7 +41,7 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
         str(properties.get(name, WORKLOAD_PROPERTIES[name].default))
         for name in ("table", "fieldcount", "fieldnameprefix")
     )
-    system, external = server.wanted.system, run.cluster.provisioner == Provisioner.EXTERNAL
+    system, external = server.spec.system, run.cluster.provisioner == Provisioner.EXTERNAL
     address = (external and run.cluster.address) or f"{server.host}:{server.port}"
     target = data_target(system, address, spec["database"]["binding_properties"], table)
     confirmation = None

@@ -41,7 +41,7 @@ from workers.provision.process import ProcessProvisioner
 from workers.provision.provisioner_factory import container_site, provisioner_for
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner
-from workers.provision.servers import ProvisionError, Server, Wanted
+from workers.provision.servers import ProvisionError, Server, ServerSpec
 
 # Counting looks for every key of the data set.
 MAX_COUNTED_RECORDS = 10_000_000
@@ -61,8 +61,8 @@ class Standing:
     def __init__(self, deployment: Deployment, provisioner: ServerProvisioner, server: Server, *, fresh: bool) -> None:
         self.deployment, self.provisioner, self.server = deployment, provisioner, server
         self.fresh = fresh  # whether the server was started for this run
-        self.system: System = server.wanted.system
-        self.mode: Mode = server.wanted.mode
+        self.system: System = server.spec.system
+        self.mode: Mode = server.spec.mode
         self.is_ended = False  # whether a planned fault has ended its processes, and they do not run again yet
         self._was_ended = False
 
@@ -86,7 +86,7 @@ class Standing:
     @property
     def cpus(self) -> dict[str, list[int]]:
         """The CPUs of the machine that the server and that clients beside it use; empty where they are not divided."""
-        servers = list(self.server.wanted.cpus)
+        servers = list(self.server.spec.cpus)
         if not servers:
             return {}
         return {"servers": servers, "clients": sorted(available_cpus() - set(servers))}
@@ -142,7 +142,7 @@ class Standing:
         if not self.system.administered:
             return None
         with _failing_as(Reason.SERVER_LOST):
-            replicas = self.server.wanted.replication_factor
+            replicas = self.server.spec.replication_factor
             in_force = read_back(self.system, self.mode, self.server.administration, replicas)
         self._update(verified=in_force.as_dict())
         return in_force
@@ -374,7 +374,7 @@ def _stop(deployment: Deployment) -> None:
                 rows.update(state=State.UP)
                 raise RunFailed(Reason.SERVER_LOST, str(error)) from error
             log.warning("%s", error)
-        recipe = server.wanted.system.process
+        recipe = server.spec.system.process
         if recipe is not None and not recipe.keeps_data and server.folder:
             rows.update(fingerprint="", rows_loaded=None)
         del _servers[deployment.pk]
@@ -385,18 +385,18 @@ def _removing_provisioner(deployment: Deployment) -> ServerProvisioner:
     """A provisioner that knows enough to remove a server of an earlier process."""
     database = deployment.database
     system = load_catalog().system(database.system, database.flavour, database.own_modes)
-    spec = Wanted(deployment=str(deployment.pk), system=system, mode=system.mode(deployment.mode))
+    spec = ServerSpec(deployment=str(deployment.pk), system=system, mode=system.mode(deployment.mode))
     return provisioner_for(deployment.cluster.provisioner, spec)
 
 
-def _server_spec(deployment: Deployment, run: Run) -> Wanted:
+def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
     database, spec = deployment.database, run.spec["database"]
     system = load_catalog().system(run.system, run.spec["client"]["flavour"], database.own_modes)
     properties = dict(spec["binding_properties"])
     for name in secret_properties(system):
         if name in database.binding_properties:
             properties[name] = database.binding_properties[name]
-    return Wanted(
+    return ServerSpec(
         deployment=str(deployment.pk),
         system=system,
         mode=system.mode(deployment.mode),

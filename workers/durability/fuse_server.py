@@ -66,7 +66,7 @@ class FuseServer:
         self.last_handle = 0
         self.owner = (0, 0)  # uid and gid of the request's process
         self.handlers: dict[int, Handler] = {
-            1: self.look_up, 3: self.get_attributes, 4: self.set_attributes, 5: self.read_symlink, 6: self.make_symlink,
+            1: self.lookup, 3: self.get_attributes, 4: self.set_attributes, 5: self.read_symlink, 6: self.make_symlink,
             9: self.make_folder, 10: self.unlink, 11: self.remove_folder, 12: self.rename, 13: self.link, 14: self.open,
             15: self.read, 16: self.write, 17: self.measure, 18: self.release, 20: self.sync, 26: self.initialise,
             27: self.open_folder, 28: self.list_folder, 29: self.release_folder, 30: self.sync_folder, 35: self.create,
@@ -140,7 +140,7 @@ class FuseServer:
 
     # --- names
 
-    def look_up(self, number: int, arguments: Request) -> bytes:
+    def lookup(self, number: int, arguments: Request) -> bytes:
         return self.entry(self.disk.lookup(self.folder(number), _names(arguments)[0]))
 
     def make_folder(self, number: int, arguments: Request) -> bytes:

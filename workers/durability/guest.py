@@ -100,7 +100,7 @@ class GuestProvisioner(ProcessProvisioner):
         return start_guarded(
             argv,
             registry=self.site.registry,
-            label=f"guest {self.wanted.deployment}",
+            label=f"guest {self.spec.deployment}",
             cwd=folder,
             stdout=folder / LOG,
             stderr=subprocess.STDOUT,
@@ -156,7 +156,7 @@ class GuestBench(ServerBench):
 def prepared_guest(system: System, mode: Mode, manifest: Manifest, site: Site) -> Iterator[GuestBench]:
     """As `prepared_server`; each trial begins with a new disk."""
     with prepared_server(system, mode, manifest, site) as bench:
-        guest = GuestProvisioner(bench.provisioner.wanted, site, port=bench.server.port)
+        guest = GuestProvisioner(bench.provisioner.spec, site, port=bench.server.port)
         yield GuestBench(guest, bench.server, bench.client, site, bench.disk)
 
 

@@ -33,7 +33,7 @@ from workers.provision.network_cut import network_cut
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.server_base import HOST, get_host
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 from workers.systems.manifests import Manifest
 
 THREADS: Final = 4
@@ -69,7 +69,7 @@ class Bench(ABC):
         self, provisioner: ProcessProvisioner | EmbeddedProvisioner, version: str, site: Site, disk: Disk
     ) -> None:
         self.folder = provisioner.folder
-        self.period_s = sync_period_s(provisioner.wanted.system, provisioner.wanted.mode) + 2 * disk.fsync_ms / 1000
+        self.period_s = sync_period_s(provisioner.spec.system, provisioner.spec.mode) + 2 * disk.fsync_ms / 1000
         self.version = version
         self.site = site
         self.disk = disk
@@ -353,7 +353,7 @@ def sync_period_s(system: System, mode: Mode) -> float:
 def new_client(
     folder: Path, manifest: Manifest, server: Server, site: Site, *, mounts_of: int | None = None
 ) -> LedgerClient:
-    recipe = server.wanted.system.process
+    recipe = server.spec.system.process
     properties = server.client_properties() | (recipe.read_back if recipe and server.nodes else {})
     folder.mkdir(mode=0o700)
     return LedgerClient(manifest, properties, folder, registry=site.registry, threads=THREADS, mounts_of=mounts_of)
@@ -376,7 +376,7 @@ def started_server(
     system: System, mode: Mode, site: Site, *, nodes: int = 1
 ) -> Iterator[tuple[ProcessProvisioner, Server]]:
     """A new server or cluster that is up and has the table, below `site.targets`. It is removed at the end."""
-    provisioner = ProcessProvisioner(_wanted(system, mode, nodes), site, port=free_port(HOST))
+    provisioner = ProcessProvisioner(_build_spec(system, mode, nodes), site, port=free_port(HOST))
     provisioner.remove()  # of an earlier life that was killed
     try:
         server = provisioner.start()
@@ -416,7 +416,7 @@ def prepared_library(
     system: System, mode: Mode, manifest: Manifest, site: Site, *, disk: Disk | None = None
 ) -> Iterator[LibraryBench]:
     """`prepared_bench` of a library inside the client."""
-    provisioner = EmbeddedProvisioner(_wanted(system, mode), site)
+    provisioner = EmbeddedProvisioner(_build_spec(system, mode), site)
     provisioner.remove()
     try:
         server = provisioner.start()
@@ -435,8 +435,8 @@ def has_copies(system: System, nodes: int) -> bool:
     return nodes == 1 or bool(recipe.read_back) or (recipe.replica is not None and nodes == PRIMARY_AND_REPLICA)
 
 
-def _wanted(system: System, mode: Mode, nodes: int = 1) -> Wanted:
-    return Wanted(
+def _build_spec(system: System, mode: Mode, nodes: int = 1) -> ServerSpec:
+    return ServerSpec(
         deployment=f"durability-{system.slug}-{mode.slug}",
         system=system,
         mode=mode,

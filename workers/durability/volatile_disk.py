@@ -55,12 +55,12 @@ NodeT = TypeVar("NodeT", bound=Node)
 
 @dataclass(slots=True, eq=False)
 class Folder(Node):
-    """`children` are its names as programs see them, `kept_children` those that survive a power cut."""
+    """`children` are its names as programs see them, `durable_children` those that survive a power cut."""
 
     parent: "Folder | None" = None  # None: the root, or removed
     children: dict[str, Node] = field(default_factory=dict)
-    kept_children: dict[str, Node] = field(default_factory=dict)
-    kept_place: "tuple[Folder, str] | None" = None
+    durable_children: dict[str, Node] = field(default_factory=dict)
+    durable_location: "tuple[Folder, str] | None" = None
 
 
 @dataclass(slots=True, eq=False)
@@ -73,9 +73,9 @@ class File(Node):
     """Its content is that of its file in `inodes`, except for the chunks that are `dirty`, which are only in `live`."""
 
     size: int = 0
-    kept_size: int = 0
+    durable_size: int = 0
     shrunk_to: int | None = None  # the smallest size since the last sync
-    kept_links: int = 0
+    durable_links: int = 0
     dirty: set[int] = field(default_factory=set)
     is_live: bool = False
     opens: int = 0
@@ -120,8 +120,8 @@ class VolatileDisk:
     def make_folder(self, folder: Folder, name: str, mode: int, uid: int, gid: int) -> Folder:
         new = Folder(self._number(), stat.S_IFDIR | stat.S_IMODE(mode), uid, gid, parent=folder, links=1)
         self._enter(folder, name, new)
-        os.mkdir(self._kept_path(new))
-        self._copy_attributes(new, self._kept_path(new))
+        os.mkdir(self._durable_path(new))
+        self._copy_attributes(new, self._durable_path(new))
         return new
 
     def make_symlink(self, folder: Folder, name: str, target: str, uid: int, gid: int) -> Symlink:
@@ -218,20 +218,20 @@ class VolatileDisk:
         if isinstance(node, File):
             self._copy_attributes(node, self._inode(node))
         elif isinstance(node, Folder):
-            self._copy_attributes(node, self._kept_path(node))
+            self._copy_attributes(node, self._durable_path(node))
 
     # --- syncs
 
     def sync(self, file: File, *, data_only: bool = False) -> None:
         """fsync, or fdatasync with `data_only`: returns when the content survives a power cut."""
-        metadata_changed = not file.kept_links or file.size != file.kept_size or file.shrunk_to is not None
+        metadata_changed = not file.durable_links or file.size != file.durable_size or file.shrunk_to is not None
         if not self.strict and (metadata_changed or not data_only):
             self.commit()
         self._shrink(file)
         self._write_back(file, set(file.dirty))
-        if file.kept_size != file.size:
+        if file.durable_size != file.size:
             os.truncate(self._inode(file), file.size)
-            file.kept_size = file.size
+            file.durable_size = file.size
 
     def sync_folder(self, folder: Folder) -> None:
         """fsync of a folder: returns when its names survive a power cut."""
@@ -270,15 +270,15 @@ class VolatileDisk:
         for folder in folders:
             if self._keep_folder(folder):
                 for name, node in folder.children.items():
-                    if folder.kept_children.get(name) is not node:
+                    if folder.durable_children.get(name) is not node:
                         self._keep_name(folder, name, node)
         for folder in folders:
-            for name in folder.kept_children.keys() - folder.children.keys():
-                self._remove_kept(folder, name)
+            for name in folder.durable_children.keys() - folder.children.keys():
+                self._remove_durable(folder, name)
 
     def _keep_folder(self, folder: Folder) -> bool:
         """Whether the folder itself survives, with those above it; False: it was removed."""
-        if folder is self.root or folder.kept_place is not None:
+        if folder is self.root or folder.durable_location is not None:
             return True
         if folder.parent is None or not self._keep_folder(folder.parent):
             return False
@@ -287,34 +287,34 @@ class VolatileDisk:
         return True
 
     def _keep_name(self, folder: Folder, name: str, node: Node) -> None:
-        before = folder.kept_children.get(name)
+        before = folder.durable_children.get(name)
         if isinstance(before, Folder) or (before is not None and isinstance(node, Folder)):
-            self._remove_kept(folder, name)
+            self._remove_durable(folder, name)
             before = None
-        path, draft = f"{self._kept_path(folder)}/{name}", self._path("draft")
+        path, draft = f"{self._durable_path(folder)}/{name}", self._path("draft")
         if isinstance(node, Folder):
-            os.rename(self._kept_path(node), path)
-            if node.kept_place is not None:
-                old_folder, old_name = node.kept_place
-                del old_folder.kept_children[old_name]
-            node.kept_place = folder, name
+            os.rename(self._durable_path(node), path)
+            if node.durable_location is not None:
+                old_folder, old_name = node.durable_location
+                del old_folder.durable_children[old_name]
+            node.durable_location = folder, name
         else:
             if isinstance(node, File):
                 os.link(self._inode(node), draft)
-                node.kept_links += 1
+                node.durable_links += 1
             elif isinstance(node, Symlink):
                 os.symlink(node.target, draft)
                 os.chown(draft, node.uid, node.gid, follow_symlinks=False)
             os.rename(draft, path)
-        folder.kept_children[name] = node
+        folder.durable_children[name] = node
         if before is not None:
             self._note_removed(before)
 
-    def _remove_kept(self, folder: Folder, name: str) -> None:
-        node, path = folder.kept_children.pop(name), f"{self._kept_path(folder)}/{name}"
+    def _remove_durable(self, folder: Folder, name: str) -> None:
+        node, path = folder.durable_children.pop(name), f"{self._durable_path(folder)}/{name}"
         if isinstance(node, Folder):
-            node.kept_place = None
-            os.rename(path, self._kept_path(node))
+            node.durable_location = None
+            os.rename(path, self._durable_path(node))
             self._discard_unnamed(node)
         else:
             os.unlink(path)
@@ -322,29 +322,29 @@ class VolatileDisk:
 
     def _discard_unnamed(self, folder: Folder) -> None:
         """Deletes a removed folder without a surviving name, and the surviving names in it."""
-        if folder.parent is None and folder.kept_place is None:
-            for name in list(folder.kept_children):
-                self._remove_kept(folder, name)
-            os.rmdir(self._kept_path(folder))
+        if folder.parent is None and folder.durable_location is None:
+            for name in list(folder.durable_children):
+                self._remove_durable(folder, name)
+            os.rmdir(self._durable_path(folder))
 
     def _note_removed(self, node: Node) -> None:
         if isinstance(node, File):
-            node.kept_links -= 1
+            node.durable_links -= 1
             self._discard_unused(node)
 
     def _write_back(self, file: File, chunks: set[int]) -> None:
         if chunks:
-            with self._descriptor(file, "live") as live, self._descriptor(file, "inodes") as kept:
+            with self._descriptor(file, "live") as live, self._descriptor(file, "inodes") as durable:
                 for start, end in _runs(chunks, file.size):
-                    _copy_range(live, kept, start, end)
-                file.kept_size = os.fstat(kept).st_size
+                    _copy_range(live, durable, start, end)
+                file.durable_size = os.fstat(durable).st_size
             file.dirty -= chunks
 
     def _shrink(self, file: File) -> None:
         self._shrunk.pop(file, None)
-        if file.shrunk_to is not None and file.shrunk_to < file.kept_size:
+        if file.shrunk_to is not None and file.shrunk_to < file.durable_size:
             os.truncate(self._inode(file), file.shrunk_to)
-            file.kept_size = file.shrunk_to
+            file.durable_size = file.shrunk_to
         file.shrunk_to = None
 
     # --- parts
@@ -357,7 +357,7 @@ class VolatileDisk:
                 owner = info.st_mode, info.st_uid, info.st_gid, info.st_mtime_ns
                 node: Node
                 if entry.is_dir(follow_symlinks=False):
-                    node = Folder(self._number(), *owner, links=1, parent=folder, kept_place=(folder, entry.name))
+                    node = Folder(self._number(), *owner, links=1, parent=folder, durable_location=(folder, entry.name))
                     self._read_tree(node, entry.path, files)
                 elif entry.is_symlink():
                     node = Symlink(self._number(), *owner, target=os.readlink(entry.path))
@@ -365,11 +365,11 @@ class VolatileDisk:
                     node = files[info.st_ino]
                 else:
                     size = info.st_size
-                    node = files[info.st_ino] = File(self._number(), *owner, size=size, kept_size=size)
+                    node = files[info.st_ino] = File(self._number(), *owner, size=size, durable_size=size)
                     os.link(entry.path, self._inode(node))
                 if isinstance(node, File):
-                    node.kept_links += 1
-                folder.children[entry.name] = folder.kept_children[entry.name] = self._add(node)
+                    node.durable_links += 1
+                folder.children[entry.name] = folder.durable_children[entry.name] = self._add(node)
                 node.links += 1
 
     def _enter(self, folder: Folder, name: str, node: Node) -> None:
@@ -409,7 +409,7 @@ class VolatileDisk:
         if file.is_live:
             os.unlink(self._path(f"live/{file.number}"))
             file.is_live = False
-        if not file.kept_links:
+        if not file.durable_links:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._inode(file))
 
@@ -432,8 +432,8 @@ class VolatileDisk:
         """As `_descriptor`, with the content copied at the first use."""
         with self._descriptor(file, "live") as live:
             if not file.is_live:
-                with self._descriptor(file, "inodes") as kept:
-                    _copy_range(kept, live, 0, file.size)
+                with self._descriptor(file, "inodes") as durable:
+                    _copy_range(durable, live, 0, file.size)
                 file.is_live = True
             yield live
 
@@ -451,13 +451,13 @@ class VolatileDisk:
     def _inode(self, file: File) -> str:
         return self._path(f"inodes/{file.number}")
 
-    def _kept_path(self, folder: Folder) -> str:
+    def _durable_path(self, folder: Folder) -> str:
         if folder is self.root:
             return self._path("tree")
-        if folder.kept_place is None:
+        if folder.durable_location is None:
             return self._path(f"unnamed/{folder.number}")
-        parent, name = folder.kept_place
-        return f"{self._kept_path(parent)}/{name}"
+        parent, name = folder.durable_location
+        return f"{self._durable_path(parent)}/{name}"
 
     def _copy_attributes(self, node: Node, path: str) -> None:
         os.chown(path, node.uid, node.gid)

@@ -36,7 +36,7 @@ COMMANDS: Final = (
 ALLOWED_WHERE_UNKNOWN: Final = frozenset({"quit"})
 PRIORITIES: Final = "\x06\x16"  # between a queue's name and a priority, in Celery's transport
 PRIORITY_STEPS: Final = (3, 6, 9)  # of Celery's transport, beside the queue itself
-MAX_HELD_BYTES: Final = 8 << 20  # thousands of messages
+MAX_QUEUE_BYTES: Final = 8 << 20  # thousands of messages
 _restored: Final = set[str]()  # users whose rules this process has stated, which may be those of an earlier release
 
 
@@ -133,7 +133,7 @@ def synchronise() -> None:
 
 
 def _revoke_excessive() -> None:
-    """Revoke the credentials of load generators whose keys hold more than MAX_HELD_BYTES, and delete these keys."""
+    """Revoke the credentials of load generators whose keys hold more than MAX_QUEUE_BYTES, and delete these keys."""
     names = list(GeneratorCredential.objects.filter(revoked_at=None).values_list("generator", flat=True))
     pipeline = connection().pipeline(transaction=False)
     for name in names:
@@ -141,10 +141,10 @@ def _revoke_excessive() -> None:
             pipeline.memory_usage(key, samples=0)  # all elements: a few small ones could hide a large one
     sizes = iter(pipeline.execute())
     for name in names:
-        held_bytes = sum(next(sizes) or 0 for _ in keys(name))
-        if held_bytes <= MAX_HELD_BYTES:
+        queue_bytes = sum(next(sizes) or 0 for _ in keys(name))
+        if queue_bytes <= MAX_QUEUE_BYTES:
             continue
-        text = f"Its keys in Redis held {held_bytes >> 20} MiB, more than {MAX_HELD_BYTES >> 20}."
+        text = f"Its keys in Redis held {queue_bytes >> 20} MiB, more than {MAX_QUEUE_BYTES >> 20}."
         log.error("The credential of %s is revoked. %s Enrol it again once it is trusted.", name, text)
         GeneratorCredential.objects.filter(generator=name, revoked_at=None).update(revoked_at=Now())
         audit.note("generator_credential_revoked", team=None, actor=None, subject=name, text=text)

@@ -11,7 +11,7 @@ from runs.catalog import System
 from workers.provision.administration import AdministrationError
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
-from workers.provision.servers import ProvisionError, Server, Wanted
+from workers.provision.servers import ProvisionError, Server, ServerSpec
 
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 PINGS = 5
@@ -74,7 +74,7 @@ def check_target(
 
     It ends at the `deadline`, of time.monotonic(). `note_step` gets the index of each of the STEPS that begins.
     """
-    wanted = Wanted(
+    spec = ServerSpec(
         deployment="",
         system=system,
         mode=next(iter(system.modes.values())),
@@ -83,7 +83,7 @@ def check_target(
         deadline=deadline,
     )
     note_step(0)
-    provisioner = provisioner_for("external", wanted)
+    provisioner = provisioner_for("external", spec)
     try:
         server = provisioner.start()
     except ProvisionError as error:

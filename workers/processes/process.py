@@ -24,7 +24,7 @@ MAX_LINE_LENGTH = 16 * 1024  # bytes handed to a callback; the file gets every b
 LINES_WAITING = 2_000
 LINE_PATIENCE_S = 2.0
 POLL_MS = 250
-LOOK_UP_S = 0.1  # how late the end of a process may be noticed
+MAX_DELAY_S = 0.1  # how late the end of a process may be noticed
 
 StopReason = Literal["cancelled", "deadline", "finished", "lost"]
 
@@ -232,7 +232,7 @@ def _stop_reason(should_stop: Callable[[], StopReason | bool] | None) -> StopRea
 
 def _deliver(lines: "Queue[tuple[LineCallback, str]]", *, until: float) -> None:
     """Hands over the lines that wait, or come within a moment; looks up again at `until` even in a flood of them."""
-    patience = min(max(until - time.monotonic(), 0.0), LOOK_UP_S)
+    patience = min(max(until - time.monotonic(), 0.0), MAX_DELAY_S)
     with contextlib.suppress(Empty):
         on_line, line = lines.get(timeout=patience) if patience else lines.get_nowait()
         on_line(line)

@@ -42,7 +42,7 @@ from workers.provision.server_base import (
     StartingProvisioner,
     get_host,
 )
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, ServerSpec
 
 # The volume lies at a place of its own rather than at the image's: images of one system keep their data at different
 # places, and this way configuration and password live and go with the data.
@@ -65,13 +65,13 @@ class DockerProvisioner(StartingProvisioner):
     themselves, it listens on its address there; that is one node.
     """
 
-    def __init__(self, wanted: Wanted, site: ContainerSite) -> None:
-        if wanted.system.image is None:
-            raise ValueError(f"{wanted.system.name} cannot be run in a container.")
-        super().__init__(wanted, wanted.system.image.process)
+    def __init__(self, spec: ServerSpec, site: ContainerSite) -> None:
+        if spec.system.image is None:
+            raise ValueError(f"{spec.system.name} cannot be run in a container.")
+        super().__init__(spec, spec.system.image.process)
         self.site = site
-        self.image: ImageRecipe = wanted.system.image
-        self.name = site.name(wanted.deployment)
+        self.image: ImageRecipe = spec.system.image
+        self.name = site.name(spec.deployment)
         self._id = ""
         self._others: list[str] = []  # the containers of further nodes
         self._started_s = 0.0
@@ -80,18 +80,18 @@ class DockerProvisioner(StartingProvisioner):
 
     def start(self) -> Server:
         if self.alive():
-            raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
+            raise ServerDidNotStart(f"{self.spec.system.name} is already up.")
         self._count_nodes()
         if self._nodes > 1 and not self.site.on_host_network:
             raise ServerDidNotStart(
-                f"{self._nodes} nodes of {self.wanted.system.name} need the host's network, and containers here are on "
+                f"{self._nodes} nodes of {self.spec.system.name} need the host's network, and containers here are on "
                 f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
             )
         self._render(0, "")  # Wrong settings are told before anything is made.
         try:
-            reference = self.image.reference(self.wanted.version)
+            reference = self.image.reference(self.spec.version)
         except BadTag as error:
-            raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
+            raise ServerDidNotStart(f"{self.spec.system.name}: {error}") from error
         with connected(self.site.engine) as engine:
             image = find_image(engine, reference, pull=self.site.pull)
             self._discard(engine)
@@ -223,7 +223,7 @@ class DockerProvisioner(StartingProvisioner):
         site, name = self.site, self.name
         if node:
             name += f"-node-{node + 1}"
-        labels = site.labels(self.wanted.deployment)
+        labels = site.labels(self.spec.deployment)
         engine.volumes.create(name, labels=labels)
         remove_container(engine, name + suffix)
         limits: dict[str, Any] = {}
@@ -232,8 +232,8 @@ class DockerProvisioner(StartingProvisioner):
             limits |= {"mem_limit": site.memory_bytes, "memswap_limit": site.memory_bytes}
         if site.cpus:
             limits["nano_cpus"] = round(site.cpus * 1e9)
-        if self.wanted.cpus:
-            limits["cpuset_cpus"] = ",".join(map(str, self.wanted.cpus))
+        if self.spec.cpus:
+            limits["cpuset_cpus"] = ",".join(map(str, self.spec.cpus))
         return engine.containers.create(
             image.image_id,  # What was looked at, whatever the tag names a moment later.
             name=name + suffix,
@@ -267,7 +267,7 @@ class DockerProvisioner(StartingProvisioner):
             if not ended or state["ExitCode"] != 0:
                 why = f"ended with {state['ExitCode']}" if ended else "took too long"
                 raise ServerDidNotStart(
-                    f"{self.wanted.system.name}'s data folder: {argv[0]} {why}.",
+                    f"{self.spec.system.name}'s data folder: {argv[0]} {why}.",
                     self._log(engine, container.id, 30, began),
                 )
         except APIError as error:
@@ -300,7 +300,7 @@ class DockerProvisioner(StartingProvisioner):
         """A free one of the host's; on a network of containers each has its own address, and the usual port."""
         if self.site.on_host_network:
             return free_port(HOST)
-        binding = self.wanted.system.binding
+        binding = self.spec.system.binding
         return int(binding.properties[binding.endpoint.port].default or 0)
 
     def _bring_up(self, engine: Any, container: Any, image: Image, rendered: RenderedServer, password: str) -> Server:
@@ -349,7 +349,7 @@ class DockerProvisioner(StartingProvisioner):
                 container.reload()
                 if not container.attrs["State"]["Running"] or time.monotonic() > end:
                     raise ServerDidNotStart(
-                        f"Node {number} of {self.wanted.system.name} ended, or did not join in time.",
+                        f"Node {number} of {self.spec.system.name} ended, or did not join in time.",
                         self._log(engine, container.id, 30),
                     )
             time.sleep(0.5)
@@ -415,7 +415,7 @@ class DockerProvisioner(StartingProvisioner):
 
     @property
     def _filters(self) -> dict[str, list[str]]:
-        labels = self.site.labels(self.wanted.deployment)
+        labels = self.site.labels(self.spec.deployment)
         return {"label": [f"{name}={value}" for name, value in labels.items()]}
 
     def _containers(self, engine: Any) -> list[Any]:

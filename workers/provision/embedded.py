@@ -7,29 +7,27 @@ from workers.provision.administration import AdministrationError
 from workers.provision.folders import deployment_folder, make_folder, remove_folder
 from workers.provision.process import Site
 from workers.provision.server_base import HOST
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
 
 class EmbeddedProvisioner:
     """The folder of one deployment, on this machine. A client and the administration open it in turn."""
 
-    def __init__(self, wanted: Wanted, site: Site) -> None:
-        self.wanted, self.site = wanted, site
-        self.folder = deployment_folder(site.targets, wanted.deployment)
+    def __init__(self, spec: ServerSpec, site: Site) -> None:
+        self.spec, self.site = spec, site
+        self.folder = deployment_folder(site.targets, spec.deployment)
         self._server: Server | None = None
 
     def start(self) -> Server:
         make_folder(self.folder, self.site.account)
         make_folder(self.folder / "data", self.site.account)
-        server = Server(
-            wanted=self.wanted, host=HOST, port=0, version="", folder=str(self.folder), settings={}, process={}
-        )
+        server = Server(spec=self.spec, host=HOST, port=0, version="", folder=str(self.folder), settings={}, process={})
         try:
             server.administration.ping()
             version = server.administration.server_version()
         except AdministrationError as error:
             server.administration.close()
-            raise ServerDidNotStart(f"{self.wanted.system.name} cannot be used: {error}", self.log_tail()) from error
+            raise ServerDidNotStart(f"{self.spec.system.name} cannot be used: {error}", self.log_tail()) from error
         self._server = dataclasses.replace(server, version=version)
         return self._server
 

@@ -8,42 +8,42 @@ from collections.abc import Iterable, Sequence
 from benchsite.core.addresses import AddressRefused, refuse_address, split_address
 from runs.catalog.property_schema import PropertyError
 from workers.provision.administration import AdministrationError
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
 CONNECT_TIMEOUT_S = 5.0
 
 
 class ExternalProvisioner:
-    """A server at `wanted.address`, as host, host:port or [IPv6]:port, and the other nodes of its cluster.
+    """A server at `spec.address`, as host, host:port or [IPv6]:port, and the other nodes of its cluster.
 
     A system that Benchsite cannot administer is alive while every node accepts a TCP connection.
     """
 
     def __init__(
-        self, wanted: Wanted, *, allowed_networks: Sequence[str], own_servers: Iterable[tuple[str, int]] = ()
+        self, spec: ServerSpec, *, allowed_networks: Sequence[str], own_servers: Iterable[tuple[str, int]] = ()
     ) -> None:
-        self.wanted = wanted
+        self.spec = spec
         self._allowed_networks = tuple(allowed_networks)
         self._own_servers = tuple(own_servers)
         self._server: Server | None = None
 
     def start(self) -> Server:
         """Connects. Raises ServerDidNotStart for an address nobody may use and a server that clients could not use."""
-        wanted, system = self.wanted, self.wanted.system
-        addresses: Sequence[str] = [wanted.address]
-        if wanted.addresses and system.binding.endpoint.nodes != "first":
-            addresses = wanted.addresses
+        spec, system = self.spec, self.spec.system
+        addresses: Sequence[str] = [spec.address]
+        if spec.addresses and system.binding.endpoint.nodes != "first":
+            addresses = spec.addresses
         nodes = [self._check(address) for address in addresses]
         host, port = nodes[0]
         server = Server(
-            wanted=wanted,
+            spec=spec,
             host=host,
             port=port,
-            version=wanted.version,
+            version=spec.version,
             folder="",
             settings={},
             process={},
-            password=str(wanted.binding_properties.get(system.binding.endpoint.password) or ""),
+            password=str(spec.binding_properties.get(system.binding.endpoint.password) or ""),
             nodes=tuple(nodes),
             check_address=self._refuse,
         )
@@ -55,14 +55,14 @@ class ExternalProvisioner:
         except (AdministrationError, PropertyError, OSError) as error:
             if system.administered:
                 server.administration.close()
-            raise ServerDidNotStart(f"The server at {wanted.address} cannot be used: {error}") from error
+            raise ServerDidNotStart(f"The server at {spec.address} cannot be used: {error}") from error
         self._server = server
         return server
 
     def _check(self, text: str) -> tuple[str, int]:
         """The address that was checked, not the name, which might point elsewhere a moment later."""
         try:
-            host, port = split_address(text, self.wanted.system.binding.endpoint.default_port)
+            host, port = split_address(text, self.spec.system.binding.endpoint.default_port)
             return self._refuse(host, port), port
         except AddressRefused as error:
             raise ServerDidNotStart(str(error)) from error
@@ -79,7 +79,7 @@ class ExternalProvisioner:
 
     def stop(self, *, planned: bool = True) -> None:
         """Forgets the server, which goes on running."""
-        if self._server is not None and self.wanted.system.administered:
+        if self._server is not None and self.spec.system.administered:
             self._server.administration.close()
         self._server = None
 
@@ -93,7 +93,7 @@ class ExternalProvisioner:
 
 def _ping(server: Server) -> None:
     """Raises AdministrationError, or OSError naming the node that accepts no connection."""
-    if server.wanted.system.administered:
+    if server.spec.system.administered:
         server.administration.ping()
         return
     for host, port in server.nodes:

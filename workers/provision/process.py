@@ -52,7 +52,7 @@ from workers.provision.server_base import (
     StartingProvisioner,
     get_host,
 )
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0
@@ -98,12 +98,12 @@ def server_program(system: System, site: Site, version: str = "") -> tuple[Path,
 class ProcessProvisioner(StartingProvisioner):
     """One server of one deployment. The object that started it is the one that can stop it: it owns the guardian."""
 
-    def __init__(self, wanted: Wanted, site: Site, *, port: int | None = None) -> None:
-        if wanted.system.process is None:
-            raise ValueError(f"{wanted.system.name} cannot be run as a plain process.")
-        super().__init__(wanted, wanted.system.process)
+    def __init__(self, spec: ServerSpec, site: Site, *, port: int | None = None) -> None:
+        if spec.system.process is None:
+            raise ValueError(f"{spec.system.name} cannot be run as a plain process.")
+        super().__init__(spec, spec.system.process)
         self.site = site
-        self.folder = deployment_folder(site.targets, wanted.deployment)
+        self.folder = deployment_folder(site.targets, spec.deployment)
         # By node from 0: a process whose mount namespace its next start enters (Linux, as root).
         self.mounts_of: dict[int, int] = {}
         self.has_volatile_disk = False  # whether the next start mounts a disk whose syncs can be slowed down
@@ -119,7 +119,7 @@ class ProcessProvisioner(StartingProvisioner):
 
     def start(self) -> Server:
         if self.alive():
-            raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
+            raise ServerDidNotStart(f"{self.spec.system.name} is already up.")
         self._kill()  # what is left of a cluster that lost a node
         self._count_nodes()
         program = self._program()
@@ -243,7 +243,7 @@ class ProcessProvisioner(StartingProvisioner):
         try:
             self._storage = start_storage(self._disk, data, registry=self.site.registry)
         except (StorageError, StartError) as error:
-            raise ServerDidNotStart(f"The disk of {self.wanted.system.name} cannot be slowed down: {error}") from error
+            raise ServerDidNotStart(f"The disk of {self.spec.system.name} cannot be slowed down: {error}") from error
         self.mounts_of = {0: self._storage.pid}
 
     def _unmount_disk(self) -> None:
@@ -265,7 +265,7 @@ class ProcessProvisioner(StartingProvisioner):
 
     def _program(self) -> Path:
         try:
-            program, self._lib = server_program(self.wanted.system, self.site, self.wanted.version)
+            program, self._lib = server_program(self.spec.system, self.site, self.spec.version)
         except ExecutableNotFound as error:
             raise ServerDidNotStart(str(error)) from error
         return program
@@ -313,7 +313,7 @@ class ProcessProvisioner(StartingProvisioner):
                 result = run_process(
                     argv,
                     registry=self.site.registry,
-                    label=f"initialise {self.wanted.system.slug} {self.wanted.deployment}",
+                    label=f"initialise {self.spec.system.slug} {self.spec.deployment}",
                     env=_environment(),
                     cwd=folder,
                     account=self.site.account,
@@ -325,7 +325,7 @@ class ProcessProvisioner(StartingProvisioner):
                 raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
             if result.exit_code != 0:
                 why = "took too long" if result.stopped_because == "deadline" else f"ended with {result.exit_code}"
-                raise ServerDidNotStart(f"{self.wanted.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
+                raise ServerDidNotStart(f"{self.spec.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
         write_private(marker, "", self.site.account)
 
     # --- the start
@@ -343,11 +343,11 @@ class ProcessProvisioner(StartingProvisioner):
                 return start_guarded(
                     rendered.command(program, self._lib),
                     registry=self.site.registry,
-                    label=f"{self.wanted.system.slug} {self.wanted.deployment}",
+                    label=f"{self.spec.system.slug} {self.spec.deployment}",
                     env=_environment(),
                     cwd=folder,
                     account=self.site.account,
-                    cpus=self.wanted.cpus,
+                    cpus=self.spec.cpus,
                     mounts_of=self.mounts_of.get(node),
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -356,7 +356,7 @@ class ProcessProvisioner(StartingProvisioner):
                     stop_group=False,
                 )
             except StartError as error:
-                raise ServerDidNotStart(f"{self.wanted.system.name} could not be started: {error}") from error
+                raise ServerDidNotStart(f"{self.spec.system.name} could not be started: {error}") from error
 
     def _bring_up(self, program: Path, rendered: RenderedServer, password: str) -> Server:
         self._log_start = 0
@@ -400,7 +400,7 @@ class ProcessProvisioner(StartingProvisioner):
                     why = f"ended with exit code {guarded.exit_code}"
                 if not guarded.alive() or time.monotonic() > end:
                     raise ServerDidNotStart(
-                        f"Node {node + 1} of {self.wanted.system.name} {why}.",
+                        f"Node {node + 1} of {self.spec.system.name} {why}.",
                         log_tail(self.node_folder(node) / LOG, 30),
                     )
             time.sleep(0.5)

@@ -9,20 +9,20 @@ from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.engine import ContainerSite
 from workers.provision.external import ExternalProvisioner
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.servers import Provisioner, ProvisionError, Wanted
+from workers.provision.servers import Provisioner, ProvisionError, ServerSpec
 
 
-def provisioner_for(kind: str, wanted: Wanted, site: Site | None = None) -> Provisioner:
+def provisioner_for(kind: str, spec: ServerSpec, site: Site | None = None) -> Provisioner:
     """The provisioner of a cluster of this kind. Raises ProvisionError where there is no such kind."""
     match kind:
-        case "process" if wanted.system.is_embedded:
-            return EmbeddedProvisioner(wanted, site or this_site())
+        case "process" if spec.system.is_embedded:
+            return EmbeddedProvisioner(spec, site or this_site())
         case "process":
-            return ProcessProvisioner(wanted, site or this_site())
+            return ProcessProvisioner(spec, site or this_site())
         case "external":
-            return ExternalProvisioner(wanted, allowed_networks=settings.EXTERNAL_NETWORKS, own_servers=own_servers())
+            return ExternalProvisioner(spec, allowed_networks=settings.EXTERNAL_NETWORKS, own_servers=own_servers())
         case "docker":
-            return DockerProvisioner(wanted, container_site())
+            return DockerProvisioner(spec, container_site())
         case _:
             raise ProvisionError(f"There are no clusters of kind {kind}.")
 

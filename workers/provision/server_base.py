@@ -12,7 +12,7 @@ from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_serve
 from runs.catalog.property_schema import PropertyError
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.factory import administration_for, get_address
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, ServerSpec
 
 HOST: Final = "127.0.0.1"
 HIDDEN: Final = "(hidden)"  # stands for the password in what is kept of the configuration
@@ -40,8 +40,8 @@ def _wrong_settings() -> Iterator[None]:
 class StartingProvisioner(ABC):
     """The server of one deployment: one node, or several where the catalog starts them."""
 
-    def __init__(self, wanted: Wanted, recipe: ProcessRecipe) -> None:
-        self.wanted, self.recipe = wanted, recipe
+    def __init__(self, spec: ServerSpec, recipe: ProcessRecipe) -> None:
+        self.spec, self.recipe = spec, recipe
         self._nodes = 1
         self._administration: Administration | None = None
 
@@ -57,9 +57,9 @@ class StartingProvisioner(ABC):
 
     def _count_nodes(self) -> None:
         """Raises ServerDidNotStart for settings that are wrong, and for a mode that so many nodes cannot have."""
-        system, mode = self.wanted.system, self.wanted.mode
+        system, mode = self.spec.system, self.spec.mode
         with _wrong_settings():
-            self._nodes = node_count(system, mode, self.wanted.settings)
+            self._nodes = node_count(system, mode, self.spec.settings)
         if problem := start_problem(system, mode, self._nodes):
             raise ServerDidNotStart(
                 f"Mode {mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."
@@ -69,21 +69,21 @@ class StartingProvisioner(ABC):
         self, port: int, password: str, node: int, *, host: str, folder: Path, cluster_port: int = 0
     ) -> RenderedServer:
         """A node's configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
-        wanted = self.wanted
-        properties = {name: str(value) for name, value in wanted.binding_properties.items()}
+        spec = self.spec
+        properties = {name: str(value) for name, value in spec.binding_properties.items()}
         recipe = self.recipe
         if self._nodes > 1:
             # The first node has another recipe than a single server only where others replicate it.
             recipe = (self.recipe.replica if node else self.recipe.primary) or recipe
         with _wrong_settings():
             return render_server(
-                wanted.system,
-                wanted.mode,
-                wanted.settings,
+                spec.system,
+                spec.mode,
+                spec.settings,
                 host=host,
                 port=port,
                 folder=folder,
-                user=get_address(wanted.system, properties).user,
+                user=get_address(spec.system, properties).user,
                 password=password,
                 cluster_port=cluster_port,
                 seeds=f"{HOST}:{cluster_port}",
@@ -100,7 +100,7 @@ class StartingProvisioner(ABC):
         if self._nodes > 1:
             nodes = tuple((get_host(node), rendered.port) for node in range(self._nodes))
         return Server(
-            wanted=self.wanted,
+            spec=self.spec,
             host=host,
             port=rendered.port,
             version="",
@@ -126,13 +126,13 @@ class StartingProvisioner(ABC):
         `data` is its data folder; `wait_for_exit` waits so many seconds and tells how the first node has ended, if it
         has. Raises ServerDidNotStart.
         """
-        self._administration = administration_for(self.wanted.system, server.client_properties())
+        self._administration = administration_for(self.spec.system, server.client_properties())
         self._wait_until_ready(wait_for_exit)
         try:
             if Path(self.administration.data_folder()).resolve() != data.resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")
             start_others()
-            replication_factor = str(self.wanted.replication_factor)
+            replication_factor = str(self.spec.replication_factor)
             self.administration.prepare({**rendered.settings, "replication_factor": replication_factor})
             return self.administration.server_version()
         except AdministrationError as error:
@@ -154,18 +154,18 @@ class StartingProvisioner(ABC):
 
     def _did_not_start(self, why: str) -> ServerDidNotStart:
         return ServerDidNotStart(
-            f"{self.wanted.system.name} in mode {self.wanted.mode.slug} did not come up: {why}.", self.log_tail()
+            f"{self.spec.system.name} in mode {self.spec.mode.slug} did not come up: {why}.", self.log_tail()
         )
 
     def _hangs(self, name: str) -> ServerDidNotStop:
         return ServerDidNotStop(
-            f"{self.wanted.system.name} ({name}) does not end: it hangs in the kernel. See the machine's own log; its "
+            f"{self.spec.system.name} ({name}) does not end: it hangs in the kernel. See the machine's own log; its "
             "disk may be the cause."
         )
 
     def _was_killed(self, problem: str, log_tail: str) -> ServerDidNotStop:
         """For a server that did not end as planned and was killed then."""
         return ServerDidNotStop(
-            f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
+            f"{self.spec.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
             f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
         )

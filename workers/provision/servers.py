@@ -35,7 +35,7 @@ class ServerDidNotStop(ProvisionError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ServerSpec:
     """What should stand: one database in one mode.
 
     `deployment` names its data folder. `version` is what the database states, which chooses among installed versions.
@@ -61,7 +61,7 @@ class Server:
     and what finds it again (a guardian's token, a container's id); empty for external ones.
     """
 
-    wanted: Wanted
+    spec: ServerSpec
     host: str
     port: int
     version: str
@@ -77,12 +77,12 @@ class Server:
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:
         """The properties by which clients reach it, secrets included."""
         folder = ""
-        if self.wanted.system.is_embedded:
+        if self.spec.system.is_embedded:
             folder = str(Path(self.folder, "data"))
         return client_properties(
-            self.wanted.system,
-            self.wanted.mode,
-            self.wanted.binding_properties,
+            self.spec.system,
+            self.spec.mode,
+            self.spec.binding_properties,
             host=self.host,
             port=self.port,
             password=self.password,
@@ -94,19 +94,19 @@ class Server:
     @property
     def administration(self) -> Administration:
         """Only of a system that Benchsite can administer."""
-        wanted = self.wanted
+        spec = self.spec
         # The properties of a stock client may hold the address within a URL.
-        stated = {name: str(value) for name, value in wanted.binding_properties.items()}
+        stated = {name: str(value) for name, value in spec.binding_properties.items()}
         properties = {**stated, **self.client_properties()}
         # A client that takes one address takes the primary's, which knows its replicas.
-        takes_all = wanted.system.binding.endpoint.nodes != "first"
+        takes_all = spec.system.binding.endpoint.nodes != "first"
         hosts = ",".join(host for host, _ in self.nodes if takes_all) or self.host
         return administration_for(
-            wanted.system,
+            spec.system,
             properties,
             (hosts, self.port),
             is_external=not self.folder,
-            deadline=wanted.deadline,
+            deadline=spec.deadline,
             check_address=self.check_address,
         )
 
@@ -114,7 +114,7 @@ class Server:
 class Provisioner(Protocol):
     """Starts and stops the server of one deployment. Its data outlives every stop and goes with `remove` alone."""
 
-    wanted: Wanted
+    spec: ServerSpec
 
     def start(self) -> Server:
         """Brings the server up and waits until it answers. Raises ServerDidNotStart."""

@@ -16,7 +16,7 @@ from benchsite.core.paths import unprivileged_account
 from runs.catalog import System, load_catalog
 from workers.provision.administration import program
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 
 Servers = Callable[..., ProcessProvisioner]
 
@@ -42,8 +42,8 @@ def site_below_var_tmp() -> Iterator[Site]:
 def started_server(system: System, mode: str, **server_settings: object) -> Iterator[Server]:
     """A server of its own in this mode, removed at the end."""
     with site_below_var_tmp() as site:
-        wanted = Wanted(deployment="server", system=system, mode=system.mode(mode), settings=server_settings)
-        provisioner = ProcessProvisioner(wanted, site)
+        spec = ServerSpec(deployment="server", system=system, mode=system.mode(mode), settings=server_settings)
+        provisioner = ProcessProvisioner(spec, site)
         try:
             yield provisioner.start()
         finally:
@@ -61,8 +61,8 @@ def made_postgresql() -> Iterator[Path]:
     """The folder of a PostgreSQL deployment that was started once and stopped, to be copied: initdb takes its time."""
     system = load_catalog().system("postgresql")
     with site_below_var_tmp() as site:
-        wanted = Wanted(deployment="made", system=system, mode=system.mode("off"))
-        provisioner = ProcessProvisioner(wanted, site)
+        spec = ServerSpec(deployment="made", system=system, mode=system.mode("off"))
+        provisioner = ProcessProvisioner(spec, site)
         provisioner.start()
         provisioner.stop()
         yield provisioner.folder
@@ -77,16 +77,16 @@ def servers(site: Site, request: pytest.FixtureRequest) -> Iterator[Servers]:
     made: list[ProcessProvisioner] = []
 
     def make(
-        system: str, mode: str, *, deployment: str = "", port: int | None = None, fresh: bool = False, **wanted: Any
+        system: str, mode: str, *, deployment: str = "", port: int | None = None, fresh: bool = False, **fields: Any
     ) -> ProcessProvisioner:
         found = load_catalog().system(system)
         provisioner = ProcessProvisioner(
-            Wanted(deployment=deployment or f"{system}-{len(made)}", system=found, mode=found.mode(mode), **wanted),
+            ServerSpec(deployment=deployment or f"{system}-{len(made)}", system=found, mode=found.mode(mode), **fields),
             site,
             port=port,
         )
         made.append(provisioner)
-        if system == "postgresql" and not fresh and "version" not in wanted:
+        if system == "postgresql" and not fresh and "version" not in fields:
             provisioner.folder.parent.mkdir(exist_ok=True)
             template = request.getfixturevalue("made_postgresql")
             subprocess.run(["cp", "-a", template, provisioner.folder], check=True)

@@ -23,7 +23,7 @@ def external_run(
     server: Server, *, phase: str = Phase.LOAD, mode: str = "off", load_policy: str = "load", **properties: Any
 ) -> Run:
     """A dispatched run on an external cluster of one node, which is `server`; `properties` are of the workload."""
-    system = server.wanted.system
+    system = server.spec.system
     cluster = make_cluster(provisioner="external", machines=[])
     Node.objects.create(cluster=cluster, machine=make_machine(), address=f"127.0.0.1:{server.port}")
     database = make_database(

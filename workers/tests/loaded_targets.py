@@ -15,7 +15,7 @@ TABLE = "usertable"
 def target(server: Server, *, cluster: str = "ours", table: str = TABLE, records: int = 100) -> DataTarget:
     return DataTarget(
         administration=server.administration,
-        name=f"{server.wanted.system.name}, table {table}",
+        name=f"{server.spec.system.name}, table {table}",
         remedy="Empty it.",
         sites=["site"],
         cluster=cluster,

@@ -96,8 +96,8 @@ def test_postgresql_marker_keeps_the_comment_of_the_owner(servers):
 @pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "off")])
 def test_it_names_the_server_and_never_the_password(servers, system, mode):
     server = servers(system, mode).start()
-    names = server.wanted.system.binding.endpoint
-    wrong = administration_for(server.wanted.system, {**server.client_properties(), names.password: "Wrong-Horse"})
+    names = server.spec.system.binding.endpoint
+    wrong = administration_for(server.spec.system, {**server.client_properties(), names.password: "Wrong-Horse"})
     with pytest.raises(AdministrationError, match=f"127.0.0.1:{server.port}") as refused:
         wrong.ping()
     assert "Wrong-Horse" not in str(refused.value)
@@ -108,8 +108,8 @@ def test_postgresql_administration_encrypts_where_clients_must(servers):
     """The server of the test has no TLS, so that it is not asked."""
     server = servers("postgresql", "off").start()
     properties = server.client_properties()
-    assert get_address(server.wanted.system, properties).ssl == "disable"
-    demanding = administration_for(server.wanted.system, {**properties, "postgresql.ssl": "require"})
+    assert get_address(server.spec.system, properties).ssl == "disable"
+    demanding = administration_for(server.spec.system, {**properties, "postgresql.ssl": "require"})
     with pytest.raises(AdministrationError, match="does not support SSL"):
         demanding.ping()
 

@@ -14,7 +14,7 @@ from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.external import NETWORKS
@@ -41,8 +41,10 @@ def stand_in(manifest: Manifest) -> Iterator[AerospikeStandIn]:
 @pytest.fixture
 def server(stand_in: AerospikeStandIn) -> Iterator[Server]:
     address = f"127.0.0.1:{stand_in.port}"
-    wanted = Wanted(deployment="wire", system=SYSTEM, mode=SYSTEM.mode("master"), address=address, addresses=(address,))
-    provisioner = ExternalProvisioner(wanted, allowed_networks=NETWORKS)
+    spec = ServerSpec(
+        deployment="wire", system=SYSTEM, mode=SYSTEM.mode("master"), address=address, addresses=(address,)
+    )
+    provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
     yield provisioner.start()
     provisioner.stop()
 
@@ -107,11 +109,11 @@ def test_refused_writes_are_tried_again_where_that_may_help(
 
 
 def test_reads_modes_back_and_knows_the_stand_in(server: Server, stand_in: AerospikeStandIn):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert state.in_force, state.differences
     assert state.topology["stand_in"] == "wire stand-in"
     stand_in.settings["write-commit-level-override"] = "all"
-    assert read_back(SYSTEM, server.wanted.mode, server.administration).differences == (
+    assert read_back(SYSTEM, server.spec.mode, server.administration).differences == (
         "write-commit-level-override should be 'off', but the server says 'all'.",
     )
     strict = read_back(SYSTEM, SYSTEM.mode("commit-to-device"), server.administration)

@@ -14,7 +14,7 @@ from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
 from workers.provision.process import ProcessProvisioner
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build, fetch_servers
 from workers.systems.manifests import Manifest
 from workers.tests.conftest import Servers, site_below_var_tmp
@@ -33,7 +33,9 @@ def manifest() -> Manifest:
 @pytest.fixture(scope="module")
 def provisioner(manifest: Manifest) -> Iterator[ProcessProvisioner]:
     with site_below_var_tmp() as site:
-        provisioner = ProcessProvisioner(Wanted(deployment="ring", system=SYSTEM, mode=SYSTEM.mode("one-batch")), site)
+        provisioner = ProcessProvisioner(
+            ServerSpec(deployment="ring", system=SYSTEM, mode=SYSTEM.mode("one-batch")), site
+        )
         try:
             yield provisioner
         finally:
@@ -51,9 +53,9 @@ def admin_programs() -> int:
 
 
 def test_reads_modes_and_topology(server: Server):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert state.in_force, state.differences
-    assert set(state.found) == {readback.setting for readback in server.wanted.mode.readback}
+    assert set(state.found) == {readback.setting for readback in server.spec.mode.readback}
     weaker = read_back(SYSTEM, SYSTEM.mode("one-periodic"), server.administration)
     assert "commitlog_sync should be 'periodic', but the server says 'batch'." in weaker.differences
     quorum = read_back(SYSTEM, SYSTEM.mode("quorum-batch"), server.administration)
@@ -122,13 +124,13 @@ def test_client_reports_unreachable_replicas_and_missing_tables(manifest: Manife
 def test_external_keyspace_must_exist(server: Server):
     """An external cluster is asked as one that Benchsite started; the program that asks it ends with the use of it."""
     before = admin_programs()
-    wanted = Wanted(deployment="e", system=SYSTEM, mode=server.wanted.mode, address=f"127.0.0.1:{server.port}")
-    provisioner = ExternalProvisioner(wanted, allowed_networks=["127.0.0.0/8"])
+    spec = ServerSpec(deployment="e", system=SYSTEM, mode=server.spec.mode, address=f"127.0.0.1:{server.port}")
+    provisioner = ExternalProvisioner(spec, allowed_networks=["127.0.0.0/8"])
     external = provisioner.start()
     assert external.version == server.version
     assert external.administration.read_settings(["commitlog_sync"]) == {"commitlog_sync": "batch"}
-    missing = dataclasses.replace(wanted, binding_properties={"cassandra.keyspace": "absent"})
-    absent = dataclasses.replace(external, wanted=missing).administration
+    missing = dataclasses.replace(spec, binding_properties={"cassandra.keyspace": "absent"})
+    absent = dataclasses.replace(external, spec=missing).administration
     with pytest.raises(AdministrationError, match=r"has no keyspace absent\. Create it there: CREATE KEYSPACE"):
         absent.content(TABLE)
     absent.close()
@@ -140,7 +142,7 @@ def test_external_keyspace_must_exist(server: Server):
 def test_planned_stop_keeps_the_data_without_commit_log(manifest: Manifest, servers: Servers, tmp_path: Path):
     provisioner = servers("cassandra", "no-commitlog")
     server = provisioner.start()
-    assert read_back(SYSTEM, server.wanted.mode, server.administration).in_force
+    assert read_back(SYSTEM, server.spec.mode, server.administration).in_force
     target(server, records=1000).prepare_load()
     run_client(manifest, server, tmp_path / "load", "-load")
     provisioner.stop()
@@ -154,11 +156,11 @@ def test_three_nodes_keep_three_copies(manifest: Manifest, servers: Servers, tmp
     provisioner = servers("cassandra", "quorum-periodic", settings={"nodes": "3"}, replication_factor=3)
     server = provisioner.start()
     assert [host for host, _ in server.nodes] == ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
-    state = read_back(SYSTEM, server.wanted.mode, server.administration, copies=3)
+    state = read_back(SYSTEM, server.spec.mode, server.administration, copies=3)
     assert state.in_force, state.differences
     assert state.found["replicas"] == "2"
     assert (state.topology["nodes"], state.topology["nodes_up"]) == ("3", "3")
-    (stated,) = read_back(SYSTEM, server.wanted.mode, server.administration, copies=1).differences
+    (stated,) = read_back(SYSTEM, server.spec.mode, server.administration, copies=1).differences
     assert "states a replication factor of 1, and the server keeps 3" in stated
     ours = target(server, records=1000)
     ours.prepare_load()

@@ -12,7 +12,7 @@ from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.external import NETWORKS
@@ -33,11 +33,11 @@ def server(manifest: Manifest) -> Iterator[Server]:
     stated = {"couchbase.bucket": "bench", "couchbase.user": "bench", "couchbase.password": PASSWORD}
     with couchbase_mock(nodes=3, replicas=1) as ports:
         address = f"127.0.0.1:{ports[0]}"
-        wanted = Wanted(
+        spec = ServerSpec(
             deployment="mock", system=SYSTEM, mode=SYSTEM.mode("persist-2"), address=address, addresses=(address,),
             binding_properties=stated,
         )  # fmt: skip
-        provisioner = ExternalProvisioner(wanted, allowed_networks=NETWORKS)
+        provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
         yield provisioner.start()
         provisioner.stop()
 
@@ -90,12 +90,12 @@ def test_more_copies_than_there_are_fail(manifest: Manifest, server: Server, tmp
 
 
 def test_reads_modes_back_and_knows_the_mock(server: Server):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration, copies=2)
+    state = read_back(SYSTEM, server.spec.mode, server.administration, copies=2)
     assert state.in_force, state.differences
     assert state.topology == {
         "version": "CouchbaseMock v1.5.25", "nodes": "3", "replication_factor": "2", "stand_in": "vendor mock",
     }  # fmt: skip
-    assert read_back(SYSTEM, server.wanted.mode, server.administration, copies=3).differences
+    assert read_back(SYSTEM, server.spec.mode, server.administration, copies=3).differences
 
 
 def test_data_of_others_is_never_written(server: Server):

@@ -32,7 +32,7 @@ from workers.provision.administration.redis import MARKER_KEY
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
 from workers.provision.process import ProcessProvisioner
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.tests.conducting import conduct_run
 from workers.tests.conftest import site_below_var_tmp
@@ -59,12 +59,12 @@ def running() -> Iterator[dict[str, Server]]:
         records = [load_catalog().system(system) for system in MODES if system != "memcached" or is_installed(system)]
         provisioners = [
             ProcessProvisioner(
-                Wanted(deployment=record.slug, system=record, mode=record.mode(MODES[record.slug])), site
+                ServerSpec(deployment=record.slug, system=record, mode=record.mode(MODES[record.slug])), site
             )
             for record in records
         ]
         try:
-            yield {provisioner.wanted.system.slug: provisioner.start() for provisioner in provisioners}
+            yield {provisioner.spec.system.slug: provisioner.start() for provisioner in provisioners}
         finally:
             for provisioner in provisioners:
                 provisioner.remove()
@@ -105,7 +105,7 @@ def server(request, running):
 
 def target(server: Server, **changes: Any) -> DataTarget:
     """Where a data set of 1,000 records lies on an external server; nobody confirmed anything."""
-    system = server.wanted.system.name
+    system = server.spec.system.name
     data = DataTarget(
         administration=server.administration,
         name=f"{system} at db.example",
@@ -123,13 +123,13 @@ def target(server: Server, **changes: Any) -> DataTarget:
 
 def write(server: Server, keys: list[str]) -> None:
     """As a client of the application or of YCSB would."""
-    if server.wanted.system.slug == "redis":
+    if server.spec.system.slug == "redis":
         with redis_client(server) as client, client.pipeline(transaction=False) as pipeline:
             for key in keys:
                 pipeline.hset(key, "field0", "x")
             pipeline.execute()
         return
-    if server.wanted.system.slug == "memcached":
+    if server.spec.system.slug == "memcached":
         with memcached_session(server) as session:
             for key in keys:
                 session.ask(f"set {key} 0 0 1\r\nx")
@@ -183,7 +183,7 @@ def test_rows_of_existing_data_are_counted_for_v19(server, missing, severity):
     run = external_run(server, phase=Phase.MEASURE, load_policy="existing", recordcount=str(RECORDS))
     (keys,) = get_target(run, server).keys.batches(RECORDS)
     write(server, [*keys[missing:], *(f"orders:{number}" for number in range(20))])
-    provisioner = ExternalProvisioner(server.wanted, allowed_networks=NETWORKS)
+    provisioner = ExternalProvisioner(server.spec, allowed_networks=NETWORKS)
     rows = Standing(create_deployment(run), provisioner, server, fresh=False).rows_after(run)
     assert rows == RECORDS - missing
     merged = merge([client("two_clients/0", 0)], warmup_s=0)
@@ -226,7 +226,7 @@ def test_confirmed_load_deletes_its_own_keys_only(server):
     data = target(server, confirmed=True)
     assert (
         data.prepare_load()
-        == f"3 other records remain in {server.wanted.system.name} at db.example; they are not part of the data set."
+        == f"3 other records remain in {server.spec.system.name} at db.example; they are not part of the data set."
     )
     load(server, data)
     assert (data.count(), data.administration.size("usertable")) == (RECORDS, RECORDS + 3)
@@ -296,7 +296,7 @@ def test_only_one_of_two_sites_marks_an_empty_target(server, race):
         assert sorted(race(mark)) == ["marked", "refused"]
         data = target(server, confirmed=True)
         data.prepare_load()
-        if server.wanted.system.slug == "redis":
+        if server.spec.system.slug == "redis":
             with redis_client(server) as client:
                 client.delete(MARKER_KEY)
         else:

@@ -34,7 +34,7 @@ CHANGES = {
 
 
 def change_behind_its_back(server: Server, setting: str, value: str) -> None:
-    if server.wanted.system.slug == "redis":
+    if server.spec.system.slug == "redis":
         with redis.Redis(server.host, server.port, password=server.password) as client:
             client.config_set(setting, value)
         return
@@ -50,7 +50,7 @@ def connect(server: Server) -> psycopg.Connection:
 
 
 def read(server: Server):
-    return read_back(server.wanted.system, server.wanted.mode, server.administration)
+    return read_back(server.spec.system, server.spec.mode, server.administration)
 
 
 def read_until_changed(server: Server):
@@ -68,7 +68,7 @@ def test_it_reads_back_what_it_started(servers, system, mode):
     server = servers(system, mode).start()
     content = read(server)
     assert content.in_force, content.differences
-    assert set(content.found) == {setting.setting for setting in server.wanted.mode.readback}
+    assert set(content.found) == {setting.setting for setting in server.spec.mode.readback}
 
     setting, value = CHANGES[system, mode]
     change_behind_its_back(server, setting, value)

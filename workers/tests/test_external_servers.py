@@ -11,20 +11,20 @@ from workers.provision.administration.base import MAX_SERVER_TEXT
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
-from workers.provision.servers import ProvisionError, ServerDidNotStart, Wanted
+from workers.provision.servers import ProvisionError, ServerDidNotStart, ServerSpec
 
 REDIS = load_catalog().system("redis")
 
 
-def wanted(address: str, **properties) -> Wanted:
-    return Wanted(
+def build_spec(address: str, **properties) -> ServerSpec:
+    return ServerSpec(
         deployment="one", system=REDIS, mode=REDIS.mode("off"), address=address, binding_properties=properties
     )
 
 
 def test_it_refuses_this_machine():
     with pytest.raises(ServerDidNotStart, match="loopback"):
-        ExternalProvisioner(wanted("localhost"), allowed_networks=["0.0.0.0/0", "::/0"]).start()
+        ExternalProvisioner(build_spec("localhost"), allowed_networks=["0.0.0.0/0", "::/0"]).start()
 
 
 @pytest.mark.slow
@@ -33,7 +33,9 @@ def test_it_connects_and_leaves_the_server_alone(servers):
 
     def external(password: str) -> ExternalProvisioner:
         properties = {"redis.password": password}
-        return ExternalProvisioner(wanted(f"127.0.0.1:{running.port}", **properties), allowed_networks=["127.0.0.0/8"])
+        return ExternalProvisioner(
+            build_spec(f"127.0.0.1:{running.port}", **properties), allowed_networks=["127.0.0.0/8"]
+        )
 
     right = external(running.password)
     server = right.start()
@@ -61,7 +63,7 @@ def test_lists_the_sites_own_servers(settings):
 
 def test_it_says_which_clusters_it_cannot_start():
     with pytest.raises(ProvisionError, match="no clusters of kind borrowed"):
-        provisioner_for("borrowed", wanted("db.example"))
+        provisioner_for("borrowed", build_spec("db.example"))
 
 
 @pytest.mark.slow
@@ -69,7 +71,7 @@ def test_explains_a_missing_postgresql_database(servers):
     running = servers("postgresql", "off").start()
     record = load_catalog().system("postgresql")
     properties = {"postgresql.password": running.password, "postgresql.database": "Lab"}
-    missing = Wanted(
+    missing = ServerSpec(
         deployment="one",
         system=record,
         mode=record.mode("off"),

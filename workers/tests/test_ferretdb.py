@@ -37,7 +37,7 @@ def server(manifest: Manifest) -> Iterator[Server]:
 
 
 def test_reads_mode_and_version(server: Server):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert (state.found, state.differences) == ({"handler": "sqlite", "synchronous": "normal"}, ())
     assert state.topology == {"version": "1.24.0"} and server.version == "1.24.0"
     (difference,) = read_back(SYSTEM, SYSTEM.mode("sqlite"), server.administration).differences

@@ -42,7 +42,7 @@ def server(manifest: Manifest) -> Iterator[Server]:
 @pytest.mark.long
 @pytest.mark.timeout(400)
 def test_loads_runs_and_reads_its_mode(manifest: Manifest, server: Server, tmp_path: Path):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert (state.found, state.differences) == ({"file_system": "raw-local"}, ())
     assert state.topology == {"version": server.version, "region_servers": "1", "dead_region_servers": "0"}
     on_hdfs = read_back(SYSTEM, SYSTEM.mode("sync-wal-one-copy"), server.administration)
@@ -165,8 +165,8 @@ def test_encrypts_and_shows_its_certificate(manifest: Manifest, servers: Servers
     client = {"hbase.tls": "verify-ca", "hbase.tls.ca": pem["ca.pem"], "hbase.tls.certificate": pem["client.pem"]}
     client |= {"hbase.tls.key": pem["client.key"]}
     provisioner.recipe = recipe
-    provisioner.wanted = dataclasses.replace(
-        provisioner.wanted,
+    provisioner.spec = dataclasses.replace(
+        provisioner.spec,
         system=dataclasses.replace(SYSTEM, process=recipe),
         binding_properties=SYSTEM.check_binding_properties(client),
     )

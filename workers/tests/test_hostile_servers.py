@@ -14,7 +14,7 @@ from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
 from workers.probe.target_checks import check_target
 from workers.provision.external import ExternalProvisioner
-from workers.provision.servers import ServerDidNotStart, Wanted
+from workers.provision.servers import ServerDidNotStart, ServerSpec
 from workers.tests.external import NETWORKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -116,12 +116,12 @@ def test_conductor_outlives_a_hostile_server(name):
     record = load_catalog().system("redis")
 
     with hostile("redis", name) as server, memory() as samples:
-        wanted = Wanted(
+        spec = ServerSpec(
             deployment="one", system=record, mode=record.mode("off"), address=f"127.0.0.1:{server.port}"
         )  # fmt: skip
         start = time.monotonic()
         with pytest.raises(ServerDidNotStart):
-            ExternalProvisioner(wanted, allowed_networks=NETWORKS).start()
+            ExternalProvisioner(spec, allowed_networks=NETWORKS).start()
         elapsed_s = time.monotonic() - start
 
     assert elapsed_s < TIMEOUT_S + 2 and max(samples) - samples[0] < MAX_GROWTH_BYTES

@@ -69,7 +69,7 @@ def test_data_survives_planned_stop_and_kill(manifest: Manifest, servers: Server
 
 
 def test_reads_modes_back(server: Server):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert state.in_force, state.differences
     weaker = read_back(SYSTEM, SYSTEM.mode("flush-0"), server.administration)
     assert weaker.differences == ("innodb_flush_log_at_trx_commit should be '0', but the server says '2'.",)

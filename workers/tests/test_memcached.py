@@ -18,7 +18,7 @@ from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ports import free_port
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended
@@ -172,11 +172,11 @@ def test_encrypts_and_shows_its_certificate(manifest: Manifest, tmp_path: Path):
 
 
 def external(port: int, **properties: str) -> Server:
-    wanted = Wanted(
+    spec = ServerSpec(
         deployment="tls", system=SYSTEM, mode=SYSTEM.mode("none"), address=f"127.0.0.1:{port}",
         binding_properties=SYSTEM.check_binding_properties(properties),
     )  # fmt: skip
-    return ExternalProvisioner(wanted, allowed_networks=["127.0.0.0/8"]).start()
+    return ExternalProvisioner(spec, allowed_networks=["127.0.0.0/8"]).start()
 
 
 def make_certificates(folder: Path) -> dict[str, str]:

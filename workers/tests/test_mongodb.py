@@ -10,7 +10,7 @@ from runs.catalog import load_catalog
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.external import NETWORKS
@@ -29,8 +29,8 @@ def manifest() -> Manifest:
 @pytest.fixture(scope="module")
 def server(manifest: Manifest) -> Iterator[Server]:
     with mongo_stand_in() as port:
-        wanted = Wanted(deployment="wire", system=SYSTEM, mode=SYSTEM.mode("w1-j"), address=f"127.0.0.1:{port}")
-        provisioner = ExternalProvisioner(wanted, allowed_networks=NETWORKS)
+        spec = ServerSpec(deployment="wire", system=SYSTEM, mode=SYSTEM.mode("w1-j"), address=f"127.0.0.1:{port}")
+        provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
         yield provisioner.start()
         provisioner.stop()
 
@@ -62,7 +62,7 @@ def test_data_of_others_is_never_written(server: Server):
 
 
 def test_stand_in_is_told_from_the_product(server: Server):
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert state.in_force and state.topology["stand_in"] == "wire stand-in"
     (missing,) = read_back(SYSTEM, SYSTEM.mode("w2"), server.administration).differences
     assert missing == "The mode needs 1 connected replicas; there are 0."

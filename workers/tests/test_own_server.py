@@ -15,7 +15,7 @@ from workers.generator.host_identity import host_key
 from workers.probe.server_checks import MAX_CHECKS_OF_TEAM
 from workers.probe.target_checks import check_target
 from workers.provision.process import ProcessProvisioner
-from workers.provision.servers import Wanted
+from workers.provision.servers import ServerSpec
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS
 from workers.tests.test_administration import redis_client
@@ -28,7 +28,7 @@ REDIS = load_catalog().system("redis")
 def redis_of_others():
     """A Redis that never writes to its disk."""
     with site_below_var_tmp() as site:
-        provisioner = ProcessProvisioner(Wanted(deployment="own", system=REDIS, mode=REDIS.mode("off")), site)
+        provisioner = ProcessProvisioner(ServerSpec(deployment="own", system=REDIS, mode=REDIS.mode("off")), site)
         try:
             yield provisioner.start()
         finally:

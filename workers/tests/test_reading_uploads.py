@@ -92,11 +92,11 @@ def test_conductor_reads_an_upload_only_while_no_run_measures(waiting, children)
     _, upload = waiting
     service = ConductorService(conductors.register(conductors.take_identity(), 1))
     lease = measure_here()
-    service._look_after()
+    service._do_chores()
     assert service._count("upload") == 0
     lease.delete()
-    service._look_after()
-    service._look_after()  # It is being read already.
+    service._do_chores()
+    service._do_chores()  # It is being read already.
     assert service._count("upload") == 1
     for thread in service._jobs.values():
         thread.join()

@@ -16,7 +16,7 @@ from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
 from workers.provision.process import ProcessProvisioner
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
@@ -45,11 +45,11 @@ def connect(server: Server, number: int) -> "redis.Redis":
 
 
 def external(server: Server, *addresses: str) -> ExternalProvisioner:
-    wanted = Wanted(
+    spec = ServerSpec(
         deployment="external", system=SYSTEM, mode=SYSTEM.mode("everysec"), address=addresses[0], addresses=addresses,
         binding_properties={"redis.password": server.password},
     )  # fmt: skip
-    return ExternalProvisioner(wanted, allowed_networks=["127.0.0.0/8"])
+    return ExternalProvisioner(spec, allowed_networks=["127.0.0.0/8"])
 
 
 def is_ok(ended: Ended, **operations: int) -> None:
@@ -60,7 +60,7 @@ def is_ok(ended: Ended, **operations: int) -> None:
 
 def test_masters_share_the_slots_and_state_the_mode(server: Server):
     assert [host for host, _ in server.nodes] == ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
-    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert state.in_force, state.differences
     assert state.topology == {
         "nodes_up": "3",
@@ -74,7 +74,7 @@ def test_one_master_in_another_mode_is_seen(server: Server):
     with connect(server, 2) as node:
         node.config_set("appendfsync", "always")
         try:
-            state = read_back(SYSTEM, server.wanted.mode, server.administration)
+            state = read_back(SYSTEM, server.spec.mode, server.administration)
         finally:
             node.config_set("appendfsync", "everysec")
     assert state.differences == ("appendfsync should be 'everysec', but the server says 'always, everysec'.",)

@@ -23,7 +23,7 @@ SYSTEMS = [
 
 
 def read(server: Server):
-    return read_back(server.wanted.system, server.wanted.mode, server.administration)
+    return read_back(server.spec.system, server.spec.mode, server.administration)
 
 
 def kill_node(provisioner: ProcessProvisioner, server: Server, number: int) -> None:
@@ -40,7 +40,7 @@ def assert_replicated(server: Server) -> None:
     state = read(server)
     assert state.in_force, state.differences
     assert (state.found["replicas"], state.topology["nodes_up"]) == ("1", "2")
-    if server.wanted.system.slug == "postgresql":
+    if server.spec.system.slug == "postgresql":
         assert state.topology["standbys"] == "node_2 sync"
 
 

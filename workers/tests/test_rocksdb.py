@@ -13,7 +13,7 @@ from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.process import Site
 from workers.provision.provisioner_factory import provisioner_for
-from workers.provision.servers import Server, Wanted
+from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
@@ -32,7 +32,7 @@ def manifest() -> Manifest:
 @pytest.fixture
 def provisioner(manifest: Manifest, site: Site, request: pytest.FixtureRequest) -> Iterator[EmbeddedProvisioner]:
     mode = SYSTEM.mode(getattr(request, "param", "no-sync"))
-    made = provisioner_for("process", Wanted(deployment="embedded", system=SYSTEM, mode=mode), site)
+    made = provisioner_for("process", ServerSpec(deployment="embedded", system=SYSTEM, mode=mode), site)
     assert isinstance(made, EmbeddedProvisioner)
     yield made
     made.remove()
@@ -100,14 +100,14 @@ def test_killed_client_keeps_what_its_mode_promises(
             time.sleep(0.05)
         with pytest.raises(AdministrationError, match="lock"):
             server.administration.size(TABLE)
-        if server.wanted.mode.slug == "sync":
+        if server.spec.mode.slug == "sync":
             with pytest.raises(AssertionError, match="BENCHSITE FAILED While lock file"):
                 run_client(manifest, server, tmp_path / "second", "-load")
     finally:
         client.kill()
     assert inserted(client) >= 200
     present = target_count(ours, 20_000)
-    if server.wanted.mode.durability.ack == "memory":
+    if server.spec.mode.durability.ack == "memory":
         assert present == 0
     else:
         assert present >= inserted(client)

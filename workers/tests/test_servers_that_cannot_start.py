@@ -41,7 +41,7 @@ def test_it_tells_of_a_setting_the_server_refuses(servers):
         provisioner.start()
     assert "could not map anonymous shared memory" in failed.value.log_tail
     # The data folder is whole, so the mended database starts in it.
-    provisioner.wanted = dataclasses.replace(provisioner.wanted, settings={})
+    provisioner.spec = dataclasses.replace(provisioner.spec, settings={})
     assert provisioner.start().version
 
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 def write_rows(server: Server, rows: int) -> None:
     """As the clients' bindings lay records out."""
     server.administration.create_table("usertable", ["field0", "field1"], "{}")
-    if server.wanted.system.slug == "redis":
+    if server.spec.system.slug == "redis":
         with redis.Redis(server.host, server.port, password=server.password) as client:
             for number in range(rows):
                 client.hset(f"user{number}", mapping={"field0": "a", "field1": "b"})
@@ -93,14 +93,14 @@ from pathlib import Path
 from benchsite.core.paths import unprivileged_account
 from runs.catalog import load_catalog
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.servers import Wanted
+from workers.provision.servers import ServerSpec
 
 base, slug = Path(sys.argv[1]), sys.argv[2]
 system = load_catalog().system(slug)
 site = Site(
     targets=base / "t", registry=base / "g", shelf=base / "p", servers=base / "s", account=unprivileged_account()
 )
-ProcessProvisioner(Wanted(deployment=slug, system=system, mode=system.mode("off")), site).start()
+ProcessProvisioner(ServerSpec(deployment=slug, system=system, mode=system.mode("off")), site).start()
 print("up", flush=True)
 time.sleep(120)
 """
@@ -142,4 +142,4 @@ def test_it_hides_the_password(servers):
     assert not any(server.password in line for line in find_processes(provisioner.folder))
     properties = {**server.client_properties(), "redis.password": ""}
     with pytest.raises(AdministrationError, match="Authentication required"):
-        administration_for(server.wanted.system, properties).ping()
+        administration_for(server.spec.system, properties).ping()

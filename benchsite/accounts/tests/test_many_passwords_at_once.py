@@ -51,7 +51,7 @@ def test_a_right_password_counts_for_nothing(here):
 @pytest.mark.django_db
 def test_one_beyond_the_limit_is_told_to_come_again(quick, here, monkeypatch):
     make_user(team=make_team(), username="ada")
-    monkeypatch.setattr(password_hashing, "_places", threading.Semaphore(0))
+    monkeypatch.setattr(password_hashing, "_slots", threading.Semaphore(0))
     answer = tried("correct horse", here)
     assert answer.status_code == 503 and int(answer["Retry-After"]) > 0
     assert b"Nothing was changed" in answer.content

@@ -31,9 +31,9 @@ def set_status(response: HttpResponse, form: forms.BaseForm) -> HttpResponse:
     """422 for a form that was refused, 429 for too many wrong passwords or codes."""
     if not form.errors:
         return response
-    waits = any(form.has_error(field, TOO_MANY) for field in form.errors)
-    response.status_code = 429 if waits else 422
-    if waits:
+    response.status_code = 422
+    if any(form.has_error(field, TOO_MANY) for field in form.errors):
+        response.status_code = 429
         response.headers["Retry-After"] = str(WINDOW_S)
     return response
 
@@ -76,16 +76,16 @@ def session_end(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("account")
 
 
-def _wanted(request: HttpRequest) -> str:
-    """Where a person wanted to be; a form's address, which was sent after the session had ended, cannot be opened."""
+def _read_next(request: HttpRequest) -> str:
+    """The address that a person asked for; that of a form, sent after the session had ended, cannot be opened."""
     return openable(request.POST.get("next") or request.GET.get("next") or "")
 
 
 def next_address(request: HttpRequest) -> str:
     """Where to go after signing in: `next` if it stays on this site, else the home page."""
-    wanted = _wanted(request)
-    if url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
-        return wanted
+    address = _read_next(request)
+    if url_has_allowed_host_and_scheme(address, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
+        return address
     return "/"
 
 
@@ -102,7 +102,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return response
     context = {
         "form": form,
-        "next": _wanted(request),
+        "next": _read_next(request),
         "embedded": settings.EMBEDDED,
         "sso": sso.provider(),
     }

@@ -20,6 +20,7 @@ from benchsite.accounts.membership import MembershipRefused
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.permissions import current_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.views.sign_in import BACKEND
+from benchsite.core.responses import form_status
 
 ENTRIES_PER_PAGE = 100
 
@@ -46,9 +47,8 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             request.session["team"] = str(team.pk)
             messages.success(request, f"You are a member of {team} now.")
             return redirect("home")
-    bad = bool(refusal) or form.is_bound
     context = {"invitation": invitation, "form": form, "refusal": refusal, "sso": sso.provider()}
-    return render(request, "teams/invited.html", context, status=422 if bad else 200)
+    return render(request, "teams/invited.html", context, status=422 if refusal else form_status(form))
 
 
 @transaction.atomic
@@ -69,17 +69,17 @@ def invite(request: HttpRequest) -> HttpResponse:
     """Answers with the link, which is shown this once."""
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _members(request, form, status=422)
+        return _members(request, form)
     data = form.cleaned_data
     try:
         token = membership.invite(get_team(request), get_user(request), role=data["role"], note=data["note"])
     except MembershipRefused as refused:
         form.add_error(None, str(refused))
-        return _members(request, form, status=422)
+        return _members(request, form)
     return _members(request, InvitationForm(), link=request.build_absolute_uri(reverse("invited", args=[token])))
 
 
-def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", status: int = 200) -> HttpResponse:
+def _members(request: HttpRequest, form: InvitationForm, *, link: str = "") -> HttpResponse:
     team = get_team(request)
     context = {
         "team": team,
@@ -90,7 +90,7 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", stat
         "form": form,
         "link": link,
     }
-    return render(request, "teams/members.html", context, status=status)
+    return render(request, "teams/members.html", context, status=form_status(form))
 
 
 @team_required("POST", role=Role.ADMIN)
@@ -117,7 +117,9 @@ def member_change(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, f"{member.user} is {role} now.")
     except MembershipRefused as refused:
         messages.error(request, str(refused))
-    return redirect("home" if leaves else "members")
+    if leaves:
+        return redirect("home")
+    return redirect("members")
 
 
 @require_http_methods(["GET", "POST"])
@@ -129,7 +131,7 @@ def team_add(request: HttpRequest) -> HttpResponse:
         request.session["team"] = str(team.pk)
         messages.success(request, f"{team} is there, and you are its admin. Invite its members.")
         return redirect("members")
-    return render(request, "teams/team_add.html", {"form": form}, status=422 if form.is_bound else 200)
+    return render(request, "teams/team_add.html", {"form": form}, status=form_status(form))
 
 
 @team_required("GET", role=Role.ADMIN)

@@ -14,6 +14,7 @@ from benchsite.accounts.forms import TokenForm
 from benchsite.accounts.models import ApiToken, Role
 from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.tokens import TokenRefused
+from benchsite.core.responses import form_status
 
 
 @team_required("GET", "POST")
@@ -22,18 +23,18 @@ def token_list(request: HttpRequest) -> HttpResponse:
     """The team's tokens; making one answers with the whole of it, this once."""
     role = get_membership(request).role
     form = TokenForm(request.POST if request.method == "POST" else None, role=role)
-    made = ""
+    token = ""
     if form.is_valid():
         data = form.cleaned_data
         try:
-            made = tokens.make(
+            token = tokens.make(
                 get_team(request), get_user(request), name=data["name"], scopes=data["scopes"], life=form.life
             )
         except TokenRefused as refused:
             form.add_error(None, str(refused))
         else:
             form = TokenForm(role=role)
-    return _page(request, form, made, status=422 if form.is_bound else 200)
+    return _page(request, form, token)
 
 
 @team_required("POST")
@@ -58,13 +59,13 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("tokens")
 
 
-def _page(request: HttpRequest, form: TokenForm, made: str, *, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, form: TokenForm, token: str) -> HttpResponse:
     rows = get_team(request).tokens.select_related("maker")
     ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
     context = {
         "form": form,
-        "made": made,
+        "made": token,
         "alive": rows.exclude(ended),
         "ended": rows.filter(ended),
     }
-    return render(request, "teams/tokens.html", context, status=status)
+    return render(request, "teams/tokens.html", context, status=form_status(form))

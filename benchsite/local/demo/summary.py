@@ -6,7 +6,7 @@ from typing import Any
 
 from reports.compare.ladder_text import ladder_says
 from reports.compare.queries import curves
-from runs.models import Matrix, Measurement, Run, Sweep
+from runs.models import Matrix, Run, Sweep
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status
 
@@ -36,35 +36,37 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
     if sweep.decisions.exists():
         runs = runs.exclude(target_ops_s=None)  # The probe of the search is no rung.
     points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
-    ceiling = curves([sweep])[0].ceiling
-    return {
-        "system": sweep.system,
-        "database": sweep.database.name if sweep.database else "",
-        "mode": sweep.mode,
-        "workload": sweep.workload.short_name if sweep.workload else "",
-        "ceiling_ops_s": ceiling.throughput_ops_s if ceiling else None,
-        "ceiling_range_ops_s": ceiling.range_ops_s if ceiling else None,
-        "ceiling_status": ceiling.status if ceiling else None,
-        "ceiling_says": ladder_says(ceiling) if ceiling else None,
-        "points": points,
-    }
+    entry: dict[str, Any] = {"system": sweep.system, "database": "", "mode": sweep.mode, "workload": ""}
+    if sweep.database:
+        entry["database"] = sweep.database.name
+    if sweep.workload:
+        entry["workload"] = sweep.workload.short_name
+    entry |= dict.fromkeys(("ceiling_ops_s", "ceiling_range_ops_s", "ceiling_status", "ceiling_says"))
+    if ceiling := curves([sweep])[0].ceiling:
+        entry |= {
+            "ceiling_ops_s": ceiling.throughput_ops_s,
+            "ceiling_range_ops_s": ceiling.range_ops_s,
+            "ceiling_status": ceiling.status,
+            "ceiling_says": ladder_says(ceiling),
+        }
+    return {**entry, "points": points}
 
 
 def _point(run: Run) -> dict[str, Any]:
-    current = next((stored for stored in run.measurement_sets.all() if stored.is_current), None)
-    measured = (
-        {m.operation: m for m in current.measurements.all() if m.latency_kind == LatencyKind.SERVICE} if current else {}
-    )
+    p99_us: dict[str, float | None] = {}
+    clients = 0
+    for stored in run.measurement_sets.all():
+        if stored.is_current:
+            clients = stored.clients_merged
+            for measurement in stored.measurements.all():
+                if measurement.latency_kind == LatencyKind.SERVICE:
+                    p99_us[measurement.operation] = measurement.p99_us
     return {
         "threads": run.threads,
         "target_ops_s": run.target_ops_s,
         "throughput_ops_s": run.throughput_ops_s,
-        "read_p99_us": _p99(measured.get("READ")),
-        "update_p99_us": _p99(measured.get("UPDATE")),
-        "clients_merged": current.clients_merged if current else 0,
+        "read_p99_us": p99_us.get("READ"),
+        "update_p99_us": p99_us.get("UPDATE"),
+        "clients_merged": clients,
         "verdict": run.verdict,
     }
-
-
-def _p99(measurement: Measurement | None) -> float | None:
-    return measurement.p99_us if measurement else None

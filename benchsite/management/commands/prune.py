@@ -25,7 +25,7 @@ from runs.models.run import Status
 from runs.results.deletion import forget_content
 from runs.uploads import keys
 
-LINKS_KEPT = timedelta(days=30)  # after they have run out
+LINK_RETENTION = timedelta(days=30)  # after they have run out
 EVENT = "files_removed"
 
 
@@ -109,7 +109,7 @@ class Command(BaseCommand):
             f" {grouped(sum(series for _, series in done))} series of {counted(len(done), 'run')}. Their numbers stay."
         )
         # Removes what has run out and nobody can use any more; answers how many rows of each kind.
-        before = Now() - LINKS_KEPT
+        before = Now() - LINK_RETENTION
         expired: dict[str, QuerySet[Any]] = {
             "sessions": Session.objects.filter(expire_date__lt=Now()),
             "sign-in links": SignInLink.objects.filter(expires_at__lt=Now()),

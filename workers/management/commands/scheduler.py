@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 ADVISORY_LOCK = 7_305_061
 TICK_S = 1.0
 # Lost runs and servers that nobody needs can wait a little; looking for them costs the machines that measure.
-LOOK_AFTER_S = 5.0
+CHORES_INTERVAL_S = 5.0
 EXPIRE_AFTER_S = 600.0
 
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         self.stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stopping.set())
-        self.looked_after = self.expired = -EXPIRE_AFTER_S
+        self.chores_done_at = self.expired = -EXPIRE_AFTER_S
         deliverer = Deliverer()
         deliverer.start()
         threading.Thread(target=submit_schedules, args=[self.stopping], name="schedule submitter", daemon=True).start()
@@ -100,9 +100,9 @@ class Command(BaseCommand):
         self._guard(self._start_runs)
         silence_counts = self.grace.is_over()
         now = time.monotonic()
-        if now - self.looked_after < LOOK_AFTER_S:
+        if now - self.chores_done_at < CHORES_INTERVAL_S:
             return
-        self.looked_after = now
+        self.chores_done_at = now
         if silence_counts:
             self._guard(scheduling.reap)
         self._guard(upload_lifecycle.reap)

@@ -23,7 +23,7 @@ from workers.provision.administration import AdministrationError
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
-from workers.provision.servers import Provisioner, ProvisionError, Wanted
+from workers.provision.servers import Provisioner, ProvisionError, ServerSpec
 from workers.systems.manifests import ManifestError, read_manifest
 
 # Loopback needs networks of its own.
@@ -161,7 +161,7 @@ class Command(BaseCommand):
             if mode.slug in not_tested:
                 self.stdout.write(f"{system.name}, mode {mode.slug}: skipped. {not_tested[mode.slug]}")
                 continue
-            wanted = Wanted(
+            spec = ServerSpec(
                 deployment=f"verify-{os.getpid()}-{mode.slug}",
                 system=system,
                 mode=mode,
@@ -172,11 +172,11 @@ class Command(BaseCommand):
                 replication_factor=nodes,
             )
             provisioner: Provisioner = (
-                provisioner_for("process", wanted)
+                provisioner_for("process", spec)
                 if not hosts
                 else ExternalProvisioner(
                     # Whoever has a shell here may name any address but those of the site's own servers.
-                    wanted,
+                    spec,
                     allowed_networks=[*ANY_NETWORK, *settings.EXTERNAL_NETWORKS],
                     own_servers=own_servers(),
                 )
