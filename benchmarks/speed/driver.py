@@ -97,7 +97,7 @@ def _compare(server: Server, manifest: Manifest, bare: str, arms: tuple[str, str
         rows=rows,
         figure=figure,
         unit="ratio",
-        spec=f"throughput at least {MIN_RATE_RATIO}" if is_ledger else f"CPU at most {MAX_CPU_RATIO}",
+        wanted=f"throughput at least {MIN_RATE_RATIO}" if is_ledger else f"CPU at most {MAX_CPU_RATIO}",
         met=figure >= MIN_RATE_RATIO if is_ledger else figure <= MAX_CPU_RATIO,
         statistic="worst median",
         raw=raw,

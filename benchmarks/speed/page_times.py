@@ -26,7 +26,7 @@ from django.test import Client  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.urls import reverse  # noqa: E402
 
-from benchmarks.synthetic_data import ServerSpec, generate  # noqa: E402
+from benchmarks.synthetic_data import Wanted, generate  # noqa: E402
 from benchmarks.synthetic_data.equipment import TEAMS  # noqa: E402
 from benchsite.accounts import tenancy  # noqa: E402
 from benchsite.accounts.models import Team, User  # noqa: E402
@@ -184,7 +184,7 @@ def filled(runs: int) -> None:
     call_command("migrate", verbosity=0)
     if not Run.objects.exists():
         say(f"Generating {runs:,} runs, once ...")
-        generate(ServerSpec(runs=runs, with_series=max(1, runs // SERIES_SHARE)), lambda done: say(f"  {done:,} runs"))
+        generate(Wanted(runs=runs, with_series=max(1, runs // SERIES_SHARE)), lambda done: say(f"  {done:,} runs"))
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")
 

@@ -4,4 +4,4 @@ They have the shapes of real ones - ladders that saturate, repeats that scatter,
 out - and are the same for the same seed. They are for measuring Benchsite, and say so in their teams' names.
 """
 
-from benchmarks.synthetic_data.plan_rows import GenerationRefused, ServerSpec, generate
+from benchmarks.synthetic_data.plan_rows import GenerationRefused, Wanted, generate

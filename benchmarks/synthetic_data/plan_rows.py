@@ -154,7 +154,7 @@ class GenerationRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSpec:
+class Wanted:
     """How much of everything."""
 
     runs: int = 1_000_000
@@ -165,7 +165,7 @@ class ServerSpec:
     append: bool = False
 
 
-def generate(wanted: ServerSpec, said: Callable[[int], None] = lambda runs: None) -> int:
+def generate(wanted: Wanted, said: Callable[[int], None] = lambda runs: None) -> int:
     """Writes the rows and gives their number of runs; `said` is told from time to time how many there are.
 
     Raises GenerationRefused where the database holds results and `append` was not asked for.
@@ -208,7 +208,7 @@ class _Curve:
 class _Filling:
     """Adds one matrix after the other to the rows to be written."""
 
-    def __init__(self, wanted: ServerSpec, rng: random.Random) -> None:
+    def __init__(self, wanted: Wanted, rng: random.Random) -> None:
         self.wanted, self.rng, self.copier = wanted, rng, Copier()
         self.runs = 0
         self._with_series = 0

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import Count
 
-from benchmarks.synthetic_data import ServerSpec, generate
+from benchmarks.synthetic_data import Wanted, generate
 from benchmarks.synthetic_data.bulk_copy import Copier
 from benchsite.accounts.models import Team
 from reports.compare.queries import curves, stored_series
@@ -16,7 +16,7 @@ from runs.results.denormalised_columns import config_key, sweep_columns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-WANTED = ServerSpec(runs=2_500, measurements_per_run=3, with_series=3, series_seconds=1_300)
+WANTED = Wanted(runs=2_500, measurements_per_run=3, with_series=3, series_seconds=1_300)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
 
-from benchmarks.synthetic_data import ServerSpec, generate
+from benchmarks.synthetic_data import Wanted, generate
 from benchsite.accounts.models import User
 from conftest import signed_in
 from runs.models import Matrix
@@ -28,7 +28,7 @@ def static_bytes(page: str) -> int:
 
 
 def test_a_page_of_two_hundred_runs_weighs_little():
-    generate(ServerSpec(runs=2_100, with_series=0))
+    generate(Wanted(runs=2_100, with_series=0))
     client = signed_in(User.objects.get(username="generated"))
     client.defaults["HTTP_ACCEPT_ENCODING"] = "gzip"
     grid = Matrix.objects.get(name="Forty sweeps, 1")

@@ -7,14 +7,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
-from benchmarks.synthetic_data import GenerationRefused, ServerSpec, generate
+from benchmarks.synthetic_data import GenerationRefused, Wanted, generate
 
 
 class Command(BaseCommand):
     help = "Fills an empty database with synthetic results, to see how fast the pages are."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        plain = ServerSpec()
+        plain = Wanted()
         parser.add_argument("--runs", type=_positive, default=plain.runs)
         parser.add_argument("--measurements-per-run", type=_positive, default=plain.measurements_per_run)
         parser.add_argument("--with-series", type=int, default=plain.with_series, help="how many runs have series")
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--append", action="store_true", help="also into a database that holds results")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        wanted = ServerSpec(**{name: options[name] for name in ServerSpec.__dataclass_fields__})
+        wanted = Wanted(**{name: options[name] for name in Wanted.__dataclass_fields__})
         began = time.monotonic()
         try:
             runs = generate(wanted, lambda done: self.stdout.write(f"  {done:,} runs", ending="\n"))
