@@ -21,7 +21,7 @@ from reports.published.content import Source
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
-from runs.plans.spec import MachineSpec, RunSpec
+from runs.queue.spec import MachineSpec, RunSpec
 from runs.results.measures.sustained_load import SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.properties import WORKLOAD_PROPERTIES

@@ -13,7 +13,7 @@ from reports.compare.analysis.run_sides import Line, RunSide, groups, machine_pa
 from reports.tests.curves import operation, point
 from runs.checks import CheckResult
 from runs.checks.spec_facts import side_facts
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}

@@ -13,7 +13,7 @@ from runs.checks.facts import fact, parse_number
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.run import Phase, Status
 from runs.plans.faults import AVAILABLE, KINDS
-from runs.plans.spec import FaultSpec
+from runs.queue.spec import FaultSpec
 from runs.ycsb.properties import warm_up_s
 
 MAX_LOOKS = 5
@@ -159,7 +159,7 @@ class Plan:
     min_operations: int
     priming: Mapping[str, object] | None
     bracket: bool = False  # the first measured cell once more at the end
-    search: Mapping[str, Any] | None = None  # `runs.plans.spec.SearchSpec`; None: the rungs are fixed
+    search: Mapping[str, Any] | None = None  # `runs.queue.spec.SearchSpec`; None: the rungs are fixed
     looks: tuple[int, ...] = ()  # numbers of repeats after which verdicts are taken
     faults: tuple[FaultSpec, ...] = ()
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target

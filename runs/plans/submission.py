@@ -15,7 +15,7 @@ from runs.plans import rows
 from runs.plans.expansion import PlannedRun, expand
 from runs.plans.plan import Plan, PlanError, Problem, stored_plan
 from runs.plans.preview import preview
-from runs.plans.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
+from runs.queue.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
 from runs.queue.team_usage import refuse_full_storage, refuse_more_queued_runs
 from runs.results.measures.search import Rule, State
 

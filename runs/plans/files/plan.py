@@ -25,7 +25,7 @@ from runs.models.result import LatencyKind
 from runs.plans.expansion import PlannedRun
 from runs.plans.faults import KINDS, MAX_FAULTS, list_problems
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
-from runs.plans.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, FaultSpec
+from runs.queue.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, FaultSpec
 from runs.ycsb.properties import check_workload
 
 FORMAT: Final = "benchsite-plan"
@@ -292,7 +292,7 @@ class Override(Table):
 
 
 class LatencyLimit(Table):
-    """`runs.plans.spec.SloSpec`."""
+    """`runs.queue.spec.SloSpec`."""
 
     operation: Annotated[str, _word(SLO_OPERATIONS)]
     statistic: Annotated[str, _word(SLO_STATISTICS)]
@@ -301,7 +301,7 @@ class LatencyLimit(Table):
 
 
 class PlanSearch(Table):
-    """`runs.plans.spec.SearchSpec`."""
+    """`runs.queue.spec.SearchSpec`."""
 
     width: Annotated[float, _between(0.001, 1)]
     max_trials: Annotated[int, _between(2, MAX_TRIALS_LIMIT)]
@@ -318,7 +318,7 @@ class PlanResets(Table):
 
 
 class PlanFault(Table):
-    """`runs.plans.spec.FaultSpec`; without `node` it is of all nodes."""
+    """`runs.queue.spec.FaultSpec`; without `node` it is of all nodes."""
 
     kind: Annotated[str, _word(KINDS)]
     at_s: Annotated[float, _between(0.0, 604_800)]

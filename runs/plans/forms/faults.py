@@ -7,7 +7,7 @@ from typing import Final
 from benchsite.core.formatting import exact
 from runs.models import Matrix
 from runs.plans.faults import KINDS
-from runs.plans.spec import FaultSpec
+from runs.queue.spec import FaultSpec
 
 COLUMNS: Final = ("kind", "at_s", "duration_s", "node", "value")
 # A person may send any number of rows.

@@ -24,7 +24,7 @@ from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusion
 from runs.plans.forms.extension import Extension
 from runs.plans.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
 from runs.plans.forms.proposed_workloads import store_proposed
-from runs.plans.spec import (
+from runs.queue.spec import (
     MAX_CURVE_PERCENT,
     MAX_TRIALS_LIMIT,
     SLO_OPERATIONS,
