@@ -12,23 +12,20 @@ from runs.kits.plan import (
     Exclusion,
     Facts,
     GeneratorRole,
-    LatencyLimit,
     Override,
     PlanDatabase,
     PlanDurability,
     PlanEntry,
-    PlanFault,
     PlanFile,
     PlanMatrix,
     PlanMode,
     PlanRefused,
-    PlanResets,
-    PlanSearch,
     PlanWorkload,
 )
 from runs.kits.plan_file import as_text
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
+from runs.planning.plan_spec import PlanFault, PlanSearch, PlanSlo
 from runs.property_schema import PropertyError
 from runs.thresholds import thresholds_of
 from runs.validity import THRESHOLDS, profile
@@ -61,7 +58,6 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
     usual, used = profile(matrix.purpose), thresholds_of(matrix.team, matrix.purpose)
     search = matrix.search
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
-    columns["resets"] = PlanResets.model_construct(**(matrix.resets or {}))
     return PlanFile.model_construct(
         catalog=load_catalog().digest,
         matrix=PlanMatrix.model_construct(**columns),
@@ -105,7 +101,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
         thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
         search=search
         and PlanSearch.model_construct(
-            **{**search, "slo": LatencyLimit.model_construct(**search["slo"]) if search["slo"] else None}
+            **{**search, "slo": PlanSlo.model_construct(**search["slo"]) if search["slo"] else None}
         ),
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
     )

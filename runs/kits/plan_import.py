@@ -54,16 +54,10 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
 
 def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
     """The matrix's own columns, not saved."""
-    columns = {**plan.matrix.model_dump(), "resets": plan.matrix.resets.model_dump(exclude_none=True)}
+    columns = {**dict(plan.matrix), **plan.procedure}
     if plan.search and plan.matrix.ladder == Matrix.Ladder.TARGET:
         columns["rungs"] = []  # It begins at a probe.
-    return Matrix(
-        team=team,
-        created_by=user,
-        search=plan.search.model_dump() if plan.search else None,
-        faults=plan.fault_specs,
-        **columns,
-    )
+    return Matrix(team=team, created_by=user, **columns)
 
 
 def _rule(rule: Exclusion | Override, keys: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:

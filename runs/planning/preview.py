@@ -1,7 +1,7 @@
 """What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from benchsite.core.formatting import counted, duration
@@ -139,7 +139,7 @@ def _other_orders(plan: Plan, expansion: Expansion) -> str:
     """ "Another order: as listed 2 loads, 1 h 5 min; randomised 4 loads, 1 h 20 min." """
     costs = {}
     for order in ORDERS:
-        runs = expansion.runs if order == plan.order else expand(replace(plan, order=order)).runs
+        runs = expansion.runs if order == plan.order else expand(plan.model_copy(update={"order": order})).runs
         loads = sum(run.phase == "load" for run in runs)
         costs[order] = f"{counted(loads, 'load')}, {duration(sum(run.expected_s for run in runs))}"
     own = costs.pop(plan.order)
@@ -198,11 +198,11 @@ def _problems(plan: Plan) -> Iterator[Problem]:
                 "is in force there: plan a matrix for each mode, and change the server's settings between them.",
             )
     smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
-    if smallest is not None and plan.processes > smallest.slots:
+    if smallest is not None and plan.processes_per_generator > smallest.slots:
         yield Problem(
             "processes_per_generator",
-            f"{plan.processes} clients per generator are too many: {smallest.name} runs {smallest.slots} at a time. "
-            "Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
+            f"{plan.processes_per_generator} clients per generator are too many: {smallest.name} runs "
+            f"{smallest.slots} at a time. Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
         )
 
 
@@ -354,7 +354,9 @@ def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[
 
 
 def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
-    split = [run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes]
+    split = [
+        run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes_per_generator
+    ]
     if split:
         most = max(split, key=lambda run: run.processes)
         yield (

@@ -165,7 +165,7 @@ def test_plan_file_keeps_faults(team, user):
     matrix = with_faults(team)
     text = export_plan(matrix)
     file = read_plan(text)
-    assert file == plan_file_of(matrix) and file.fault_specs == FAULTS
+    assert file == plan_file_of(matrix) and file.procedure["faults"] == FAULTS
     again = import_plan(team, file, chosen_for(file, matrix), user)
     assert again.faults == FAULTS and export_plan(again) == text
     assert "faults" not in export_plan(with_faults(team, [], suffix=" 2"))
