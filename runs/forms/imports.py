@@ -11,11 +11,11 @@ from django.http import QueryDict
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
-from runs.forms.matrices import PURPOSES
 from runs.forms.workloads import in_order
 from runs.models import Sweep, Upload, Workload
 from runs.models.plan import Purpose
 from runs.models.run import Phase
+from runs.planning.plan_spec import PURPOSES
 from runs.spec import WorkloadSpec
 from runs.uploading.manifest import MAX_UTC_OFFSETS, check_utc_offset
 from runs.uploading.metadata import Stated, StatedRun

@@ -1,11 +1,10 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -15,44 +14,28 @@ from runs.catalog import Mode, System, load_catalog
 from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.extension_form import Extension
 from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, rows_of
-from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
+from runs.forms.fields import NumbersField
 from runs.forms.generators import GeneratorsForm
+from runs.forms.plan_fields import plan_fields
 from runs.forms.proposed_workloads import store_proposed
 from runs.generators import generators_of
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.measures.sustained_load import MAX_ERRORS
-from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Sweep, Workload
-from runs.models.plan import Purpose
+from runs.models import Database, LoadGenerator, Matrix, Sweep, Workload
 from runs.models.result import LatencyKind
-from runs.planning import Plan, plan_of, sizes, submit
+from runs.planning import sizes, submit
+from runs.planning.drafts import Draft, draft_matrix
 from runs.planning.faults import KINDS, Kind
-from runs.spec import (
-    MAX_CURVE_PERCENT,
-    MAX_TRIALS_LIMIT,
-    SLO_OPERATIONS,
-    SLO_STATISTICS,
-    FaultSpec,
-    SearchSpec,
-    SloSpec,
-)
+from runs.planning.plan import rungs_problem
+from runs.planning.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
+from runs.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, FaultSpec, SearchSpec
 
-DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
-RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
-LOAD_POLICIES = [choice for choice in Matrix.LoadPolicy.choices if choice[0] != Matrix.LoadPolicy.REUSE]
-PURPOSES = {
-    Purpose.SMOKE: "smoke: does it run at all?",
-    Purpose.DEMO: "demo: shapes, never numbers to publish",
-    Purpose.TUNING: "tuning: looking for settings",
-    Purpose.MEASURED: "measured: to be compared and published",
-    Purpose.SOAK: "soak: hours, to see what drifts",
-}
 FOLDED = (
-    "load_policy", "load_threads", "processes_per_generator", "reset_rung",
+    "load_policy", "load_threads", "processes_per_generator", "between_rungs",
     "tags", "priority", "seed", "notes",
 )  # fmt: skip
 EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
 R = TypeVar("R", Exclusion, FaultRow)
-LEVELS = ("rung",)  # those that this release resets between
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +59,10 @@ def whole(least: int, most: int, **kwargs: Any) -> forms.IntegerField:
 
 
 class MatrixForm(GeneratorsForm):
-    name = name_field(120, required=False, help_text="Left empty, it is made from what you choose.")
-    purpose = forms.ChoiceField(
-        choices=[(value.value, text) for value, text in PURPOSES.items()],
-        help_text="Chooses how strictly the runs are judged.",
-    )
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
     workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
-    processes_per_generator = whole(1, 64, label="Clients per generator")
-    ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="Step the ladder by", widget=forms.RadioSelect)
-    rungs = NumbersField(
-        required=False,
-        label="Load ladder",
-        help_text="Total threads (or total ops/s), comma-separated. A search over threads begins at the first.",
-    )
     searches = forms.BooleanField(
         required=False, label="Search for the ceiling", help_text="Each load follows from the results so far."
-    )
-    stops_early = forms.BooleanField(
-        required=False, label="Stop early", help_text="Skip the rungs that follow two beyond saturation."
     )
     search_width = forms.FloatField(
         min_value=0.1, max_value=100, initial=100 * WIDTH, required=False, label="Bracket, %",
@@ -120,36 +88,6 @@ class MatrixForm(GeneratorsForm):
         required=False, label="Then, % of the ceiling",
         help_text="Of targets: loads to measure afterwards, such as 25, 50, 75, 90, 100.",
     )  # fmt: skip
-    threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
-    repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
-    looks = NumbersField(
-        required=False,
-        help_text="Repeats after which verdicts are taken, as in 3, 5, 9: they share the error of 5 %. "
-        "Empty: one verdict.",
-    )
-    order = forms.ChoiceField(
-        choices=Matrix.Order.choices,
-        help_text="Fixes the analysis: blocked for interleaved and randomised repeats, which removes what both sides "
-        "share; else Welch's t.",
-    )
-    bracket = forms.BooleanField(
-        required=False, label="Bracket", help_text="Repeat the first cell at the end, to see drift."
-    )
-    seed = whole(1, 2_147_483_647, help_text="Of the random order.")
-    warmup_s = whole(0, 86_400, label="Warm-up, seconds", help_text="Cut from each run.")
-    measure_s = whole(1, 604_800, label="Measured, seconds", help_text="Per rung, after the warm-up.")
-    load_policy = forms.ChoiceField(choices=LOAD_POLICIES, label="Data")
-    load_threads = whole(1, 10_000, label="Threads of a load")
-    reset_rung = forms.ChoiceField(choices=RESETS, label="Between rungs")
-    priority = whole(-100, 100, help_text="Among your team's own matrices; higher starts first.")
-    records_rule = forms.ChoiceField(
-        choices=tuple(sizes.RULES.items()),
-        required=False,
-        label="Records on larger clusters",
-        help_text="For a scaling set: databases of one system on clusters of several sizes.",
-    )
-    tags = TagsField(required=False, max_length=1000, help_text="Apart by commas; every run gets them.")
-    notes = notes_field()
 
     def __init__(
         self,
@@ -173,11 +111,12 @@ class MatrixForm(GeneratorsForm):
         self.extension = Extension(extends, self.databases, self.team_workloads) if extends else None
         self.proposed = self.extension.proposed if self.extension else []
         self.team_workloads += self.proposed
-        kwargs["initial"] = {
-            **initial_of(source, [] if self.has_many_generators else self.generators, self._chosen(start or {})),
-            **(self.extension.initial() if self.extension else {}),
-        }
+        kwargs["initial"] = initial_of(source) if source else self._chosen(start or {})
+        if self.extension:
+            kwargs["initial"] |= self.extension.initial()
         super().__init__(*args, **kwargs)
+        self.fields |= plan_fields()
+        self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
@@ -199,8 +138,12 @@ class MatrixForm(GeneratorsForm):
             if not mode.mode.replicas_needed
         ]
         workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
-        rule = {"records_rule": sizes.PER_NODE} if start.get("scaling") else {}
-        return {"entries": entries, "workloads": workloads, **rule}
+        return {
+            "entries": entries,
+            "workloads": workloads,
+            "load_generators": [] if self.has_many_generators else [str(generator.pk) for generator in self.generators],
+            "records_rule": sizes.PER_NODE if start.get("scaling") else sizes.FIXED,
+        }
 
     @property
     def database_choices(self) -> list[DatabaseChoice]:
@@ -252,47 +195,32 @@ class MatrixForm(GeneratorsForm):
         return KINDS
 
     def _clean_search(self, cleaned: dict[str, Any]) -> None:
-        searches = cleaned.get("searches")
-        needs_rungs = not searches or cleaned.get("ladder") == Matrix.Ladder.THREADS
-        if needs_rungs and not cleaned.get("rungs") and "rungs" not in self.errors:
-            self.add_error("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
-        if not needs_rungs:
-            cleaned["rungs"] = []
+        searches, ladder = cleaned.get("searches", False), cleaned.get("ladder", "")
+        if "rungs" in cleaned and (problem := rungs_problem(cleaned["rungs"], ladder, searches=searches)):
+            self.add_error("rungs", problem)
         if any(percent > MAX_CURVE_PERCENT for percent in cleaned.get("curve_percent", [])):
             self.add_error("curve_percent", f"Give shares of the ceiling of at most {MAX_CURVE_PERCENT} %.")
         if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_ms"):
             self.add_error("slo_limit_ms", "Give the limit of the latency in ms, such as 5.")
 
-    def _search(self) -> SearchSpec | None:
+    def _search(self) -> PlanSearch | None:
         data = self.cleaned_data
         if not data["searches"]:
             return None
-        slo: SloSpec | None = None
-        if data["slo_operation"]:
-            slo = {
-                "operation": data["slo_operation"],
-                "statistic": data["slo_statistic"] or "p99",
-                "kind": data["slo_kind"] or LatencyKind.SERVICE,
-                "limit_us": 1000 * data["slo_limit_ms"],
-            }
+        slo = PlanSlo.model_construct(
+            operation=data["slo_operation"],
+            statistic=data["slo_statistic"] or "p99",
+            kind=data["slo_kind"] or LatencyKind.SERVICE,
+            limit_us=1000 * (data["slo_limit_ms"] or 0),
+        )
         errors = data["max_error_percent"]
-        usual = MAX_TRIALS if data["ladder"] == Matrix.Ladder.TARGET and slo is None else MAX_SLO_TRIALS
-        search: SearchSpec = {
-            "width": (data["search_width"] or 100 * WIDTH) / 100,
-            "max_trials": data["max_trials"] or usual,
-            "max_error_rate": MAX_ERRORS if errors is None else errors / 100,
-            "slo": slo,
-        }
-        if data["curve_percent"]:
-            search["curve_percent"] = data["curve_percent"]
-        return search
-
-    def clean_rungs(self) -> list[int]:
-        rungs: list[int] = self.cleaned_data["rungs"]
-        twice = sorted({rung for rung in rungs if rungs.count(rung) > 1})
-        if twice:
-            raise ValidationError(f"{twice[0]} stands in the ladder twice: use repeats to measure it again.")
-        return rungs
+        return PlanSearch.model_construct(
+            width=(data["search_width"] or 100 * WIDTH) / 100,
+            max_trials=data["max_trials"],
+            max_error_rate=MAX_ERRORS if errors is None else errors / 100,
+            slo=slo if data["slo_operation"] else None,
+            curve_percent=data["curve_percent"],
+        )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -310,38 +238,18 @@ class MatrixForm(GeneratorsForm):
             self.add_error(None, "A row of the faults needs attention.")
         return cleaned
 
-    def matrix(self) -> Matrix:
+    def draft(self) -> Draft:
         """The matrix that the form describes, not saved. Only for a form without errors."""
-        data = self.cleaned_data
-        same = ("purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed")
-        more = ("load_policy", "load_threads", "warmup_s", "bracket", "looks", "priority", "tags", "notes")
-        return Matrix(
-            team=self.team,
-            name=data["name"] or self._made_name(),
-            min_measure_s=data["measure_s"],
-            max_measure_s=data["measure_s"],
-            resets={level: data[f"reset_{level}"] for level in LEVELS},
-            search=self._search(),
-            stops_early=data["stops_early"] and not data["searches"] and not self.faults,
-            faults=self.faults,
-            exclusions=[row.rule() for row in self.exclusions],
-            overrides=self._overrides(),
-            **{name: data[name] for name in (*same, *more)},
-        )
-
-    def _overrides(self) -> list[dict[str, Any]]:
-        """Those of the matrix that is cloned, after what the rule for records makes of the chosen sizes."""
-        kept = [rule for rule in (self.source.overrides if self.source else []) if not sizes.is_by_rule(rule)]
-        databases = {str(database.pk): len(database.cluster.nodes.all()) for database, _ in self.chosen_entries()}
-        workloads = {str(w.pk): int(w.properties.get("recordcount", 0)) for w in self.chosen_workloads()}
-        return [*sizes.overrides(self.cleaned_data["records_rule"], databases, workloads), *kept]
-
-    def plan(self) -> Plan:
-        return plan_of(
-            self.matrix(),
+        columns = {name: self.cleaned_data[name] for name in plan_fields()}
+        faults = [PlanFault.model_construct(**fault) for fault in self.faults]
+        return draft_matrix(
+            self.team,
+            PlanRequest.model_construct(**columns, search=self._search(), faults=faults),
             entries=self.chosen_entries(),
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
+            exclusions=[row.rule() for row in self.exclusions],
+            overrides=[rule for rule in (self.source.overrides if self.source else []) if not sizes.is_by_rule(rule)],
         )
 
     def as_posted(self) -> QueryDict:
@@ -362,23 +270,10 @@ class MatrixForm(GeneratorsForm):
         return sent
 
     def chosen_entries(self) -> list[tuple[Database, str]]:
-        """The chosen (database, mode), in the order of the page."""
-        chosen = set(self.cleaned_data["entries"])
-        return [
-            (choice.database, mode.mode.slug)
-            for choice in self.database_choices
-            for mode in choice.modes
-            if mode.value in chosen
-        ]
+        return select_entries(self.databases, self.cleaned_data["entries"])
 
     def chosen_workloads(self) -> list[Workload]:
         return [w for w in self.team_workloads if str(w.pk) in self.cleaned_data["workloads"]]
-
-    def _made_name(self) -> str:
-        databases = list(dict.fromkeys(database.name for database, _ in self.chosen_entries()))
-        workloads = [workload.short_name for workload in self.chosen_workloads()]
-        shown = ", ".join(databases[:3]) + (f" and {len(databases) - 3} more" if len(databases) > 3 else "")
-        return f"{shown or 'Matrix'}: {', '.join(workloads) or 'no workload'}"[:120]
 
     def submit(self, user: User) -> Matrix:
         """Saves the matrix and inserts its runs. Raises PlanError; nothing is stored then."""
@@ -390,17 +285,9 @@ class MatrixForm(GeneratorsForm):
     @transaction.atomic
     def store(self, user: User) -> Matrix:
         """Saves the matrix alone, to be submitted later."""
-        matrix = self.matrix()
-        workloads = store_proposed(self.proposed, self.chosen_workloads(), matrix)
-        matrix.created_by = user
-        matrix.save()
-        matrix.workloads.set(workloads)
-        matrix.load_generators.set(self.chosen_generators())
-        MatrixEntry.objects.bulk_create(
-            MatrixEntry(matrix=matrix, database=database, mode=mode, position=position)
-            for position, (database, mode) in enumerate(self.chosen_entries())
-        )
-        return matrix
+        draft = self.draft()
+        draft.workloads = store_proposed(self.proposed, draft.workloads, draft.matrix)
+        return draft.store(user)
 
 
 def generators_for(team: Team) -> QuerySet[LoadGenerator]:
@@ -408,12 +295,18 @@ def generators_for(team: Team) -> QuerySet[LoadGenerator]:
     return generators_of(team).filter(enabled=True)
 
 
-def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
+def database_choice(database: Database, chosen: Collection[str]) -> DatabaseChoice:
     system = load_catalog().get(database.system, database.flavour, database.own_modes)
     if system is None:
         return DatabaseChoice(database, None, ())
     modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
     return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
+
+
+def select_entries(databases: Iterable[Database], values: Collection[str]) -> list[tuple[Database, str]]:
+    """The (database, mode) of which "database:mode" is among the values, in the order of the page."""
+    modes = [(database, mode) for database in databases for mode in database_choice(database, set(values)).modes]
+    return [(database, mode.mode.slug) for database, mode in modes if mode.chosen]
 
 
 def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
@@ -434,38 +327,14 @@ def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
     }
 
 
-def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """What the form begins with: another matrix, or careful values for a study to be published."""
-    if source is None:
-        return {
-            **chosen,
-            "purpose": Purpose.MEASURED,
-            "load_generators": [str(generator.pk) for generator in generators],
-            "processes_per_generator": 1,
-            "ladder": Matrix.Ladder.THREADS,
-            "rungs": DEFAULT_RUNGS,
-            "stops_early": True,
-            "repeats": 3,
-            "order": Matrix.Order.INTERLEAVED,
-            "seed": 1,
-            "warmup_s": 60,
-            "measure_s": 180,
-            "load_policy": Matrix.LoadPolicy.LOAD,
-            "load_threads": 8,
-            "priority": 0,
-            **{f"reset_{level}": Matrix.Reset.KEEP for level in LEVELS},
-        }
-    same = (
-        "purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed", "warmup_s",
-        "bracket", "stops_early", "looks", "load_policy", "load_threads", "priority", "tags", "notes",
-    )  # fmt: skip
+def initial_of(source: Matrix) -> dict[str, Any]:
+    """What the form begins with for another matrix."""
     return {
-        **{name: getattr(source, name) for name in same},
-        **{f"reset_{level}": source.resets.get(level, Matrix.Reset.KEEP) for level in LEVELS},
+        **{name: getattr(source, name) for name in plan_fields() if hasattr(source, name)},
         **_search_initial(source.search),
+        "between_rungs": source.resets.get("rung", Matrix.Reset.KEEP),
         "name": f"{source.name} (again)"[:120],
         "records_rule": sizes.rule_of(source.overrides),
-        "measure_s": source.min_measure_s,
         "entries": [f"{entry.database_id}:{entry.mode}" for entry in source.entries.all()],
         "workloads": [str(pk) for pk in source.workloads.values_list("pk", flat=True)],
         "load_generators": [str(pk) for pk in source.load_generators.values_list("pk", flat=True)],

@@ -170,6 +170,15 @@ def looks_problem(looks: Sequence[int], repeats: int) -> str:
     return ""
 
 
+def rungs_problem(rungs: Sequence[int], ladder: str, *, searches: bool) -> str:
+    """What is wrong with a load ladder, and what to do; empty where nothing is."""
+    if repeated := [rung for rung in rungs if rungs.count(rung) > 1]:
+        return f"{min(repeated)} stands in the ladder twice: use repeats to measure it again."
+    if not rungs and not (searches and ladder == Matrix.Ladder.TARGET):
+        return "Give the ladder at least one rung, such as 2, 4, 8, 16."
+    return ""
+
+
 def next_look(looks: Sequence[int], repeats: Iterable[int]) -> int | None:
     """The first look beyond these numbers of planned repeats; None: there is none. Copies have higher numbers."""
     highest = max((repeat for repeat in repeats if looks and repeat <= looks[-1]), default=0)

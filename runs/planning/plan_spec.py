@@ -127,7 +127,7 @@ class PlanSlo(Table):
     operation: Annotated[str, words(SLO_OPERATIONS)]
     statistic: Annotated[str, words(SLO_STATISTICS)] = "p99"
     kind: Annotated[str, words(LatencyKind.values)] = Field(
-        "service", description="`response` needs a ladder of targets."
+        default="service", description="`response` needs a ladder of targets."
     )
     limit_us: Annotated[float, Between(1.0, 1e9)]
 
@@ -136,13 +136,15 @@ class PlanSearch(Table):
     """The ceiling is searched for: each load follows from the results so far."""
 
     width: Annotated[float, Between(0.001, 1.0)] = Field(
-        WIDTH, description="high / low - 1 of a bracket that is narrow enough."
+        default=WIDTH, description="high / low - 1 of a bracket that is narrow enough."
     )
     max_trials: Annotated[int, Between(2, MAX_TRIALS_LIMIT)] | None = Field(
-        None,
+        default=None,
         description=f"Of each sweep. Null: {MAX_TRIALS} of targets, {MAX_SLO_TRIALS} of threads or with `slo`.",
     )
-    max_error_rate: Annotated[float, Between(0.0, 1.0)] = Field(MAX_ERRORS, description="Failed of all operations.")
+    max_error_rate: Annotated[float, Between(0.0, 1.0)] = Field(
+        default=MAX_ERRORS, description="Failed of all operations."
+    )
     slo: PlanSlo | None = None
     curve_percent: Annotated[list[Percent], Field(max_length=MAX_RUNGS)] = Field(
         default_factory=list,
@@ -164,9 +166,11 @@ class PlanFault(Table):
     duration_s: Annotated[float, Between(0.0, MAX_SECONDS)] = Field(
         description="Of a crash or restart: how long the server is down before it starts again."
     )
-    node: Annotated[int, Between(1, 1000)] | None = Field(None, description="Of the servers, from 1; null: all.")
+    node: Annotated[int, Between(1, 1000)] | None = Field(
+        default=None, description="Of the servers, from 1; null: all."
+    )
     value: Annotated[float, Between(0.0, 1e6)] | None = Field(
-        None, description="`cpu_throttle`: % of a core; `slow_disk`: ms that each fsync takes."
+        default=None, description="`cpu_throttle`: % of a core; `slow_disk`: ms that each fsync takes."
     )
 
 
@@ -177,38 +181,40 @@ class PlanSpec(Table):
     """
 
     name: Annotated[str, StringConstraints(max_length=120), AfterValidator(plain)] = Field(
-        "", description="Left empty, it is made from what is chosen."
+        default="", description="Left empty, it is made from what is chosen."
     )
     purpose: Annotated[str, OneOf(PURPOSES)] = Field(
-        Purpose.MEASURED.value, description="Chooses how strictly the runs are judged."
+        default=Purpose.MEASURED.value, description="Chooses how strictly the runs are judged."
     )
     ladder: Annotated[str, OneOf(dict(Matrix.Ladder.choices))] = Field(
-        Matrix.Ladder.THREADS.value,
+        default=Matrix.Ladder.THREADS.value,
         title="Step the ladder by",
         description="What a rung is: threads, or ops/s offered.",
     )
     threads: Annotated[int, Between(1, MAX_THREADS)] | None = Field(
-        None, description="Of a target ladder: the total on every rung."
+        default=None, description="Of a target ladder: the total on every rung."
     )
     repeats: Annotated[int, Between(1, MAX_REPEATS)] = Field(
-        3, description="Three show a difference, five are fit to publish."
+        default=3, description="Three show a difference, five are fit to publish."
     )
     order: Annotated[str, OneOf(dict(Matrix.Order.choices))] = Field(
-        Matrix.Order.INTERLEAVED.value,
+        default=Matrix.Order.INTERLEAVED.value,
         description="Fixes the analysis: blocked for interleaved and randomised repeats, which removes what both sides "
         "share; else Welch's t.",
     )
-    seed: Annotated[int, Between(0)] = Field(1, description="Of the random order.")
-    bracket: bool = Field(False, description="Repeat the first cell at the end, to see drift.")
+    seed: Annotated[int, Between(0)] = Field(default=1, description="Of the random order.")
+    bracket: bool = Field(default=False, description="Repeat the first cell at the end, to see drift.")
     stops_early: bool = Field(
-        True, title="Stop early", description="Of fixed rungs: skip those that follow two beyond saturation."
+        default=True, title="Stop early", description="Of fixed rungs: skip those that follow two beyond saturation."
     )
-    processes_per_generator: Annotated[int, Between(1, 64)] = Field(1, title="Clients per generator")
-    load_policy: Annotated[str, OneOf(LOAD_POLICIES)] = Field(Matrix.LoadPolicy.LOAD.value, title="Data")
-    load_threads: Annotated[int, Between(1, MAX_THREADS)] = Field(8, title="Threads of a load")
-    warmup_s: Annotated[int, Between(0, 86_400)] = Field(60, title="Warm-up, seconds", description="Cut from each run.")
+    processes_per_generator: Annotated[int, Between(1, 64)] = Field(default=1, title="Clients per generator")
+    load_policy: Annotated[str, OneOf(LOAD_POLICIES)] = Field(default=Matrix.LoadPolicy.LOAD.value, title="Data")
+    load_threads: Annotated[int, Between(1, MAX_THREADS)] = Field(default=8, title="Threads of a load")
+    warmup_s: Annotated[int, Between(0, 86_400)] = Field(
+        default=60, title="Warm-up, seconds", description="Cut from each run."
+    )
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS)] = Field(
-        180, title="Measured, seconds", description="Per rung, after the warm-up."
+        default=180, title="Measured, seconds", description="Per rung, after the warm-up."
     )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(
         default_factory=list,
@@ -244,24 +250,29 @@ class PlanRequest(PlanSpec):
     )
 
     search: PlanSearch | None = Field(
-        None,
+        default=None,
         description="Instead of fixed rungs. Of threads it begins at the lowest rung; of targets at a probe: then "
         "`rungs` is left out.",
     )
     faults: list[PlanFault] = Field(
-        [], max_length=MAX_FAULTS, description="No ceiling, comparison or history uses runs with faults."
+        default=[], max_length=MAX_FAULTS, description="No ceiling, comparison or history uses runs with faults."
     )
     between_rungs: Annotated[str, OneOf(RESETS)] = "keep"
     records_rule: Annotated[str, OneOf(sizes.RULES)] = Field(
-        sizes.FIXED,
+        default=sizes.FIXED,
         title="Records on larger clusters",
-        description="For a scaling set: databases of one system on clusters of several sizes. `per_node`: records "
-        "grow with the nodes.",
+        description="For a scaling set, databases of one system on clusters of several sizes: per node, records grow "
+        "with the nodes.",
     )
     priority: Annotated[int, Between(-100, 100)] = Field(
-        0, description="Among your team's own matrices; higher starts first."
+        default=0, description="Among your team's own matrices; higher starts first."
     )
     notes: Text = ""
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether a search begins at a probe without a target, so that there are no rungs."""
+        return self.search is not None and self.ladder == Matrix.Ladder.TARGET
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -269,6 +280,7 @@ class PlanRequest(PlanSpec):
         shared = {name: getattr(self, name) for name in (*PlanSpec.model_fields, "priority", "notes")}
         return {
             **shared,
+            "rungs": [] if self.is_probed else self.rungs,
             "max_measure_s": self.min_measure_s,
             "resets": {"rung": self.between_rungs},
             "search": self.search.stored(self.ladder) if self.search else None,

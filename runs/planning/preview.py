@@ -23,7 +23,7 @@ from runs.planning.capacity import capacity_messages, capacity_warnings, disk_by
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.faults import database_problems, fault_sentence, plan_problems
 from runs.planning.operation_limit import limit_message
-from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
+from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
 from runs.planning.sizes import sentences
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
@@ -157,12 +157,10 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("load_generators", "Choose at least one load generator.")
     if plan.search is not None:
         yield from _search_problems(plan, plan.search)
-    if not plan.rungs and (plan.search is None or plan.ladder == "threads"):
-        yield Problem("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
+    if problem := rungs_problem(plan.rungs, plan.ladder, searches=plan.search is not None):
+        yield Problem("rungs", problem)
     if plan.min_measure_s < 1:
         yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
-    if len(set(plan.rungs)) != len(plan.rungs):
-        yield Problem("rungs", "A rung stands in the ladder twice: use repeats to measure one again.")
     if plan.looks and plan.search is not None:
         yield Problem("looks", "The trials of a search are no repeats, so it takes no looks: leave them empty.")
     elif problem := looks_problem(plan.looks, plan.repeats):

@@ -23,13 +23,13 @@ from runs.kits.plan import (
     PlanFile,
     PlanMatrix,
     PlanRefused,
-    PlanSearch,
     PlanWorkload,
     planned,
 )
 from runs.kits.plan_file import as_text, read_plan
 from runs.kits.script import Cell, cell_name, list_stations, repeat_script
 from runs.planning import expand
+from runs.planning.plan_spec import PlanSearch
 from runs.ycsb.properties import check_workload
 
 MIX = check_workload({"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0.5"})
