@@ -14,21 +14,17 @@ from runs.catalog import Mode, System, load_catalog
 from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.extension_form import Extension
 from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, rows_of
-from runs.forms.fields import NumbersField
 from runs.forms.generators import GeneratorsForm
-from runs.forms.plan_fields import plan_fields
+from runs.forms.plan_fields import nested_values, plan_fields
 from runs.forms.proposed_workloads import store_proposed
 from runs.generators import generators_of
-from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
-from runs.measures.sustained_load import MAX_ERRORS
 from runs.models import Database, LoadGenerator, Matrix, Sweep, Workload
-from runs.models.result import LatencyKind
 from runs.planning import sizes, submit
 from runs.planning.drafts import Draft, draft_matrix
 from runs.planning.faults import KINDS, Kind
 from runs.planning.plan import rungs_problem
 from runs.planning.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
-from runs.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, FaultSpec, SearchSpec
+from runs.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS, FaultSpec
 
 FOLDED = (
     "load_policy", "load_threads", "processes_per_generator", "between_rungs",
@@ -54,40 +50,12 @@ class DatabaseChoice:
     modes: tuple[ModeChoice, ...]
 
 
-def whole(least: int, most: int, **kwargs: Any) -> forms.IntegerField:
-    return forms.IntegerField(min_value=least, max_value=most, **kwargs)
-
-
 class MatrixForm(GeneratorsForm):
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
     workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     searches = forms.BooleanField(
         required=False, label="Search for the ceiling", help_text="Each load follows from the results so far."
     )
-    search_width = forms.FloatField(
-        min_value=0.1, max_value=100, initial=100 * WIDTH, required=False, label="Bracket, %",
-        help_text="Wide at most.",
-    )  # fmt: skip
-    max_trials = whole(
-        2, MAX_TRIALS_LIMIT, required=False, label="Trials at most",
-        help_text=f"Empty: {MAX_TRIALS} of targets, {MAX_SLO_TRIALS} of threads or with a limit.",
-    )  # fmt: skip
-    max_error_percent = forms.FloatField(
-        min_value=0, max_value=100, initial=100 * MAX_ERRORS, required=False, label="Errors at most, %"
-    )
-    slo_operation = forms.ChoiceField(
-        choices=[("", "no limit"), *((name, name) for name in SLO_OPERATIONS)], required=False, label="Latency limit of"
-    )
-    slo_statistic = forms.ChoiceField(
-        choices=[(name, "p99.9" if name == "p999" else name) for name in SLO_STATISTICS], required=False,
-        initial="p99", label="Percentile",
-    )  # fmt: skip
-    slo_kind = forms.ChoiceField(choices=LatencyKind.choices, required=False, label="Measured as")
-    slo_limit_ms = forms.FloatField(min_value=0.001, max_value=1e6, required=False, label="At most, ms")
-    curve_percent = NumbersField(
-        required=False, label="Then, % of the ceiling",
-        help_text="Of targets: loads to measure afterwards, such as 25, 50, 75, 90, 100.",
-    )  # fmt: skip
 
     def __init__(
         self,
@@ -117,6 +85,7 @@ class MatrixForm(GeneratorsForm):
         super().__init__(*args, **kwargs)
         self.fields |= plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
+        self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
@@ -198,29 +167,17 @@ class MatrixForm(GeneratorsForm):
         searches, ladder = cleaned.get("searches", False), cleaned.get("ladder", "")
         if "rungs" in cleaned and (problem := rungs_problem(cleaned["rungs"], ladder, searches=searches)):
             self.add_error("rungs", problem)
-        if any(percent > MAX_CURVE_PERCENT for percent in cleaned.get("curve_percent", [])):
-            self.add_error("curve_percent", f"Give shares of the ceiling of at most {MAX_CURVE_PERCENT} %.")
-        if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_ms"):
-            self.add_error("slo_limit_ms", "Give the limit of the latency in ms, such as 5.")
+        if any(percent > MAX_CURVE_PERCENT for percent in cleaned.get("search_curve_percent", [])):
+            self.add_error("search_curve_percent", f"Give shares of the ceiling of at most {MAX_CURVE_PERCENT} %.")
+        if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_us"):
+            self.add_error("slo_limit_us", "Give the limit of the latency in ms, such as 5.")
 
     def _search(self) -> PlanSearch | None:
-        data = self.cleaned_data
-        if not data["searches"]:
+        if not self.cleaned_data["searches"]:
             return None
-        slo = PlanSlo.model_construct(
-            operation=data["slo_operation"],
-            statistic=data["slo_statistic"] or "p99",
-            kind=data["slo_kind"] or LatencyKind.SERVICE,
-            limit_us=1000 * (data["slo_limit_ms"] or 0),
-        )
-        errors = data["max_error_percent"]
-        return PlanSearch.model_construct(
-            width=(data["search_width"] or 100 * WIDTH) / 100,
-            max_trials=data["max_trials"],
-            max_error_rate=MAX_ERRORS if errors is None else errors / 100,
-            slo=slo if data["slo_operation"] else None,
-            curve_percent=data["curve_percent"],
-        )
+        slo = PlanSlo.model_construct(**nested_values(PlanSlo, "slo_", self.cleaned_data))
+        values = nested_values(PlanSearch, "search_", self.cleaned_data)
+        return PlanSearch.model_construct(**values, slo=slo if self.cleaned_data["slo_operation"] else None)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -240,7 +197,7 @@ class MatrixForm(GeneratorsForm):
 
     def draft(self) -> Draft:
         """The matrix that the form describes, not saved. Only for a form without errors."""
-        columns = {name: self.cleaned_data[name] for name in plan_fields()}
+        columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
         faults = [PlanFault.model_construct(**fault) for fault in self.faults]
         return draft_matrix(
             self.team,
@@ -286,7 +243,7 @@ class MatrixForm(GeneratorsForm):
     def store(self, user: User) -> Matrix:
         """Saves the matrix alone, to be submitted later."""
         draft = self.draft()
-        draft.workloads = store_proposed(self.proposed, draft.workloads, draft.matrix)
+        draft.workloads = store_proposed(self.proposed, self.chosen_workloads(), draft.matrix)
         return draft.store(user)
 
 
@@ -309,29 +266,14 @@ def select_entries(databases: Iterable[Database], values: Collection[str]) -> li
     return [(database, mode.mode.slug) for database, mode in modes if mode.chosen]
 
 
-def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
-    if search is None:
-        return {}
-    slo = search["slo"]
-    limits: dict[str, Any] = {}
-    if slo is not None:
-        limits = {f"slo_{name}": slo[name] for name in ("operation", "statistic", "kind")}
-        limits["slo_limit_ms"] = slo["limit_us"] / 1000
-    return {
-        **limits,
-        "searches": True,
-        "search_width": round(100 * search["width"], 6),
-        "max_trials": search["max_trials"],
-        "max_error_percent": round(100 * search["max_error_rate"], 6),
-        "curve_percent": search.get("curve_percent", []),
-    }
-
-
 def initial_of(source: Matrix) -> dict[str, Any]:
     """What the form begins with for another matrix."""
+    search = source.search or {}
     return {
         **{name: getattr(source, name) for name in plan_fields() if hasattr(source, name)},
-        **_search_initial(source.search),
+        **{f"search_{name}": value for name, value in search.items()},
+        **{f"slo_{name}": value for name, value in (search.get("slo") or {}).items()},
+        "searches": bool(search),
         "between_rungs": source.resets.get("rung", Matrix.Reset.KEEP),
         "name": f"{source.name} (again)"[:120],
         "records_rule": sizes.rule_of(source.overrides),

@@ -1,43 +1,79 @@
 """The fields of a form, made from those of a plan: labels, texts and limits are the plan's own."""
 
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, Final, get_args, get_origin
 
 from django import forms
 from pydantic.fields import FieldInfo
 
 from runs.forms.fields import NumbersField, TagsField
-from runs.planning.plan_spec import Between, OneOf, PlanRequest
+from runs.planning.plan_spec import Between, OneOf, PlanRequest, PlanSearch, PlanSlo, Shown, Table
 
-# Shown in rows and fields of their own.
-NESTED = ("search", "faults")
-LONG_TEXT = 1_000
+LONG_TEXT: Final = 1_000  # characters
+
+
+class ScaledField(forms.FloatField):
+    """A number that is shown and typed in another unit."""
+
+    def __init__(self, *, scale: float, min_value: float, max_value: float, **kwargs: Any) -> None:
+        self.scale = scale
+        super().__init__(min_value=scale * min_value, max_value=scale * max_value, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return round(self.scale * value, 6) if isinstance(value, int | float) else value
+
+    def clean(self, value: Any) -> float | None:
+        number = super().clean(value)
+        return None if number is None else round(number / self.scale, 9)
 
 
 def plan_fields() -> dict[str, forms.Field]:
-    return {name: _field(field) for name, field in PlanRequest.model_fields.items() if name not in NESTED}
+    """Those of PlanRequest by their names; those of a search begin with `search_`, of its limit with `slo_`."""
+    return _fields(PlanRequest, "") | _fields(PlanSearch, "search_") | _fields(PlanSlo, "slo_")
+
+
+def nested_values(model: type[Table], prefix: str, cleaned: dict[str, Any]) -> dict[str, Any]:
+    """What was typed for the fields of a nested model; what was left empty has the model's default."""
+    values = {name: cleaned.get(f"{prefix}{name}") for name in model.model_fields}
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _fields(model: type[Table], prefix: str) -> dict[str, forms.Field]:
+    fields = {f"{prefix}{name}": _field(field) for name, field in model.model_fields.items()}
+    for field in fields.values() if prefix else ():
+        field.required = False
+    return {name: field for name, field in fields.items() if type(field) is not forms.Field}
 
 
 def _field(field: FieldInfo) -> forms.Field:
+    """A plain `Field` for a nested model, which has fields of its own."""
     kind, limits = field.annotation, field.metadata
-    texts: dict[str, Any] = {
-        "label": field.title, "help_text": field.description or "",
-        "initial": field.get_default(call_default_factory=True),
-    }  # fmt: skip
     is_optional = NoneType in get_args(kind)
-    if is_optional:
+    if is_optional and get_args(get_args(kind)[0]):
         kind, *limits = get_args(get_args(kind)[0])
-    for limit in limits:
-        if isinstance(limit, Between):
-            return forms.IntegerField(min_value=limit.low, max_value=limit.high, required=not is_optional, **texts)  # type: ignore[arg-type]
-        if isinstance(limit, OneOf):
-            return forms.ChoiceField(choices=list(limit.labels.items()), required="" not in limit.labels, **texts)
+    by_type: dict[type, Any] = {type(limit): limit for limit in limits}
+    shown = by_type.get(Shown, Shown(field.title or ""))
+    texts: dict[str, Any] = {
+        "label": shown.label or None,
+        "help_text": field.description or "",
+        "initial": None if field.is_required() else field.get_default(call_default_factory=True),
+    }
+    if OneOf in by_type:
+        labels = by_type[OneOf].labels
+        return forms.ChoiceField(choices=list(labels.items()), required="" not in labels, **texts)
+    if Between in by_type:
+        bounds = {"min_value": by_type[Between].low, "max_value": by_type[Between].high}
+        if kind is float:
+            return ScaledField(scale=shown.scale, **bounds, **texts)
+        return forms.IntegerField(required=not is_optional, **bounds, **texts)
     if kind is bool:
         return forms.BooleanField(required=False, **texts)
-    if get_origin(kind) is list:
-        item = get_args(get_args(kind)[0])[0]
-        return NumbersField(required=False, **texts) if item is int else TagsField(required=False, **texts)
-    return _text_field(limits, texts)
+    if kind is str:
+        return _text_field(limits, texts)
+    if get_origin(kind) is not list or not get_args(get_args(kind)[0]):
+        return forms.Field()
+    item = get_args(get_args(kind)[0])[0]
+    return NumbersField(required=False, **texts) if item is int else TagsField(required=False, **texts)
 
 
 def _text_field(limits: list[Any], texts: dict[str, Any]) -> forms.CharField:

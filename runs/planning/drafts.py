@@ -1,6 +1,6 @@
 """A matrix before it is stored, with the rows that it crosses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,8 @@ class Draft:
 
     matrix: Matrix
     entries: Sequence[tuple[Database, str]]
-    workloads: Sequence[Workload]
-    generators: Sequence[LoadGenerator]
+    workloads: Iterable[Workload]
+    generators: Iterable[LoadGenerator]
 
     def plan(self) -> Plan:
         return plan_of(self.matrix, entries=self.entries, workloads=self.workloads, generators=self.generators)

@@ -189,8 +189,8 @@ def plan_of(
     matrix: Matrix,
     *,
     entries: Sequence[tuple[Database, str]],
-    workloads: Sequence[Workload],
-    generators: Sequence[LoadGenerator],
+    workloads: Iterable[Workload],
+    generators: Iterable[LoadGenerator],
 ) -> Plan:
     """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
     return Plan.model_construct(
@@ -205,7 +205,7 @@ def plan_of(
 
 
 def _measured_ops_s(
-    matrix: Matrix, databases: Sequence[Database], workloads: Sequence[Workload]
+    matrix: Matrix, databases: Sequence[Database], workloads: Iterable[Workload]
 ) -> dict[tuple[str, ...], dict[int, float]]:
     if matrix.warmup_s + matrix.min_measure_s < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
         return {}

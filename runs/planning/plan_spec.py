@@ -44,6 +44,7 @@ PURPOSES: Final = {
     Purpose.SOAK.value: "soak: hours, to see what drifts",
 }
 LOAD_POLICIES: Final = {value: label for value, label in Matrix.LoadPolicy.choices if value != Matrix.LoadPolicy.REUSE}
+STATISTICS: Final = {name: "p99.9" if name == "p999" else name for name in SLO_STATISTICS}
 RESETS: Final = {"keep": "keep everything", "restart": "restart the server", "reload": "reload the data"}
 
 
@@ -85,6 +86,14 @@ class OneOf:
         return {**handler(schema), "enum": list(self.labels)}
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A number in the builder: its label there, with the unit, and how much of that unit one is."""
+
+    label: str
+    scale: float = 1.0
+
+
 def words(values: Collection[str]) -> OneOf:
     return OneOf({value: value for value in values})
 
@@ -124,31 +133,31 @@ class Table(BaseModel):
 class PlanSlo(Table):
     """A limit of latency that every trial of the search has to keep."""
 
-    operation: Annotated[str, words(SLO_OPERATIONS)]
-    statistic: Annotated[str, words(SLO_STATISTICS)] = "p99"
-    kind: Annotated[str, words(LatencyKind.values)] = Field(
-        default="service", description="`response` needs a ladder of targets."
+    operation: Annotated[str, words(SLO_OPERATIONS), Shown("Latency limit of")]
+    statistic: Annotated[str, OneOf(STATISTICS), Shown("Percentile")] = "p99"
+    kind: Annotated[str, OneOf(dict(LatencyKind.choices)), Shown("Measured as")] = Field(
+        default="service", description="Response time needs a ladder of targets."
     )
-    limit_us: Annotated[float, Between(1.0, 1e9)]
+    limit_us: Annotated[float, Between(1.0, 1e9), Shown("At most, ms", 0.001)]
 
 
 class PlanSearch(Table):
     """The ceiling is searched for: each load follows from the results so far."""
 
-    width: Annotated[float, Between(0.001, 1.0)] = Field(
+    width: Annotated[float, Between(0.001, 1.0), Shown("Bracket, %", 100)] = Field(
         default=WIDTH, description="high / low - 1 of a bracket that is narrow enough."
     )
-    max_trials: Annotated[int, Between(2, MAX_TRIALS_LIMIT)] | None = Field(
+    max_trials: Annotated[int, Between(2, MAX_TRIALS_LIMIT), Shown("Trials at most")] | None = Field(
         default=None,
-        description=f"Of each sweep. Null: {MAX_TRIALS} of targets, {MAX_SLO_TRIALS} of threads or with `slo`.",
+        description=f"Of each sweep. Empty: {MAX_TRIALS} of targets, {MAX_SLO_TRIALS} of threads or with a limit.",
     )
-    max_error_rate: Annotated[float, Between(0.0, 1.0)] = Field(
+    max_error_rate: Annotated[float, Between(0.0, 1.0), Shown("Errors at most, %", 100)] = Field(
         default=MAX_ERRORS, description="Failed of all operations."
     )
     slo: PlanSlo | None = None
-    curve_percent: Annotated[list[Percent], Field(max_length=MAX_RUNGS)] = Field(
+    curve_percent: Annotated[list[Percent], Field(max_length=MAX_RUNGS), Shown("Then, % of the ceiling")] = Field(
         default_factory=list,
-        description="Of targets: loads in % of the ceiling that are measured afterwards.",
+        description="Of targets: loads in % of the ceiling that are measured afterwards, as in 25, 50, 75, 90, 100.",
         exclude_if=lambda percents: not percents,
     )
 
