@@ -24,7 +24,7 @@ from runs.planning.drafts import Draft, draft_matrix
 from runs.planning.faults import KINDS, Kind
 from runs.planning.plan import rungs_problem
 from runs.planning.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
-from runs.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS, FaultSpec
+from runs.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
 
 FOLDED = (
     "load_policy", "load_threads", "processes_per_generator", "between_rungs",
@@ -90,11 +90,11 @@ class MatrixForm(GeneratorsForm):
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = exclusions_of(source)
-        self.fault_rows = rows_of(source)
+        self.fault_rows = rows_of(source.faults if source else [])
         if self.is_bound:
             self.exclusions = self._posted(Exclusion, "exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
             self.fault_rows = self._posted(FaultRow, "fault", COLUMNS)[:MAX_ROWS]
-        self.faults: list[FaultSpec] = []
+        self.faults: list[PlanFault] = []
 
     def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
         """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
@@ -198,10 +198,9 @@ class MatrixForm(GeneratorsForm):
     def draft(self) -> Draft:
         """The matrix that the form describes, not saved. Only for a form without errors."""
         columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
-        faults = [PlanFault.model_construct(**fault) for fault in self.faults]
         return draft_matrix(
             self.team,
-            PlanRequest.model_construct(**columns, search=self._search(), faults=faults),
+            PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults),
             entries=self.chosen_entries(),
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),

@@ -29,6 +29,7 @@ from runs.planning.plan_spec import (
     Between,
     Count,
     Level,
+    OneOf,
     PlanColumns,
     PlanFault,
     PlanSearch,
@@ -36,7 +37,6 @@ from runs.planning.plan_spec import (
     Rungs,
     Table,
     problem,
-    words,
 )
 from runs.property_schema import PropertyError, unknown_name
 from runs.validity import THRESHOLDS
@@ -128,7 +128,7 @@ class Facts(Table):
 class ClusterRole(Table):
     """The machines that some databases stand on."""
 
-    provisioner: Annotated[str, words(Provisioner.values)]
+    provisioner: Annotated[str, OneOf(Provisioner.values)]
     # Servers and clients on one machine used different cores; of external servers nothing is known.
     separates_cpus: bool = Field(default=True, exclude_if=bool)
     nodes: Annotated[list[Facts], Field(max_length=MAX_RULES)]
@@ -145,10 +145,10 @@ class GeneratorRole(Table):
 class PlanDurability(Table):
     """`runs.catalog.Durability`; without `loss_window_s` the loss is unbounded."""
 
-    ack: Annotated[str, words(ACKS)]
+    ack: Annotated[str, OneOf(ACKS)]
     replicas_acked: int | str
-    replica_ack: Annotated[str, words(ACKS)]
-    reads: Annotated[str, words(READS)]
+    replica_ack: Annotated[str, OneOf(ACKS)]
+    reads: Annotated[str, OneOf(READS)]
     loss_window_s: float | None = None
     worst_loss_window_s: float | None = None
 
@@ -173,7 +173,7 @@ class PlanDatabase(Table):
     system: Slug
     version: Annotated[str, _line(40, empty=True)]
     replication_factor: Annotated[int, Between(1, 1000)]
-    flavour: Annotated[str, words(Database.Flavour.values)]
+    flavour: Annotated[str, OneOf(Database.Flavour.values)]
     client: Annotated[str, _line(120, empty=True)] = _optional(str)
     cluster: str
     secrets: list[str]

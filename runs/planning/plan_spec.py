@@ -1,6 +1,6 @@
 """The fields of a plan with their limits and texts, for the builder, the REST API, plan files and the expansion."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -9,6 +9,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    FiniteFloat,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StringConstraints,
@@ -48,42 +49,46 @@ STATISTICS: Final = {name: "p99.9" if name == "p999" else name for name in SLO_S
 RESETS: Final = {"keep": "keep everything", "restart": "restart the server", "reload": "reload the data"}
 
 
-@dataclass(frozen=True)
-class Between:
-    """Limits of a number, both included."""
+class Limit:
+    """Metadata of a field: `check` raises ValueError, `schema` is what JSON Schema says of the same."""
 
-    low: float
-    high: float = MAX_INTEGER
+    schema: Mapping[str, Any]
 
-    def check(self, number: float) -> float:
-        if not self.low <= number <= self.high:
+    def check(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), **self.schema}
+
+
+class Between(Limit):
+    """Of a number, both included."""
+
+    def __init__(self, low: float, high: float = MAX_INTEGER) -> None:
+        self.low, self.high = low, high
+        self.schema = {"minimum": low, "maximum": high}
+
+    def check(self, value: float) -> float:
+        if not self.low <= value <= self.high:
             kind = "whole number" if isinstance(self.low, int) else "number"
             raise ValueError(f"must be a {kind} from {exact(self.low)} to {exact(self.high)}")
-        return number
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self.check, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {**handler(schema), "minimum": self.low, "maximum": self.high}
+        return value
 
 
-@dataclass(frozen=True, eq=False)
-class OneOf:
-    """The words that a text may be, with their labels."""
+class OneOf(Limit):
+    """The words that a text may be, or these with their labels."""
 
-    labels: Mapping[str, str]
+    def __init__(self, choices: Iterable[str] | Mapping[str, str]) -> None:
+        self.labels = dict(choices) if isinstance(choices, Mapping) else {word: word for word in choices}
+        self.schema = {"enum": list(self.labels)}
 
-    def check(self, text: str) -> str:
-        if text not in self.labels:
-            raise ValueError(f"is {text[:60]!r}; it must be one of {', '.join(self.labels)}")
-        return text
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self.check, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {**handler(schema), "enum": list(self.labels)}
+    def check(self, value: str) -> str:
+        if value not in self.labels:
+            raise ValueError(f"is {value[:60]!r}; it must be one of {', '.join(self.labels)}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -92,10 +97,6 @@ class Shown:
 
     label: str
     scale: float = 1.0
-
-
-def words(values: Collection[str]) -> OneOf:
-    return OneOf({value: value for value in values})
 
 
 def problem(message: str, *path: str) -> PydanticCustomError:
@@ -111,8 +112,9 @@ Count = Annotated[int, Between(1)]
 Percent = Annotated[int, Between(1, MAX_CURVE_PERCENT)]
 Rungs = Annotated[list[Count], Field(max_length=MAX_RUNGS)]
 Tag = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TAG_LENGTH), AfterValidator(plain)]
-Reset = Annotated[str, words(Matrix.Reset.values)]
-Level = Annotated[str, words(("mode", "repeat", "rung", "workload"))]
+Seconds = Annotated[FiniteFloat, Between(0.0, MAX_SECONDS)]
+Reset = Annotated[str, OneOf(Matrix.Reset.values)]
+Level = Annotated[str, OneOf(("mode", "repeat", "rung", "workload"))]
 
 
 class Table(BaseModel):
@@ -133,7 +135,7 @@ class Table(BaseModel):
 class PlanSlo(Table):
     """A limit of latency that every trial of the search has to keep."""
 
-    operation: Annotated[str, words(SLO_OPERATIONS), Shown("Latency limit of")]
+    operation: Annotated[str, OneOf(SLO_OPERATIONS), Shown("Latency limit of")]
     statistic: Annotated[str, OneOf(STATISTICS), Shown("Percentile")] = "p99"
     kind: Annotated[str, OneOf(dict(LatencyKind.choices)), Shown("Measured as")] = Field(
         default="service", description="Response time needs a ladder of targets."
@@ -170,15 +172,15 @@ class PlanSearch(Table):
 class PlanFault(Table):
     """A fault of every measured run, applied to servers that Benchsite starts as processes."""
 
-    kind: Annotated[str, words(KINDS)]
-    at_s: Annotated[float, Between(0.0, MAX_SECONDS)] = Field(description="From the begin of the measured window.")
-    duration_s: Annotated[float, Between(0.0, MAX_SECONDS)] = Field(
+    kind: Annotated[str, OneOf(KINDS)]
+    at_s: Seconds = Field(description="From the begin of the measured window.")
+    duration_s: Seconds = Field(
         description="Of a crash or restart: how long the server is down before it starts again."
     )
     node: Annotated[int, Between(1, 1000)] | None = Field(
         default=None, description="Of the servers, from 1; null: all."
     )
-    value: Annotated[float, Between(0.0, 1e6)] | None = Field(
+    value: Annotated[FiniteFloat, Between(0.0, 1e6)] | None = Field(
         default=None, description="`cpu_throttle`: % of a core; `slow_disk`: ms that each fsync takes."
     )
 
