@@ -15,7 +15,7 @@ from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, prob
 from runs.forms.extension_form import Extension
 from runs.forms.faults import COLUMNS, MAX_ROWS, FaultRow, rows_of
 from runs.forms.generators import GeneratorsForm
-from runs.forms.plan_fields import nested_values, plan_fields
+from runs.forms.plan_fields import folded_names, nested_values, plan_fields
 from runs.forms.proposed_workloads import store_proposed
 from runs.generators import generators_of
 from runs.models import Database, LoadGenerator, Matrix, Sweep, Workload
@@ -26,10 +26,6 @@ from runs.planning.plan import rungs_problem
 from runs.planning.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
 from runs.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
 
-FOLDED = (
-    "load_policy", "load_threads", "processes_per_generator", "between_rungs",
-    "tags", "priority", "seed", "notes",
-)  # fmt: skip
 EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
 R = TypeVar("R", Exclusion, FaultRow)
 
@@ -120,9 +116,13 @@ class MatrixForm(GeneratorsForm):
         return [database_choice(database, chosen) for database in self.databases]
 
     @property
+    def folded(self) -> list[forms.BoundField]:
+        return [self[name] for name in folded_names()]
+
+    @property
     def folded_needs_attention(self) -> bool:
         """Whether a field of the folded part was refused."""
-        return any(name in self.errors for name in FOLDED)
+        return any(field.errors for field in self.folded)
 
     @property
     def entry_options(self) -> list[tuple[str, str]]:

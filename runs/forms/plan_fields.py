@@ -1,7 +1,7 @@
 """The fields of a form, made from those of a plan: labels, texts and limits are the plan's own."""
 
 from types import NoneType
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final, get_args
 
 from django import forms
 from pydantic.fields import FieldInfo
@@ -10,6 +10,7 @@ from runs.forms.fields import NumbersField, TagsField
 from runs.planning.plan_spec import Between, OneOf, PlanRequest, PlanSearch, PlanSlo, Shown, Table
 
 LONG_TEXT: Final = 1_000  # characters
+NESTED: Final = ("search", "slo", "faults")  # their parts are fields, or rows
 
 
 class ScaledField(forms.FloatField):
@@ -29,7 +30,16 @@ class ScaledField(forms.FloatField):
 
 def plan_fields() -> dict[str, forms.Field]:
     """Those of PlanRequest by their names; those of a search begin with `search_`, of its limit with `slo_`."""
-    return _fields(PlanRequest, "") | _fields(PlanSearch, "search_") | _fields(PlanSlo, "slo_")
+    nested = _fields(PlanSearch, "search_") | _fields(PlanSlo, "slo_")
+    for field in nested.values():
+        field.required = False
+    return _fields(PlanRequest, "") | nested
+
+
+def folded_names() -> list[str]:
+    """The fields of the builder's folded part."""
+    fields = PlanRequest.model_fields.items()
+    return [name for name, field in fields if any(getattr(item, "is_folded", False) for item in field.metadata)]
 
 
 def nested_values(model: type[Table], prefix: str, cleaned: dict[str, Any]) -> dict[str, Any]:
@@ -39,20 +49,16 @@ def nested_values(model: type[Table], prefix: str, cleaned: dict[str, Any]) -> d
 
 
 def _fields(model: type[Table], prefix: str) -> dict[str, forms.Field]:
-    fields = {f"{prefix}{name}": _field(field) for name, field in model.model_fields.items()}
-    for field in fields.values() if prefix else ():
-        field.required = False
-    return {name: field for name, field in fields.items() if type(field) is not forms.Field}
+    return {f"{prefix}{name}": _field(field) for name, field in model.model_fields.items() if name not in NESTED}
 
 
 def _field(field: FieldInfo) -> forms.Field:
-    """A plain `Field` for a nested model, which has fields of its own."""
     kind, limits = field.annotation, field.metadata
     is_optional = NoneType in get_args(kind)
-    if is_optional and get_args(get_args(kind)[0]):
+    if is_optional:
         kind, *limits = get_args(get_args(kind)[0])
     by_type: dict[type, Any] = {type(limit): limit for limit in limits}
-    shown = by_type.get(Shown, Shown(field.title or ""))
+    shown = by_type.get(Shown, Shown())
     texts: dict[str, Any] = {
         "label": shown.label or None,
         "help_text": field.description or "",
@@ -66,18 +72,17 @@ def _field(field: FieldInfo) -> forms.Field:
         if kind is float:
             return ScaledField(scale=shown.scale, **bounds, **texts)
         return forms.IntegerField(required=not is_optional, **bounds, **texts)
+    texts["required"] = False
     if kind is bool:
-        return forms.BooleanField(required=False, **texts)
+        return forms.BooleanField(**texts)
     if kind is str:
         return _text_field(limits, texts)
-    if get_origin(kind) is not list or not get_args(get_args(kind)[0]):
-        return forms.Field()
     item = get_args(get_args(kind)[0])[0]
-    return NumbersField(required=False, **texts) if item is int else TagsField(required=False, **texts)
+    return NumbersField(**texts) if item is int else TagsField(max_length=LONG_TEXT, **texts)
 
 
 def _text_field(limits: list[Any], texts: dict[str, Any]) -> forms.CharField:
     longest = next(limit.max_length for limit in limits if getattr(limit, "max_length", None))
     area = forms.Textarea(attrs={"rows": 3})
     widget = area if longest > LONG_TEXT else forms.TextInput(attrs={"autocomplete": "off"})
-    return forms.CharField(required=False, max_length=longest, widget=widget, **texts)
+    return forms.CharField(max_length=longest, widget=widget, **texts)

@@ -93,10 +93,11 @@ class OneOf(Limit):
 
 @dataclass(frozen=True)
 class Shown:
-    """A number in the builder: its label there, with the unit, and how much of that unit one is."""
+    """A field in the builder: its label, in how many of that unit one is, and whether it is among the folded ones."""
 
-    label: str
+    label: str = ""
     scale: float = 1.0
+    is_folded: bool = False
 
 
 def problem(message: str, *path: str) -> PydanticCustomError:
@@ -188,7 +189,7 @@ class PlanFault(Table):
 class PlanSpec(Table):
     """What the builder, a program and a plan file say of a plan alike, by the names of the columns of `Matrix`.
 
-    A title is a label of the builder. Older plan files lack a new field, so its default must be empty there.
+    Older plan files lack a new field, so its default is empty there, and `exclude_if` leaves that out of new ones.
     """
 
     name: Annotated[str, StringConstraints(max_length=120), AfterValidator(plain)] = Field(
@@ -197,9 +198,8 @@ class PlanSpec(Table):
     purpose: Annotated[str, OneOf(PURPOSES)] = Field(
         default=Purpose.MEASURED.value, description="Chooses how strictly the runs are judged."
     )
-    ladder: Annotated[str, OneOf(dict(Matrix.Ladder.choices))] = Field(
+    ladder: Annotated[str, OneOf(dict(Matrix.Ladder.choices)), Shown("Step the ladder by")] = Field(
         default=Matrix.Ladder.THREADS.value,
-        title="Step the ladder by",
         description="What a rung is: threads, or ops/s offered.",
     )
     threads: Annotated[int, Between(1, MAX_THREADS)] | None = Field(
@@ -213,19 +213,17 @@ class PlanSpec(Table):
         description="Fixes the analysis: blocked for interleaved and randomised repeats, which removes what both sides "
         "share; else Welch's t.",
     )
-    seed: Annotated[int, Between(0)] = Field(default=1, description="Of the random order.")
+    seed: Annotated[int, Between(0), Shown(is_folded=True)] = Field(default=1, description="Of the random order.")
     bracket: bool = Field(default=False, description="Repeat the first cell at the end, to see drift.")
-    stops_early: bool = Field(
-        default=True, title="Stop early", description="Of fixed rungs: skip those that follow two beyond saturation."
+    stops_early: bool = Field(default=True, description="Of fixed rungs: skip those that follow two beyond saturation.")
+    processes_per_generator: Annotated[int, Between(1, 64), Shown("Clients per generator", is_folded=True)] = 1
+    load_policy: Annotated[str, OneOf(LOAD_POLICIES), Shown("Data", is_folded=True)] = Matrix.LoadPolicy.LOAD.value
+    load_threads: Annotated[int, Between(1, MAX_THREADS), Shown("Threads of a load", is_folded=True)] = 8
+    warmup_s: Annotated[int, Between(0, 86_400), Shown("Warm-up, seconds")] = Field(
+        default=60, description="Cut from each run."
     )
-    processes_per_generator: Annotated[int, Between(1, 64)] = Field(default=1, title="Clients per generator")
-    load_policy: Annotated[str, OneOf(LOAD_POLICIES)] = Field(default=Matrix.LoadPolicy.LOAD.value, title="Data")
-    load_threads: Annotated[int, Between(1, MAX_THREADS)] = Field(default=8, title="Threads of a load")
-    warmup_s: Annotated[int, Between(0, 86_400)] = Field(
-        default=60, title="Warm-up, seconds", description="Cut from each run."
-    )
-    min_measure_s: Annotated[int, Between(1, MAX_SECONDS)] = Field(
-        default=180, title="Measured, seconds", description="Per rung, after the warm-up."
+    min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
+        default=180, description="Per rung, after the warm-up."
     )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(
         default_factory=list,
@@ -233,12 +231,11 @@ class PlanSpec(Table):
         "repeats are one of them. Empty: one verdict.",
         exclude_if=lambda looks: not looks,
     )
-    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS), AfterValidator(_distinct)] = Field(
-        default_factory=list, title="Tags", description="Every run gets them."
+    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS), AfterValidator(_distinct), Shown(is_folded=True)] = Field(
+        default_factory=list, description="Such as nightly, disk: every run gets them."
     )
-    rungs: Rungs = Field(
+    rungs: Annotated[Rungs, Shown("Load ladder")] = Field(
         default=[2, 4, 8, 16, 32, 64],
-        title="Load ladder",
         description="Total threads (or total ops/s), as in 2, 4, 8. A search over threads begins at the first, one "
         "over targets has none.",
     )
@@ -256,8 +253,7 @@ class PlanRequest(PlanSpec):
     """A plan as the builder and programs write it. REST calls `tags` labels and `min_measure_s` measure_s."""
 
     model_config = ConfigDict(
-        alias_generator=lambda name: {"tags": "labels", "min_measure_s": "measure_s"}.get(name, name),
-        validate_by_name=True,
+        alias_generator=lambda name: {"tags": "labels", "min_measure_s": "measure_s"}.get(name, name)
     )
 
     search: PlanSearch | None = Field(
@@ -268,17 +264,16 @@ class PlanRequest(PlanSpec):
     faults: list[PlanFault] = Field(
         default=[], max_length=MAX_FAULTS, description="No ceiling, comparison or history uses runs with faults."
     )
-    between_rungs: Annotated[str, OneOf(RESETS)] = "keep"
-    records_rule: Annotated[str, OneOf(sizes.RULES)] = Field(
+    between_rungs: Annotated[str, OneOf(RESETS), Shown(is_folded=True)] = "keep"
+    records_rule: Annotated[str, OneOf(sizes.RULES), Shown("Records on larger clusters")] = Field(
         default=sizes.FIXED,
-        title="Records on larger clusters",
         description="For a scaling set, databases of one system on clusters of several sizes: per node, records grow "
         "with the nodes.",
     )
-    priority: Annotated[int, Between(-100, 100)] = Field(
+    priority: Annotated[int, Between(-100, 100), Shown(is_folded=True)] = Field(
         default=0, description="Among your team's own matrices; higher starts first."
     )
-    notes: Text = ""
+    notes: Annotated[Text, Shown(is_folded=True)] = ""
 
     @property
     def is_probed(self) -> bool:
