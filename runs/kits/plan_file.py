@@ -62,7 +62,7 @@ def read_plan(text: str) -> PlanFile:
 
 def _message(error: Any, key: str) -> str:
     match error["type"]:
-        case "plan":
+        case "plan" | "extra_forbidden":
             return str(error["msg"])
         case "value_error":
             return f"{key} {error['ctx']['error']}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -100,9 +100,9 @@ class Shown:
     is_folded: bool = False
 
 
-def problem(message: str, *path: str) -> PydanticCustomError:
+def problem(message: str, *path: str, code: Literal["plan", "extra_forbidden"] = "plan") -> PydanticCustomError:
     """An error whose message is a whole sentence, at a place below the value that is validated."""
-    return PydanticCustomError("plan", "{message}", {"message": message, "path": path})
+    return PydanticCustomError(code, "{message}", {"message": message, "path": path})
 
 
 def _distinct(tags: list[str]) -> list[str]:
@@ -129,7 +129,7 @@ class Table(BaseModel):
         names = [field.alias or name for name, field in cls.model_fields.items()]
         for key in content if isinstance(content, dict) else ():
             if key not in names and cls.model_config.get("extra") != "allow":
-                raise problem(unknown_name(key, names), key)
+                raise problem(unknown_name(key, names), key, code="extra_forbidden")
         return content
 
 

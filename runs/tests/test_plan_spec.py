@@ -12,6 +12,7 @@ from runs.forms.plan_fields import ScaledField, folded_names, plan_fields
 from runs.kits.plan import PlanMatrix
 from runs.models import Matrix
 from runs.planning.plan_spec import PlanRequest, PlanSpec
+from runs.tests.test_plan_files_over_rest import ROOT, program
 
 FIELDS = list(PlanSpec.model_fields)
 SCHEMAS = json.loads((settings.BASE_DIR / "docs" / "openapi.json").read_text("utf-8"))["components"]["schemas"]
@@ -56,3 +57,11 @@ def test_columns_are_those_of_a_matrix():
     assert (columns["max_measure_s"], columns["resets"], columns["rungs"]) == (20, {"rung": "restart"}, [])
     assert columns["stops_early"] is False and columns["search"]["max_trials"] == 8
     assert Matrix(**columns).tags == ["a"]
+
+
+@pytest.mark.django_db
+def test_rest_names_the_key_that_is_meant(team, user):
+    plan = {"entries": [], "workloads": [], "repeets": 3, "search": {"widht": 0.1}}
+    refused = program(team, user).post(ROOT, plan, content_type="application/json").json()
+    assert [(fault["pointer"], fault["code"]) for fault in refused["errors"]] == [("#/repeets", "extra_forbidden")]
+    assert "Did you mean 'repeats'?" in refused["detail"]
