@@ -10,7 +10,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY benchsite/core/prerequisites.py benchsite/core/
-COPY workers/__init__.py workers/manifests.py workers/
+COPY workers/__init__.py workers/systems/manifests.py workers/
 COPY workers/systems workers/systems
 RUN python workers/systems/build.py --all --into /bindings \
     && rm -rf /bindings/.lock /bindings/build.log

@@ -64,7 +64,7 @@ test-fast: $(VENV)/.installed-dev ## within a minute: pure code, and some tests 
 test-long: $(VENV)/.installed-dev test-systems ## only the very long tests: one try of every fault, fuzzing
 	@exec $(PYTEST) -m long $(ARGS)
 
-test-mutation: $(VENV)/.installed-dev ## which changes of runs/measures and runs/validity no test notices; ARGS="runs.measures.little*"
+test-mutation: $(VENV)/.installed-dev ## which changes of runs/results/measures and runs/checks no test notices; ARGS="runs.results.measures.little*"
 	@exec $(BIN)/mutmut run $(ARGS)
 
 lint: $(VENV)/.installed-dev ## style, types, words, imports, templates, migrations, wheels, advisories

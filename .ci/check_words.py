@@ -47,7 +47,7 @@ PHRASE: Final = re.compile("|".join(PHRASES), re.IGNORECASE)
 # File -> what is allowed there, and why.
 EXCEPTIONS: Final[dict[str, tuple[frozenset[str], str]]] = {
     ".ci/check_words.py": (frozenset(PHRASES), "lists the phrases"),
-    "reports/api/report_schemas.py": (frozenset({"found"}), "a field of the REST API"),
+    "reports/published/api/report_schemas.py": (frozenset({"found"}), "a field of the REST API"),
 }
 MAX_TEMPLATE_LINE: Final = 140  # characters
 SKIPPED: Final = re.compile(r"/migrations/|^static/vendor/|^docs/openapi\.json$")

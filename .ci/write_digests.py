@@ -32,7 +32,7 @@ def built_services(compose: str) -> list[str]:
     return [name for name, body in SERVICE.findall(compose) if "<<: *part" in body or "<<: *conductor" in body]
 
 
-def digest_of(image: str) -> str:
+def fetch_digest(image: str) -> str:
     """Raises RuntimeError where the registry does not answer with one."""
     command = ["docker", "buildx", "imagetools", "inspect", image, "--format", "{{.Manifest.Digest}}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -48,7 +48,7 @@ def document(compose: str, dockerfile: str) -> str:
     if base is None:
         raise RuntimeError("The Dockerfile has no ARG PYTHON_IMAGE.")
     images = images_of_services(compose)
-    pinned = {image: f"{image}@{digest_of(image)}" for image in {base[1], *images.values()}}
+    pinned = {image: f"{image}@{fetch_digest(image)}" for image in {base[1], *images.values()}}
     lines = ["# Written by `make release`.", "services:"]
     lines += [f"  {name}:\n    image: {pinned[image]}" for name, image in sorted(images.items())]
     build = f'    build: {{args: {{PYTHON_IMAGE: "{pinned[base[1]]}"}}}}'

@@ -18,22 +18,27 @@ from benchsite.notifications.webhooks import WebhookRefused
 from benchsite.rest import webhooks
 from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
-from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
-from reports.frozen.links import LinkRevoked, LinkUnknown
-from reports.frozen.publication import ContentRefused, PublishRefused
-from reports.frozen.rights import NotAllowed
-from reports.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
-from runs.annotations import AnnotationRefused
-from runs.api import catalog, files, load_generators, matrices, plan_files, results, runs, schedules, sweeps, uploads
+from reports.published.api import reports
+from reports.published.links import LinkRevoked, LinkUnknown
+from reports.published.publication import ContentRefused, PublishRefused
+from reports.published.rights import NotAllowed
+from reports.trends.api import badges, baselines, verdicts
+from reports.trends.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
 from runs.api import routers as measuring
-from runs.api.plans import faults_of
-from runs.deletion import DeletionRefused, RunPinned
-from runs.extension import ExtensionRefused
-from runs.generators import CalibrationRefused
-from runs.kits.plan import PlanRefused
-from runs.planning import PlanError
-from runs.schedules.schedule_changes import ScheduleRefused
+from runs.catalog.api import load_generators
+from runs.catalog.api import systems as catalog
+from runs.catalog.generators import CalibrationRefused
+from runs.plans import PlanError
+from runs.plans.api import matrices, plan_files, schedules
+from runs.plans.api.plans import list_faults
+from runs.plans.extension import ExtensionRefused
+from runs.plans.files.plan import PlanRefused
+from runs.plans.schedules.schedule_changes import ScheduleRefused
+from runs.results.annotations import AnnotationRefused
+from runs.results.api import files, results, runs, sweeps
+from runs.results.deletion import DeletionRefused, RunPinned
+from runs.uploads.api import uploads
 
 log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
@@ -81,7 +86,7 @@ def limited(request: HttpRequest, error: LimitReached) -> HttpResponse:
 
 @api.exception_handler(PlanError)
 def plan_refused(request: HttpRequest, error: PlanError) -> HttpResponse:
-    return answer(request, Problem("plan-refused", str(error), errors=faults_of(error.problems)))
+    return answer(request, Problem("plan-refused", str(error), errors=list_faults(error.problems)))
 
 
 @api.exception_handler(WebhookRefused)

@@ -101,13 +101,13 @@ UPLOAD_AT_ONCE_BYTES = env_int("BENCHSITE_UPLOAD_AT_ONCE_BYTES", 1024**2, least=
 MAX_UPLOAD_BYTES = env_int("MAX_BENCHSITE_UPLOAD_BYTES", 1024**3, least=1024, most=64 * 1024**3)
 UPLOAD_EXPANDED_BYTES = env_int("BENCHSITE_UPLOAD_EXPANDED_BYTES", 32 * 1024**2, least=1024, most=1024**3)
 # Only the import page and the API take files, with handlers of their own.
-FILE_UPLOAD_HANDLERS = ["runs.uploading.upload_handlers.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["runs.uploads.upload_handlers.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
 # A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.core.production`).
 PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
 PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
-HOSTS = [*production.host_of(PUBLIC_URL), *production.host_of(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
+HOSTS = [*production.get_host(PUBLIC_URL), *production.get_host(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", HOSTS)
 SECRET_KEY = secrets.token_urlsafe(50) if IS_GENERATOR else env_str("BENCHSITE_SECRET_KEY", "")
 if not SECRET_KEY:
@@ -120,7 +120,7 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 if PRODUCTION and not IS_GENERATOR:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
-# By it the site signs what it publishes (reports/frozen/exports.py). Empty: the text in this file, made when needed.
+# By it the site signs what it publishes (reports/published/exports.py). Empty: the text in this file, made when needed.
 SIGNING_KEY = env_str("BENCHSITE_SIGNING_KEY", "")
 SIGNING_KEY_FILE = VAR_DIR / "signing-key"
 # Former keys: the site still states that they are its own.
@@ -187,12 +187,12 @@ INSTALLED_APPS = [
 ]
 # What packages below `reports` ask it, by name: they do not import it, and load generators need none of it.
 NOTICE_FINDERS = [
-    "reports.change_point_alerts.look",
-    "reports.upload_alerts.look",
-    "reports.queries.curves.store_recent",
+    "reports.trends.change_point_alerts.look",
+    "reports.trends.upload_alerts.look",
+    "reports.compare.queries.curves.store_recent",
 ]
-RUN_PINS = ["reports.baselines.pinned"]
-UPLOAD_ADDITIONS = ["reports.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
+RUN_PINS = ["reports.trends.baselines.pinned"]
+UPLOAD_ADDITIONS = ["reports.trends.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
 MIDDLEWARE = [
     "benchsite.core.request_metrics.CountRequests",
     *(["benchsite.core.middleware.ClientAddress"] if BEHIND_PROXY else []),
@@ -291,7 +291,7 @@ CELERY_BROKER_URL = paths.broker_url(REDIS_URL)
 # A Redis that accepts connections but does not answer fails a message after some seconds; its sender is not blocked.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 3.0, "socket_connect_timeout": 3.0, "socket_keepalive": True}
 if GENERATOR_TOKEN:
-    CELERY_BROKER_TRANSPORT_OPTIONS |= generator_access.unacked_keys(generator_access.name_of(GENERATOR_TOKEN))
+    CELERY_BROKER_TRANSPORT_OPTIONS |= generator_access.unacked_keys(generator_access.get_name(GENERATOR_TOKEN))
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # Its broadcasts reach every worker.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2}
 CELERY_TASK_IGNORE_RESULT = True

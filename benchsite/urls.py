@@ -3,16 +3,16 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from benchsite import views
 from benchsite.api import api
-from benchsite.health import healthz, readyz
-from benchsite.metrics import metrics
+from benchsite.site import views
+from benchsite.site.health import healthz, readyz
+from benchsite.site.metrics import metrics
 
-handler404 = "benchsite.gone.not_found"
+handler404 = "benchsite.site.gone.not_found"
 
 urlpatterns = [
     # First: a permalink is read far more often than any other page, and each pattern before its own takes time.
-    path("r/", include("reports.frozen_urls")),
+    path("r/", include("reports.published.urls")),
     path("", views.home, name="home"),
     path("latest/", views.news, name="news"),
     path("team/limits/", views.limits, name="team-limits"),

@@ -46,7 +46,7 @@ class History(models.Model):
 
 
 class HistoryLook(models.Model):
-    """How far a history was looked at for changes that somebody asked to be told of (`reports.change_point_alerts`)."""
+    """How far a history was searched for changes to report (`reports.trends.change_point_alerts`)."""
 
     # Without a constraint, for triggers delete histories and know nothing of looks.
     history = models.OneToOneField(
@@ -62,7 +62,7 @@ class HistoryLook(models.Model):
 
 
 class CommitLook(models.Model):
-    """Up to which upload the runs of a test and a commit were judged unasked (`reports.upload_alerts`); for a day."""
+    """The last upload of a test and commit that was judged unasked (`reports.trends.upload_alerts`); for a day."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     config_key = models.CharField(max_length=32)
@@ -132,7 +132,7 @@ class HistoryNote(Row):
 class Report(Row):
     """A page that shows frozen results to people without an account. What it says lies in its revisions.
 
-    `draft` is what somebody is putting together (`reports.frozen`): the selection, the chosen figures and tables in
+    `draft` is what somebody is putting together (`reports.published`): the selection, the chosen figures and tables in
     their order, headline, notes, disclosures, footnotes. Publishing makes a revision of it, which never changes.
     """
 
@@ -189,7 +189,7 @@ class ReportRevision(Row):
 
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()  # 1, 2, 3 ...
-    content = models.BinaryField()  # `reports.frozen.content.canonical`, compressed with zstd
+    content = models.BinaryField()  # `reports.published.content.canonical`, compressed with zstd
     digest = models.CharField(max_length=64)  # SHA-256 of the canonical bytes
     title = models.CharField(max_length=200)
     headline = models.TextField(blank=True)
@@ -283,7 +283,7 @@ class BadgeLink(models.Model):
 
 
 class StoredCurve(models.Model):
-    """A sweep's curve as it was computed last (`reports.queries.curves`), packed, under the digest of its rows."""
+    """A sweep's last computed curve (`reports.compare.queries.curves`), packed, under the digest of its rows."""
 
     # Without a constraint: a sweep that is deleted while its curve is computed fails no page.
     sweep = models.OneToOneField(

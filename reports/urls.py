@@ -6,21 +6,13 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
 
 from reports import url_converters  # noqa: F401
-from reports.figure_registry import PICTURES
-from reports.views import (
-    baselines,
-    compare,
-    figures,
-    frozen,
-    history,
-    live,
-    published,
-    reports,
-    run_diff,
-    sizing,
-    sweeps,
-)
-from runs.pages.lists import twin_urls
+from reports.compare.figure_registry import PICTURES
+from reports.compare.views import compare, figures, live, run_diff, sweeps
+from reports.published.views import frozen, reports
+from reports.published.views import studies as published
+from reports.sizing import views as sizing
+from reports.trends.views import baselines, history
+from runs.results.pages.lists import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 

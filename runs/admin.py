@@ -1,7 +1,7 @@
 """The operator's view of plans, runs and results. What happened is read here, never rewritten.
 
-`Run.status` and everything a conductor wrote are read-only: only `runs.lifecycle` moves a run, and only its own verbs
-cancel one. An operator may reorder the queue (priority) and correct what people wrote (tags, notes).
+`Run.status` and everything a conductor wrote are read-only: only `runs.queue.lifecycle` moves a run, and only its own
+verbs cancel one. An operator may reorder the queue (priority) and correct what people wrote (tags, notes).
 """
 
 from typing import TYPE_CHECKING, Any

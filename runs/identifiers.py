@@ -3,7 +3,7 @@
 from uuid import UUID
 
 
-def uuid_of(text: str) -> UUID | None:
+def parse_uuid(text: str) -> UUID | None:
     """None for what is no UUID."""
     try:
         return UUID(text)

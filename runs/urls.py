@@ -2,24 +2,12 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from runs.pages.lists import twin_urls
-from runs.views import (
-    clusters,
-    databases,
-    deletion,
-    harmless_properties,
-    imports,
-    machines,
-    matrices,
-    matrix,
-    plans,
-    run,
-    run_list,
-    schedules,
-    systems,
-    thresholds,
-    workloads,
-)
+from runs.catalog.views import clusters, databases, machines, systems
+from runs.checks import views as thresholds
+from runs.plans.views import matrices, matrix, plans, schedules, workloads
+from runs.results.pages.lists import twin_urls
+from runs.results.views import deletion, run, run_list
+from runs.uploads.views import harmless_properties, imports
 
 Patterns = list[URLPattern | URLResolver]
 

@@ -1,1 +1,1 @@
-../workers/node_probe.py
+../workers/probe/node_probe.py

@@ -142,21 +142,21 @@ def arguments(prog: str | None) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    token = token_of(options)
+    token = get_token(options)
     if not token:
         if options.without_token == "skip":
             say("benchsite: no token here, as in builds of forks: nothing is uploaded (--without-token=skip).")
             return PASS
         raise Ended(USAGE, "no token: set BENCHSITE_TOKEN from your CI's secrets, or give --token-file.")
-    site = Site(site_of(options), token, options.patience)
+    site = Site(get_site_url(options), token, options.patience)
     ci = continuous_integration(os.environ)
-    manifest, files = manifest_of(options, ci), files_of(options)
-    key = options.key or key_of(ci, manifest, files)
+    manifest, files = build_manifest(options, ci), list_files(options)
+    key = options.key or build_key(ci, manifest, files)
     said = uploaded(site, options, manifest, files, key)
     if options.dry_run:
         verdicts: list[dict[str, Any]] = []
     else:
-        verdicts = [] if options.no_verdict else verdicts_of(site, options, said["runs"])
+        verdicts = [] if options.no_verdict else collect_verdicts(site, options, said["runs"])
     code, headline = outcome(options, said, verdicts)
     show(said, verdicts, headline)
     write_reports(options, code, headline, said, verdicts)
@@ -166,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
 # --- What is sent ---
 
 
-def token_of(options: argparse.Namespace) -> str:
+def get_token(options: argparse.Namespace) -> str:
     if not options.token_file:
         return os.environ.get("BENCHSITE_TOKEN", "").strip()
     try:
@@ -175,7 +175,7 @@ def token_of(options: argparse.Namespace) -> str:
         raise Ended(USAGE, f"the token cannot be read from {options.token_file}: {error}.") from None
 
 
-def site_of(options: argparse.Namespace) -> str:
+def get_site_url(options: argparse.Namespace) -> str:
     parts = urlsplit(options.site)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Ended(USAGE, "no site: set BENCHSITE_URL or --site, as in https://benchsite.example.")
@@ -258,7 +258,7 @@ def github(env: Any) -> dict[str, str]:
     }
 
 
-def manifest_of(options: argparse.Namespace, ci: dict[str, str]) -> dict[str, Any]:
+def build_manifest(options: argparse.Namespace, ci: dict[str, str]) -> dict[str, Any]:
     """The file's, outweighed by the options; what the CI says fills what is empty."""
     manifest: Any = {}
     if options.manifest:
@@ -285,7 +285,7 @@ def manifest_of(options: argparse.Namespace, ci: dict[str, str]) -> dict[str, An
     return dict(manifest)
 
 
-def files_of(options: argparse.Namespace) -> list[Path]:
+def list_files(options: argparse.Namespace) -> list[Path]:
     files = [Path(name) for name in options.files]
     for one in files:
         if not one.is_file() or not one.stat().st_size:
@@ -294,7 +294,7 @@ def files_of(options: argparse.Namespace) -> list[Path]:
     return files
 
 
-def key_of(ci: dict[str, str], manifest: dict[str, Any], files: list[Path]) -> str:
+def build_key(ci: dict[str, str], manifest: dict[str, Any], files: list[Path]) -> str:
     """Equal for the same build and the same content, so that a job that is repeated stores nothing twice."""
     whole = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode())
     for one in files:
@@ -313,7 +313,7 @@ class Form:
         self.boundary = f"benchsite{uuid.uuid4().hex}"
         self.parts: list[tuple[bytes, Path | None]] = []
         self._add('name="manifest"', "application/json", json.dumps(manifest).encode(), None)
-        for one, name in zip(files, names_of(files)):  # noqa: B905 - Python 3.8 knows no `strict`
+        for one, name in zip(files, list_names(files)):  # noqa: B905 - Python 3.8 knows no `strict`
             plain = quote(name, safe=" ./()+,=@[]{}~!$&';#-_")
             self._add(f'name="files"; filename="{plain}"', "application/octet-stream", b"", one)
         self.end = f"--{self.boundary}--\r\n".encode()
@@ -336,7 +336,7 @@ class Form:
         yield self.end
 
 
-def names_of(files: list[Path]) -> list[str]:
+def list_names(files: list[Path]) -> list[str]:
     """Their names; with their folders where two files are called the same, for a folder tells whose client it is."""
     same = len({one.name for one in files}) < len(files)
     return [f"{one.absolute().parent.name}/{one.name}" if same else one.name for one in files]
@@ -452,19 +452,19 @@ def uploaded(
             time.sleep(1)
             _, said, _ = site.ask("GET", str(said["url"]).lstrip("/"))
     except Refused as refused:
-        raise Ended(code_of(refused), f"the upload was refused: {refused}") from None
+        raise Ended(get_exit_code(refused), f"the upload was refused: {refused}") from None
     if said.get("state") == "failed":
         raise Ended(BENCHMARK_FAILED, f"the site cannot read the result: {said.get('detail')}")
     return dict(said)
 
 
-def code_of(refused: Refused) -> int:
+def get_exit_code(refused: Refused) -> int:
     if refused.slug in ("malformed-result", "unsupported-format"):
         return BENCHMARK_FAILED
     return USAGE if refused.slug in ("validation-error", "unauthenticated", "insufficient-scope") else UPLOAD_FAILED
 
 
-def verdicts_of(site: Site, options: argparse.Namespace, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def collect_verdicts(site: Site, options: argparse.Namespace, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One for each test that the runs are measurements of: repeats of one commit are judged together."""
     found: list[dict[str, Any]] = []
     for one in runs:

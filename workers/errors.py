@@ -1,6 +1,6 @@
-"""How a run fails: with a reason of `runs.reasons.Reason` and a sentence that says what to do."""
+"""How a run fails: with a reason of `runs.queue.reasons.Reason` and a sentence that says what to do."""
 
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 
 
 class RunFailed(Exception):

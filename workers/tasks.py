@@ -4,9 +4,9 @@ from uuid import UUID
 
 from celery import shared_task
 
-from workers import signals  # noqa: F401 - connects what a worker does when it comes up
-from workers.client import run_client
-from workers.pool_probe import answer_probe
+from workers.generator import signals  # noqa: F401 - connects what a worker does when it comes up
+from workers.generator.client import run_client
+from workers.generator.pool_probe import answer_probe
 
 
 @shared_task(name="load.probe")

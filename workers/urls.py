@@ -2,7 +2,9 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from workers import generator_api, own_server, views
+from workers import views
+from workers.generator import generator_api
+from workers.probe import own_server
 
 CLIENT = "generator-api/v1/clients/<uuid:pk>"
 

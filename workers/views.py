@@ -10,15 +10,15 @@ from django.shortcuts import redirect, render
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
-from benchsite.accounts.permissions import is_operator, operator_required, team_of, team_required
-from runs import generators
+from benchsite.accounts.permissions import get_team, is_operator, operator_required, team_required
+from runs.catalog import generators
 from runs.models import LoadGenerator
-from runs.pages.lists import page_of
-from runs.pages.queue import queue as read_queue
-from runs.pages.queue import waiting_runs
-from workers.enrolment import make_code, revoke
-from workers.fleet import WHOSE, FleetFilter, bindings_of, fleet_of, health, shown
-from workers.queries import queue_lines
+from runs.queue.pages.queue import queue as read_queue
+from runs.queue.pages.queue import waiting_runs
+from runs.results.pages.lists import get_page
+from workers.conductor.queries import queue_lines
+from workers.generator.enrolment import make_code, revoke
+from workers.generator.fleet import WHOSE, FleetFilter, get_fleet, health, list_bindings, shown
 
 MAX_SHOWN = 200  # waiting runs on the page of the queue
 
@@ -27,17 +27,17 @@ MAX_SHOWN = 200  # waiting runs on the page of the queue
 def load_generators(request: HttpRequest) -> HttpResponse:
     """A page of them, and of all how many are in which state."""
     wanted = FleetFilter.from_query(request.GET)
-    every = fleet_of(team_of(request))
+    every = get_fleet(get_team(request))
     rows = wanted.apply(every)
     found = health(rows)
-    page = page_of(request, rows.filter(state=wanted.state) if wanted.state else rows)
+    page = get_page(request, rows.filter(state=wanted.state) if wanted.state else rows)
     part = bool(request.htmx)  # type: ignore[attr-defined]
     context = {
         "filter": wanted,
         "health": found,
         "page": page,
-        "generators": shown(team_of(request), page.object_list),
-        "bindings": () if part else bindings_of(every),
+        "generators": shown(get_team(request), page.object_list),
+        "bindings": () if part else list_bindings(every),
         "whose": WHOSE.items(),
         "is_operator": is_operator(request),
     }
@@ -103,7 +103,7 @@ def allow_move(request: HttpRequest) -> HttpResponse:
 @team_required("GET")
 def queue(request: HttpRequest) -> HttpResponse:
     stand = read_queue(waiting_runs()[:MAX_SHOWN])
-    lines = queue_lines(team_of(request), stand)
+    lines = queue_lines(get_team(request), stand)
     context = {
         "holding": [line for line in lines if line["row"].holds],
         "waiting": [line for line in lines if not line["row"].holds],

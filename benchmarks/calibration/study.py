@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted
-from reports.curves import Curve
+from reports.compare.curves import Curve
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Workload
 from runs.models.plan import Provisioner, Purpose
-from runs.planning import Draft
+from runs.plans import Draft
 from runs.ycsb.properties import CORE_WORKLOADS
 
 CAPACITY_OPS_S: Final = 500.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.faults.site import FaultSite
 from runs.models.run import Phase, Stage
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 
 Cause = Callable[[FaultSite], AbstractContextManager[None]]
 

@@ -12,7 +12,7 @@ import psutil
 from benchmarks.faults.fault import IDLE, LOADING, MEASURING, fault
 from benchmarks.faults.site import FaultSite
 from benchsite.local.supervisor import GENERATORS, running_site
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 
 HANG_S = 60.0
 RESTART_DELAY_S = 3.0  # until an operator or a service manager starts the site again
@@ -56,10 +56,10 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def _register_part(name: str, pid_of: Callable[[FaultSite], int]) -> None:
+def _register_part(name: str, get_pid: Callable[[FaultSite], int]) -> None:
     @fault(name, moment=MEASURING)
     def _(site: FaultSite) -> Iterator[None]:
-        kill(pid_of(site))
+        kill(get_pid(site))
         yield
 
 

@@ -21,9 +21,9 @@ from benchsite.accounts.membership import ensure_demo_team
 from benchsite.local.demo.study import StudyEntry
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node
 from runs.models.plan import Provisioner
-from runs.reasons import Reason
-from workers import enrolment
-from workers.executables import choose_redis
+from runs.queue.reasons import Reason
+from workers.generator import enrolment
+from workers.generator.executables import choose_redis
 
 CUT_S = 30.0
 START_TIMEOUT_S = 60.0

@@ -13,7 +13,7 @@ from benchmarks.faults.fault import MEASURING, Moment, fault
 from benchmarks.faults.site import FaultSite
 from benchsite.local.embedded import EmbeddedServers
 from runs.models.run import Phase, Stage
-from workers.guarded_process import Guarded
+from workers.processes.guarded_process import Guarded
 
 RESTART_S = 5.0
 HANG_S = 40.0

@@ -24,13 +24,13 @@ from benchsite.core.paths import places
 from benchsite.local.demo.study import StudyEntry, plan_study
 from benchsite.local.embedded import EmbeddedServers
 from benchsite.local.supervisor import GENERATORS, running_site, stop_running_site
-from runs.lifecycle import request_cancel_matrix
 from runs.models import Deployment, LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import submit
-from workers.guarded_process import Guarded, start_guarded
-from workers.guardian import start_time
-from workers.process_registry import Record, read_records
+from runs.plans import submit
+from runs.queue.lifecycle import request_cancel_matrix
+from workers.processes.guarded_process import Guarded, start_guarded
+from workers.processes.guardian import start_time
+from workers.processes.process_registry import Record, read_records
 
 PARTS = ("web", "scheduler", "conductor", *GENERATORS)
 ENTRIES = [StudyEntry("redis", "Redis", ["everysec"])]

@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.simulations.ladders import FLAT, LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
 from benchsite.core.formatting import exact, grouped
-from reports.analysis.ratios import Floats
-from reports.analysis.repeat_comparison import Comparison, Outcome
-from reports.curves import Curve
-from reports.pages.baseline_ratios import throughput_ratio
+from reports.compare.analysis.ratios import Floats
+from reports.compare.analysis.repeat_comparison import Comparison, Outcome
+from reports.compare.curves import Curve
+from reports.compare.pages.baseline_ratios import throughput_ratio
 
 PAIRS: Final = 1500
 SEED: Final = 20261123
@@ -178,8 +178,8 @@ def look_rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> LookRates:
     faster, single = ([_at_looks(a + math.log(1.1), b, order, looks) for a, b in sides] for looks in (LOOKS, ()))
     decided = (Outcome.FASTER, Outcome.SLOWER)
     called, alone = (
-        np.array([[comparison.outcome is Outcome.FASTER for comparison in compared] for compared in pairs_of])
-        for pairs_of in (faster, single)
+        np.array([[comparison.outcome is Outcome.FASTER for comparison in compared] for compared in comparisons])
+        for comparisons in (faster, single)
     )
     return LookRates(
         held=float(

@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from runs.ycsb.encoded import Counts
-from runs.ycsb.histogram import Histogram, indices_of
+from runs.ycsb.histogram import Histogram, get_bucket_indices
 from runs.ycsb.intervals import MAX_BATCHES, Batches
 from runs.ycsb.upper_bounds import upper_bounds
 
@@ -71,7 +71,7 @@ def _latencies(case: Case, random: np.random.Generator) -> tuple[Batches, Histog
     noise = random.standard_normal(case.values) * np.sqrt(1 - case.correlation**2)
     before = [case.correlation * random.standard_normal()]
     logarithms = lfilter([1.0], [1.0, -case.correlation], noise, zi=before)[0]
-    index = indices_of(MEDIAN_US * np.exp(SIGMA * logarithms))
+    index = get_bucket_indices(MEDIAN_US * np.exp(SIGMA * logarithms))
     count = np.ones(index.size, dtype=np.int64)
     sizes = np.array([part.size for part in np.array_split(index, MAX_BATCHES)], dtype=np.int64)
     batches = Batches(MAX_BATCHES)

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from benchsite.core import formatting
-from reports.analysis.changes import TAIL_LATENCY, THROUGHPUT, Rule, course_of
-from reports.analysis.edivisive import Floats, change_points
+from reports.trends.analysis.changes import TAIL_LATENCY, THROUGHPUT, Rule, detect_changes
+from reports.trends.analysis.edivisive import Floats, change_points
 
 SEED: Final = 20_261
 SERIES: Final = 1_000
@@ -73,7 +73,7 @@ def _fires(case: Case, values: Floats) -> list[bool]:
     alone, with_magnitude = (
         change_points(scaled, min_magnitude=least, logarithms=rule.logarithms) for least in (0.0, rule.min_magnitude)
     )
-    reported = [change.index for change in course_of(values, rule).changes if change.counts]
+    reported = [change.index for change in detect_changes(values, rule).changes if change.counts]
     return [
         case.fires([split.index for split in alone.strong]),
         case.fires([split.index for split in with_magnitude.strong]),

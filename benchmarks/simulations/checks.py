@@ -13,19 +13,10 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import exact
-from runs.measures.coordinated_omission import throttled_thread
-from runs.validity import (
-    ClientFacts,
-    ClusterFacts,
-    OperationFacts,
-    OverTime,
-    RunFacts,
-    judge_ladder,
-    judge_run,
-    profile,
-)
-from runs.validity.environment import KEY_BYTES
-from runs.ycsb.duplicate_outputs import find_copies, numbers_of
+from runs.checks import ClientFacts, ClusterFacts, OperationFacts, OverTime, RunFacts, judge_ladder, judge_run, profile
+from runs.checks.environment import KEY_BYTES
+from runs.results.measures.coordinated_omission import throttled_thread
+from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Floats
 from runs.ycsb.operation import ReadOperation
@@ -184,7 +175,7 @@ def _copied(random: Random, digits: int, moved_us: float = 0.0) -> RunFacts:
     """
     first = _client_output(random)
     second = _client_output(random) if digits < 0 else _with_changes(random, _moved(first, moved_us), digits)
-    copies = find_copies({number: numbers_of(run, ()) for number, run in enumerate((first, second))})
+    copies = find_copies({number: collect_numbers(run, ()) for number, run in enumerate((first, second))})
     clients = tuple(ClientFacts(number, evidence=ClientEvidence(copy_of=copies.get(number))) for number in range(2))
     return _run(clients=clients, clients_expected=2)
 

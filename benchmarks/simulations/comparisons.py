@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import exact, grouped
-from reports.analysis.multiple import adjusted
-from reports.analysis.ratios import Floats
-from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values
-from reports.analysis.sessions import session_spread
-from runs.measures.repeatability import drift, exceeds, repeatability
+from reports.compare.analysis.multiple import adjusted
+from reports.compare.analysis.ratios import Floats
+from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values
+from reports.trends.analysis.sessions import session_spread
+from runs.results.measures.repeatability import drift, exceeds, repeatability
 
 DECIDED: Final = (Outcome.FASTER, Outcome.SLOWER)
 RUNS: Final = 3  # of each session of the history

@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import exact, grouped
-from reports.analysis.best import best_set
-from reports.analysis.ceiling import Ceiling, Rung, thread_ceiling
-from reports.analysis.knee import power_knee
-from reports.analysis.looks import Look
-from reports.analysis.ratios import Floats
+from reports.compare.analysis.best import best_set
+from reports.compare.analysis.ceiling import Ceiling, Rung, thread_ceiling
+from reports.compare.analysis.knee import power_knee
+from reports.compare.analysis.looks import Look
+from reports.compare.analysis.ratios import Floats
 
 LADDERS: Final = 1000
 SEED: Final = 20261122

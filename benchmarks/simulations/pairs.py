@@ -12,11 +12,11 @@ from typing import Final, Literal
 import numpy as np
 
 from benchsite.core.formatting import exact, grouped
-from reports.analysis.points import spread
-from reports.analysis.repeat_comparison import Outcome
-from reports.curves import Curve, Operation, Point, Standing
-from reports.pages.baseline_ratios import Ratio, latency_ratio, throughput_ratio
-from reports.pages.equal_load import equal_load
+from reports.compare.analysis.points import spread
+from reports.compare.analysis.repeat_comparison import Outcome
+from reports.compare.curves import Curve, Operation, Point, Standing
+from reports.compare.pages.baseline_ratios import Ratio, latency_ratio, throughput_ratio
+from reports.compare.pages.equal_load import equal_load
 
 PAIRS: Final = 6000
 SEED: Final = 20261122

@@ -10,8 +10,8 @@ from typing import Final, Literal
 import numpy as np
 
 from benchsite.core.formatting import grouped, plain_percent
-from reports.analysis.ratios import CONFIDENCE, Floats, welch
-from reports.analysis.repeat_comparison import THRESHOLD
+from reports.compare.analysis.ratios import CONFIDENCE, Floats, welch
+from reports.compare.analysis.repeat_comparison import THRESHOLD
 
 PAIRS: Final = 20_000
 SEED: Final = 20261121

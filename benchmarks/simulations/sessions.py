@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import percent
-from reports.analysis.ratios import Floats
-from reports.analysis.sessions import SessionSpread, session_spread
-from reports.analysis.verdicts import EnvironmentAnswer, Judgement, Metric, Verdict, judge
+from reports.compare.analysis.ratios import Floats
+from reports.trends.analysis.sessions import SessionSpread, session_spread
+from reports.trends.analysis.verdicts import EnvironmentAnswer, Judgement, Metric, Verdict, judge
 
 PAIRS: Final = 400  # commits of each kind
 SEED: Final = 20261122

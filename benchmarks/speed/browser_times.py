@@ -16,7 +16,7 @@ from benchsite.core.paths import places
 from benchsite.local.components import HOST, web
 from benchsite.local.embedded import EmbeddedServers
 from benchsite.local.preparation import collect_static
-from reports.selection import Selection
+from reports.compare.selection import Selection
 from runs.models import Sweep
 from workers.provision.ports import free_port
 

@@ -12,10 +12,10 @@ from django.conf import settings
 from benchmarks.speed.report import BenchmarkFailed, Report
 from runs.catalog import load_catalog
 from runs.ycsb.properties import render_properties
-from workers.manifests import Manifest, java_executable, verify
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.servers import ProvisionError, Server, Wanted
 from workers.systems.build import SOURCES, read_description, read_project
+from workers.systems.manifests import Manifest, java_executable, verify
 
 THREADS = (1, 8)
 ROUNDS = 11

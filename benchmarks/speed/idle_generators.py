@@ -19,10 +19,10 @@ from redis import Redis
 from benchmarks.speed.report import BenchmarkFailed, Report
 from benchsite.core.generator_access import own_redis_url, unacked_keys
 from benchsite.local.supervisor import Site
-from workers import enrolment, registration
-from workers.pool_probe import PROBE_INTERVAL_S
-from workers.redis_users import PRIORITIES
-from workers.site_client import SiteClient
+from workers.generator import enrolment, registration
+from workers.generator.pool_probe import PROBE_INTERVAL_S
+from workers.generator.redis_users import PRIORITIES
+from workers.generator.site_client import SiteClient
 
 GENERATORS: Final = 300
 SETTLE_S: Final = 85.0  # the first sign of life of each comes within these

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.histogram import Ints, indices_of
+from runs.ycsb.histogram import Ints, get_bucket_indices
 
 CLIENTS: Final = 4
 # Operations a second of one client, and their latencies: the median in µs and the spread of its logarithm.
@@ -129,7 +129,7 @@ def _write_log(path: Path, which: Ints, histograms: list[bytes], client: int) ->
 
 def encoded(values: Ints) -> bytes:
     """An interval's histogram in HdrHistogram's encoding V2."""
-    index, count = np.unique(indices_of(values), return_counts=True)
+    index, count = np.unique(get_bucket_indices(values), return_counts=True)
     body, last = bytearray(), -1
     for at, number in zip(index.tolist(), count.tolist(), strict=True):
         if at > last + 1:

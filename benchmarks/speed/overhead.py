@@ -18,13 +18,14 @@ from pathlib import Path
 
 from benchmarks.speed.report import BenchmarkFailed, Report, submit_small, until, until_succeeded
 from benchsite.local.supervisor import WATCH_S, Site
-from reports.analysis.ratios import CONFIDENCE, mean_interval
-from runs import artifacts, lifecycle
+from reports.compare.analysis.ratios import CONFIDENCE, mean_interval
 from runs.models import ClientRun, Run
+from runs.queue import lifecycle
+from runs.results import artifacts
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
-from workers import scheduling
-from workers.client_commands import READY_DEADLINE_S
+from workers.conductor import scheduling
+from workers.generator.client_commands import READY_DEADLINE_S
 
 # With fewer pairs the width itself is too uncertain to stop by.
 MIN_PAIRS, MAX_PAIRS = 10, 60

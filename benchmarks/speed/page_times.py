@@ -31,13 +31,13 @@ from benchmarks.synthetic_data.equipment import TEAMS  # noqa: E402
 from benchsite.accounts import tenancy  # noqa: E402
 from benchsite.accounts.models import Team, User  # noqa: E402
 from benchsite.local.embedded import EmbeddedServers  # noqa: E402
-from reports.figures.ceilings import CeilingsFigure  # noqa: E402
-from reports.figures.latency import LatencyFigure  # noqa: E402
+from reports.compare.figures.ceilings import CeilingsFigure  # noqa: E402
+from reports.compare.figures.latency import LatencyFigure  # noqa: E402
+from reports.compare.queries import curves, facets  # noqa: E402
+from reports.compare.selection import Selection  # noqa: E402
 from reports.models import StoredCurve  # noqa: E402
-from reports.queries import curves, facets  # noqa: E402
-from reports.selection import Selection  # noqa: E402
 from runs.models import Matrix, Run, Sweep  # noqa: E402
-from runs.pages.run_list import RunFilter  # noqa: E402
+from runs.results.pages.run_list import RunFilter  # noqa: E402
 
 tenancy.serve_all_teams()
 ROUNDS: Final = 21

@@ -32,8 +32,7 @@ from benchsite.accounts import tenancy  # noqa: E402
 from benchsite.accounts.models import Membership, Role, Team, User  # noqa: E402
 from benchsite.core.paths import places  # noqa: E402
 from benchsite.local.embedded import EmbeddedServers  # noqa: E402
-from runs import lifecycle  # noqa: E402
-from runs.generators import generator_key  # noqa: E402
+from runs.catalog.generators import generator_key  # noqa: E402
 from runs.models import (  # noqa: E402
     Cluster,
     Conductor,
@@ -47,7 +46,8 @@ from runs.models import (  # noqa: E402
     Sweep,
 )
 from runs.models.run import Phase, Stage, Status  # noqa: E402
-from workers import scheduling  # noqa: E402
+from runs.queue import lifecycle  # noqa: E402
+from workers.conductor import scheduling  # noqa: E402
 from workers.models import Lease  # noqa: E402
 
 tenancy.serve_all_teams()

@@ -12,11 +12,11 @@ from django.utils import timezone
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.local.demo.study import StudyEntry, plan_study
 from benchsite.local.supervisor import Site
-from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import submit
-from workers.facts import machine_facts
+from runs.plans import submit
+from runs.queue.lifecycle import request_cancel_matrix
+from workers.generator.facts import machine_facts
 
 POLL_S = 0.02
 MODE = StudyEntry("redis", "Redis", ["off"])

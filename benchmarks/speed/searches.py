@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from benchmarks.speed.report import Report
-from runs.measures.search import (
+from runs.results.measures.search import (
     MAX_TRIALS,
     Goal,
     Trial,
@@ -16,7 +16,7 @@ from runs.measures.search import (
     search_target,
     search_threads,
 )
-from runs.measures.sustained_load import SUSTAINED
+from runs.results.measures.sustained_load import SUSTAINED
 
 CAPACITY_OPS_S: Final = 100_000.0
 FULL_THREADS: Final = 8  # use the whole capacity

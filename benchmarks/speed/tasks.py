@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from runs.ycsb.histogram import index_of
+from runs.ycsb.histogram import get_bucket_index
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.ingest import ingest as ingest_logs
 from runs.ycsb.logscan import LogSource
@@ -60,7 +60,7 @@ def inflate(folder: Path) -> int:
     number = 0
     payloads: list[bytes] = []
     for path in sorted(folder.glob("*/*.hdr")):
-        payloads.extend(_payloads_of(path))
+        payloads.extend(_read_payloads(path))
     for payload in payloads:
         zlib.decompress(base64.b64decode(payload)[8:])
         number += 1
@@ -76,7 +76,7 @@ def hdrhistogram(folder: Path, most: str) -> int:
     each = int(most) // len(list(folder.glob("*/*.hdr")))
     for path in sorted(folder.glob("*/*.hdr")):
         total = totals.setdefault(path.stem, HdrHistogram(1, 3_600_000_000, 3))
-        for payload, _ in zip(_payloads_of(path), range(each), strict=False):
+        for payload, _ in zip(_read_payloads(path), range(each), strict=False):
             total.add(HdrHistogram.decode(payload))
             number += 1
     return number
@@ -118,7 +118,7 @@ def csv_module(path: Path) -> int:
     with path.open(newline="") as file:
         for row in csv.reader(file):
             if len(row) == 3 and row[1].isdigit():
-                counts[row[0], int(row[1]) // 1000, index_of(int(row[2]))] += 1
+                counts[row[0], int(row[1]) // 1000, get_bucket_index(int(row[2]))] += 1
     return path.stat().st_size
 
 
@@ -138,7 +138,7 @@ def _source(path: Path) -> LogSource:
     return LogSource(pieces)
 
 
-def _payloads_of(path: Path) -> Iterator[bytes]:
+def _read_payloads(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         for line in file:
             if line[:1].isdigit():

@@ -28,11 +28,11 @@ from benchsite.accounts.models import Team, User
 from benchsite.core.env import env_int
 from benchsite.local.supervisor import Site
 from runs.models import MeasurementSet, Run, UploadKey
-from runs.uploading import api_upload, upload_lifecycle
-from runs.uploading.api_upload import Asked
-from runs.uploading.form_data import Arrived
-from runs.uploading.manifest import manifest_of
-from runs.uploading.processing import work_on
+from runs.uploads import api_upload, upload_lifecycle
+from runs.uploads.api_upload import Asked
+from runs.uploads.form_data import Arrived
+from runs.uploads.manifest import build_manifest
+from runs.uploads.processing import work_on
 
 SECONDS: Final = 42
 DIFFERENT: Final = 40  # histograms of one operation
@@ -134,7 +134,7 @@ class Sent:
         return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else float("nan")
 
 
-def body_of(upload: Typical, number: int) -> bytes:
+def build_body(upload: Typical, number: int) -> bytes:
     """One upload as a form."""
     parts = [b'Content-Disposition: form-data; name="manifest"\r\n\r\n'
              + json.dumps({**MANIFEST, "notes": f"upload {number}"}).encode()]  # fmt: skip
@@ -261,7 +261,7 @@ def measure(site: Site) -> Report:
     )
     lost = sustained.asked - (Run.objects.count() - before)
     once, twice = _alone(team, user, prefix)
-    check_s = median(_timed(partial(tokens.bearer_of, token)) for _ in range(CHECKS))
+    check_s = median(_timed(partial(tokens.find_bearer, token)) for _ in range(CHECKS))
     number = env_int("BENCHSITE_BENCH_UPLOADS", IN_ONE_GO, least=100, most=1_000_000)
     most_s = float("inf") if number > IN_ONE_GO else IN_ONE_GO_S
     killed, left, kills = _while_killing(site, token, number, f"{prefix}-k", most_s)
@@ -293,7 +293,7 @@ def measure(site: Site) -> Report:
 
 
 def _body(number: int) -> bytes:
-    return body_of(typical(number), number)
+    return build_body(typical(number), number)
 
 
 def _ms(sent: Sent) -> tuple[float, float]:
@@ -302,7 +302,7 @@ def _ms(sent: Sent) -> tuple[float, float]:
 
 def _alone(team: Team, user: User, prefix: str) -> tuple[float, float]:
     """Seconds of one upload by either way, in turn, so that neither gains by a machine that gets busier."""
-    manifest = manifest_of({**MANIFEST, "notes": prefix})
+    manifest = build_manifest({**MANIFEST, "notes": prefix})
     once, twice = [], []
     for number in range(ALONE):
         files = typical(10_000_000 + number).files

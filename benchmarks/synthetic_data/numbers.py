@@ -39,7 +39,7 @@ class Law:
         return self.throughput_ops_s(best)
 
 
-def law_of(database: str, mode: str, workload: str, nodes: int, ack: str) -> Law:
+def build_law(database: str, mode: str, workload: str, nodes: int, ack: str) -> Law:
     """The law of a configuration: the same whenever it is asked for, so that a history has a level."""
     digest = hashlib.sha256(f"{database}|{mode}|{workload}".encode()).digest()
     first, contention, coherence = (int.from_bytes(digest[i : i + 4], "big") / 2**32 for i in (0, 4, 8))

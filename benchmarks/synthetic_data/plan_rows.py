@@ -14,9 +14,8 @@ from django.utils import timezone
 
 from benchmarks.synthetic_data.bulk_copy import Copier
 from benchmarks.synthetic_data.equipment import equipment
-from benchmarks.synthetic_data.numbers import OPERATIONS, Law, latencies_us, law_of, mean_us, measured
+from benchmarks.synthetic_data.numbers import OPERATIONS, Law, build_law, latencies_us, mean_us, measured
 from benchmarks.synthetic_data.plans import TARGET_SHARES, PlannedMatrix, PlannedSweep, plans
-from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import (
     ClientRun,
     Finding,
@@ -29,8 +28,9 @@ from runs.models import (
     Upload,
 )
 from runs.models.run import Phase, Stage, Status, Verdict
-from runs.reasons import Reason
-from runs.spec import SPEC_VERSION, RunSpec
+from runs.plans.spec import SPEC_VERSION, RunSpec
+from runs.queue.reasons import Reason
+from runs.results.denormalised_columns import config_key, sweep_columns
 from runs.ycsb.properties import dataset
 from runs.ycsb.rollups import COLUMNS, LEVELS
 from runs.ycsb.series import POINT, Points, coarser, pack
@@ -83,7 +83,7 @@ def _coarser(finest: Points, level: int) -> Points:
     return points
 
 
-def spec_of(matrix: PlannedMatrix, sweep: PlannedSweep) -> RunSpec:
+def build_spec(matrix: PlannedMatrix, sweep: PlannedSweep) -> RunSpec:
     """The spec of every run of a sweep, but for the load, which is its rung's."""
     owner, database, mode = matrix.equipment, sweep.database, sweep.mode
     system = owner.systems[database.system]
@@ -236,7 +236,7 @@ class _Filling:
                 position += 1
 
     def _curve(self, matrix: PlannedMatrix, plan: PlannedSweep, parent: str) -> _Curve:
-        spec = spec_of(matrix, plan)
+        spec = build_spec(matrix, plan)
         database, workload, uploaded = plan.database, plan.workload, matrix.uploaded
         name, key = f"{database.system} {plan.mode.slug} {workload.short_name}", self._key(matrix.at)
         self.copier.add(
@@ -245,7 +245,7 @@ class _Filling:
             system=database.system, mode=plan.mode.slug, purpose=matrix.purpose, tags=list(plan.tags),
             ladder="threads" if plan.rungs else "target", created_at=matrix.at, **sweep_columns(spec),
         )  # fmt: skip
-        law = law_of(
+        law = build_law(
             database.name, plan.mode.slug, workload.name, database.replication_factor, plan.mode.durability.ack
         )
         before, behind = json.dumps({**spec, "load": "?"}).split('"?"')

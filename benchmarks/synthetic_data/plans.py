@@ -90,12 +90,12 @@ def _day_by_day(teams: list[Equipment], runs: int, rng: random.Random) -> Iterat
             yield _nightly(teams[0], at, nights, rng)
             nights += 1
         while studied < wanted * (step + 1) / steps and studied < wanted:
-            study = _upload(teams[0], at, rng) if rng.random() < 0.1 else _study(_one_of(teams, rng), at, rng)
+            study = _upload(teams[0], at, rng) if rng.random() < 0.1 else _study(_choose_team(teams, rng), at, rng)
             studied += study.runs
             yield study
 
 
-def _one_of(teams: list[Equipment], rng: random.Random) -> Equipment:
+def _choose_team(teams: list[Equipment], rng: random.Random) -> Equipment:
     return teams[0] if rng.random() < 0.9 else teams[1]
 
 

@@ -16,7 +16,7 @@ from benchmarks.speed.overhead import (
 )
 
 
-def pairs_of(ratio: float, spread: float):
+def build_pair_maker(ratio: float, spread: float):
     """A maker of pairs whose log ratios are normal around `ratio`."""
     noise = random.Random(7)
 
@@ -28,20 +28,20 @@ def pairs_of(ratio: float, spread: float):
 
 @pytest.mark.parametrize(("spread", "fewest", "most"), [(0.005, MIN_PAIRS, MIN_PAIRS), (0.06, 25, 55)])
 def test_adds_pairs_until_the_interval_is_narrow(spread, fewest, most):
-    pairs, estimate = collect_pairs(pairs_of(0.99, spread))
+    pairs, estimate = collect_pairs(build_pair_maker(0.99, spread))
     assert fewest <= len(pairs) <= most
     assert estimate.half_width <= MAX_HALF_WIDTH
     assert estimate.low < 0.99 < estimate.high
 
 
 def test_stops_at_the_maximum():
-    pairs, estimate = collect_pairs(pairs_of(0.9, 0.3))
+    pairs, estimate = collect_pairs(build_pair_maker(0.9, 0.3))
     assert len(pairs) == MAX_PAIRS
     assert estimate.half_width > MAX_HALF_WIDTH
 
 
 def test_each_arm_comes_first_about_as_often():
-    pairs, _ = collect_pairs(pairs_of(1.0, 0.3))
+    pairs, _ = collect_pairs(build_pair_maker(1.0, 0.3))
     assert 20 <= sum(pair.driven_first for pair in pairs) <= 40
     assert len({pair.driven_first for pair in pairs[:MIN_PAIRS]}) == 2
 

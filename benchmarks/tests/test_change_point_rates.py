@@ -19,7 +19,7 @@ def lines_of_the_table():
     return lines[head : head + 2 + len(CASES)]
 
 
-def numbers_of(what, points):
+def collect_numbers(what, points):
     return next(n for n, case in enumerate(CASES) if case.what.startswith(what) and case.points == points)
 
 
@@ -31,7 +31,7 @@ def test_the_table_has_a_line_for_every_case():
 
 @pytest.mark.parametrize(("what", "points"), [("flat throughput, normal", "20"), ("throughput falls by 10", "30 + 2")])
 def test_lines_of_the_table_are_what_the_command_prints(what, points):
-    number = numbers_of(what, points)
+    number = collect_numbers(what, points)
     assert row(rate(CASES[number], number)) == lines_of_the_table()[2 + number]
 
 
@@ -39,7 +39,7 @@ def test_the_rates_are_those_that_analysis_7_foresaw():
     """Of a quarter of the series; three standard deviations of so few on both sides."""
     expected = {("flat throughput, normal", "30"): 0.013, ("throughput falls by 5", "30 + 3"): 0.70}
     for (what, points), share in expected.items():
-        number = numbers_of(what, points)
+        number = collect_numbers(what, points)
         found = rate(CASES[number], number, series=250)
         chance = 3 * (share * (1 - share) * (1 / 250 + 1 / 300)) ** 0.5
         assert found.alone == pytest.approx(share, abs=chance)

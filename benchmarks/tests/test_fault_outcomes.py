@@ -8,7 +8,7 @@ from benchmarks.faults.outcome import Outcome, append, doubled_work, lost_result
 from benchmarks.faults.registry import FAULTS
 from runs.models import Artifact, ClientRun, Run, RunEvent, Series
 from runs.models.run import Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_client_run, make_machine, make_measurement_set, make_run, make_sweep
 from workers.models import Lease
 

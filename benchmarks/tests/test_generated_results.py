@@ -10,9 +10,9 @@ from django.db.models import Count
 from benchmarks.synthetic_data import Wanted, generate
 from benchmarks.synthetic_data.bulk_copy import Copier
 from benchsite.accounts.models import Team
-from reports.queries import curves, stored_series
-from runs.denormalised_columns import config_key, sweep_columns
+from reports.compare.queries import curves, stored_series
 from runs.models import Finding, Matrix, Measurement, Run, Series, Sweep, Upload
+from runs.results.denormalised_columns import config_key, sweep_columns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

@@ -33,7 +33,7 @@ def test_unequal_sides_cover_94_per_cent(n_a, n_b, cv_a, cv_b):
 def test_the_interval_is_that_of_the_pages():
     import numpy as np
 
-    from reports.analysis.ratios import log_welch, welch
+    from reports.compare.analysis.ratios import log_welch, welch
 
     random = np.random.default_rng(3)
     a, b = random.normal(0, 0.05, (50, 3)), random.normal(0, 0.02, (50, 7))

@@ -19,8 +19,8 @@ from benchmarks.simulations.ladders import (
     end_rates,
     knee_rate,
 )
-from reports.analysis.best import best_set
-from reports.analysis.repeat_comparison import Outcome, compare_values
+from reports.compare.analysis.best import best_set
+from reports.compare.analysis.repeat_comparison import Outcome, compare_values
 
 RISING = (0.25, 0.5, 0.8, 0.93, 1.0)
 SHARE = 300  # ladders of each case; a rate of 95 % then has a standard error of 1.3 %

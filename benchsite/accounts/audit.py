@@ -113,7 +113,7 @@ def note_refused(account: User | None, address: str) -> None:
         AuditEntry.objects.create(team=None, actor_name=SOMEBODY, kind=REFUSED, subject=subject, text=text)
 
 
-def entries_of(team: Team) -> QuerySet[AuditEntry]:
+def get_entries(team: Team) -> QuerySet[AuditEntry]:
     """What a team's admins may read: what happened in the team, and who was tried to be signed in as."""
     names = list(team.members.values_list("username", flat=True))
     return AuditEntry.objects.filter(Q(team=team) | Q(team=None, kind=REFUSED, subject__in=names))

@@ -76,7 +76,7 @@ def open_invitations(team: Team) -> QuerySet[Invitation]:
     return team.invitations.filter(accepted_at__isnull=True, expires_at__gt=timezone.now())
 
 
-def invitation_of(token: str) -> Invitation | None:
+def find_invitation(token: str) -> Invitation | None:
     """The open invitation whose link holds this token; None for one that is unknown, used, withdrawn or too old."""
     with all_teams():
         rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
@@ -86,7 +86,7 @@ def invitation_of(token: str) -> Invitation | None:
 @transaction.atomic
 def accept(token: str, user: User) -> Team:
     """`user` joins; of two who follow one link at the same moment, one. Raises MembershipRefused."""
-    invitation = invitation_of(token)
+    invitation = find_invitation(token)
     with all_teams():
         rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
         is_accepted = rows.update(accepted_at=Now(), accepted_by=user)

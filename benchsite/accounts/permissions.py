@@ -19,7 +19,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.ADMIN: 2}
 
 
-def memberships_of(request: HttpRequest) -> list[Membership]:
+def get_memberships(request: HttpRequest) -> list[Membership]:
     """The signed-in person's memberships, asked for once per request."""
     memberships: list[Membership] | None = getattr(request, "_memberships", None)
     if memberships is None:
@@ -34,7 +34,7 @@ def current_membership(request: HttpRequest) -> Membership | None:
     """The membership in the team chosen in the session, else in the person's first team."""
     if not request.user.is_authenticated:
         return None
-    memberships = memberships_of(request)
+    memberships = get_memberships(request)
     chosen = request.session.get("team")
     in_chosen = [membership for membership in memberships if str(membership.team_id) == chosen]
     return next(iter(in_chosen or memberships), None)
@@ -46,7 +46,7 @@ def current_team(request: HttpRequest) -> Team | None:
     return membership.team if membership else None
 
 
-def member_of(request: HttpRequest) -> Membership:
+def get_membership(request: HttpRequest) -> Membership:
     """The membership in the current team, where there must be one."""
     membership = current_membership(request)
     if membership is None:
@@ -54,12 +54,12 @@ def member_of(request: HttpRequest) -> Membership:
     return membership
 
 
-def team_of(request: HttpRequest) -> Team:
+def get_team(request: HttpRequest) -> Team:
     """The current team, where there must be one; the object itself and not the middleware's lazy stand-in."""
-    return member_of(request).team
+    return get_membership(request).team
 
 
-def user_of(request: HttpRequest) -> User:
+def get_user(request: HttpRequest) -> User:
     """The signed-in person."""
     if not isinstance(request.user, User):
         raise PermissionDenied("Sign in first.")
@@ -68,7 +68,7 @@ def user_of(request: HttpRequest) -> User:
 
 def keep_team(request: HttpRequest, key: str) -> bool:
     """Choose the team of this key for the session; False for one that the person is not in."""
-    is_member = any(str(membership.team_id) == key for membership in memberships_of(request))
+    is_member = any(str(membership.team_id) == key for membership in get_memberships(request))
     if is_member:
         request.session["team"] = key
     return is_member

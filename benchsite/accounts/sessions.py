@@ -49,7 +49,7 @@ def note_refused(
     audit.note_refused(account, request.META.get("REMOTE_ADDR", "") if request else "")
 
 
-def sessions_of(user: User) -> QuerySet[SignedIn]:
+def get_sessions(user: User) -> QuerySet[SignedIn]:
     """Those that still let somebody in; what is left of others goes."""
     alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     user.signed_in.exclude(session_key__in=alive).delete()

@@ -52,7 +52,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         if settings.OIDC_SIGN_UP == "everybody":
             return True
         token = request.session.get(INVITED, "")
-        return bool(token) and membership.invitation_of(token) is not None
+        return bool(token) and membership.find_invitation(token) is not None
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         """An address that the provider vouches for needs no link of ours."""

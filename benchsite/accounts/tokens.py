@@ -117,7 +117,7 @@ def revoke(token: ApiToken, by: User) -> None:
             audit.note("token_revoked", team=token.team, actor=by, subject=token.name)
 
 
-def bearer_of(text: str) -> Bearer | None:
+def find_bearer(text: str) -> Bearer | None:
     """Who holds this token; None for one that is malformed, unknown, revoked, too old, or whose maker has left.
 
     One query, and once a minute a second that writes down the use.

@@ -214,7 +214,7 @@ def _read_addresses(host: str, answers: list[Any] | Exception) -> list[IPAddress
     return list(dict.fromkeys(_unmapped(address) for address in plain))
 
 
-def servers_of(urls: Iterable[str]) -> list[tuple[str, int]]:
+def get_servers(urls: Iterable[str]) -> list[tuple[str, int]]:
     """Host and port of the servers that postgresql:// and redis:// URLs name; none for UNIX sockets."""
     addresses = []
     for url in urls:

@@ -5,7 +5,8 @@ and silent clients occupy a file descriptor and no thread. Bodies too large for 
 threads while they arrive: a quarter of the threads is for load generators, another for everybody else. A body that its
 view did not read ends its connection: a client without an account is refused by its head. What the send buffer of the
 kernel does not take of an answer stays in memory, and the poller sends it. A larger answer (a download) is sent by a
-thread. A quarter of the threads never waits for clients: beyond that, the slowest download ends.
+thread. A quarter of the threads never waits for clients: beyond that, the slowest download ends. `/healthz` has a
+thread of its own, so that a probe waits for no page.
 """
 
 import bisect
@@ -18,6 +19,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -42,6 +44,7 @@ _STREAMED: Final = re.compile(
     rb"\r\n(?:transfer-encoding:|expect:|(?=content-length:)(?!" + _DIGITS + rb"))", re.IGNORECASE
 )
 _GENERATOR: Final = re.compile(rb"[A-Z]+ [^ ?]*/generator-api/")
+_HEALTH: Final = re.compile(rb"(?:GET|HEAD) /healthz[ ?]")
 _TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -52,6 +55,7 @@ class Arrival:
     needed: int
     streamed: bool = False
     is_of_generator: bool = False
+    is_of_health: bool = False
 
 
 def measure(data: bytes) -> Arrival:
@@ -64,7 +68,7 @@ def measure(data: bytes) -> Arrival:
     length = _LENGTH.search(head)
     needed = end + 4 + (int(length[1] or 0) if length else 0)
     if needed <= MAX_BUFFERED_BYTES and not _STREAMED.search(head):
-        return Arrival(needed)
+        return Arrival(needed, is_of_health=bool(_HEALTH.match(head.lstrip())))
     return Arrival(end + 4, streamed=True, is_of_generator=bool(_GENERATOR.match(head.lstrip())))
 
 
@@ -164,6 +168,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         quarter = max(1, self.cfg.threads // 4)
         self.streams = {False: Streams(quarter), True: Streams(quarter)}  # True: of load generators
         self.downloads = Downloads()
+        self.health_pool = ThreadPoolExecutor(1)  # It starts its thread after the fork, with the first request.
         self._limit_downloads()
 
     def enqueue_req(self, conn: Any) -> None:
@@ -186,6 +191,10 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             conn.deadline = None
             conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
         conn.data_ready = True
+        if arrival.is_of_health:
+            answered = self.health_pool.submit(self.handle, conn)
+            answered.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
+            return
         if not arrival.streamed:
             super().enqueue_req(conn)
             return

@@ -41,4 +41,4 @@ class PooledConnection(psycopg.Connection[Any]):
         return bool(poll.poll(0))
 
 
-POOL: Final = {"min_size": 1, "max_size": 8, "timeout": 10, "connection_class": PooledConnection}
+POOL: Final = {"min_size": 1, "max_size": 9, "timeout": 10, "connection_class": PooledConnection}

@@ -77,7 +77,7 @@ def read_document(name: str) -> Document:
     return Document(first.removeprefix("# ").replace("`", ""), mark_safe(html))
 
 
-def address_of(name: str) -> str:
+def get_address(name: str) -> str:
     return reverse("help") if name == INDEX else reverse("help-document", args=[name])
 
 
@@ -97,6 +97,6 @@ def _resolve_address(token: Token, name: str) -> None:
     elif target == "glossary.md":
         token.attrs[attribute] = reverse("glossary") + hash_sign + anchor
     elif target.removesuffix(".md") in names():
-        token.attrs[attribute] = address_of(target.removesuffix(".md")) + hash_sign + anchor
+        token.attrs[attribute] = get_address(target.removesuffix(".md")) + hash_sign + anchor
     else:
         raise ValueError(f"docs/{name}.md links to {path}, which is not part of the documentation.")

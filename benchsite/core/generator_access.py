@@ -77,7 +77,7 @@ def take_file(folder: Path, machine: str) -> Path | None:
     return None
 
 
-def name_of(credential: str) -> str:
+def get_name(credential: str) -> str:
     """The load generator of a credential, `bsg_NAME_SECRET`."""
     return credential.partition("_")[2].rpartition("_")[0]
 
@@ -86,7 +86,7 @@ def replaced_credential(path: Path, credential: str) -> str:
     """The credential that a later enrolment of the same load generator wrote to the file; empty where there is none."""
     with contextlib.suppress(OSError, ValueError):
         stored = read_access(path)["credential"]
-        return stored if stored != credential and name_of(stored) == name_of(credential) else ""
+        return stored if stored != credential and get_name(stored) == get_name(credential) else ""
     return ""
 
 
@@ -101,7 +101,7 @@ def own_redis_url(url: str, credential: str) -> str:
     if parts.username:
         return url
     secret = credential.rpartition("_")[2]
-    user = redis_user(name_of(credential), hashlib.sha256(secret.encode()).hexdigest())
+    user = redis_user(get_name(credential), hashlib.sha256(secret.encode()).hexdigest())
     return parts._replace(netloc=f"{quote(user)}:{quote(secret)}@{parts.netloc.rpartition('@')[2]}").geturl()
 
 

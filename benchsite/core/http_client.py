@@ -39,7 +39,7 @@ class Target:
     encrypted: bool
 
 
-def target_of(url: str) -> Target:
+def parse_target(url: str) -> Target:
     """The parts of an http(s) URL. Raises ValueError, with a sentence that says what to write instead."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("Write the URL in plain ASCII, a name with other letters as xn--…")

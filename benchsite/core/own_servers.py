@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from benchsite.core.addresses import servers_of
+from benchsite.core.addresses import get_servers
 
 LOOPBACK = "127.0.0.1"
 HTTP_PORTS = {"http": 80, "https": 443}
@@ -16,4 +16,4 @@ def own_servers() -> list[tuple[str, int]]:
     web = [(LOOPBACK, settings.WEB_PORT)]
     if public.hostname:
         web.append((public.hostname, public.port or HTTP_PORTS[public.scheme]))
-    return [*servers_of((settings.DATABASE_URL, settings.REDIS_URL)), *web]
+    return [*get_servers((settings.DATABASE_URL, settings.REDIS_URL)), *web]

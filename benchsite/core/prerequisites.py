@@ -98,7 +98,7 @@ def java_home() -> str:
     return str(Path(javac).resolve().parent.parent) if javac else ""
 
 
-def output_of(argv: "list[str]", env: "dict[str, str] | None" = None) -> str:
+def get_output(argv: "list[str]", env: "dict[str, str] | None" = None) -> str:
     """What a command says on both streams; empty where it cannot be run or fails. `env` None: this process's own."""
     try:
         done = subprocess.run(
@@ -117,7 +117,7 @@ def output_of(argv: "list[str]", env: "dict[str, str] | None" = None) -> str:
 
 def java_version(path: str, env: "dict[str, str] | None" = None) -> int:
     """The feature release of a `java` or `javac`; 0 where it cannot be run. "1.8.0" is 8."""
-    match = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', output_of([path, "-version"], env)) if path else None
+    match = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', get_output([path, "-version"], env)) if path else None
     return int(match.group(1)) if match else 0
 
 
@@ -145,7 +145,7 @@ def java_problems() -> "list[Problem]":
 def debian_java() -> int:
     """The newest JDK that suits and that this distribution has; 21 where that cannot be told."""
     for release in (25, 21, 17, 11):
-        if "Package:" in output_of(["apt-cache", "show", f"openjdk-{release}-jdk-headless"]):
+        if "Package:" in get_output(["apt-cache", "show", f"openjdk-{release}-jdk-headless"]):
             return release
     return 21
 
@@ -154,7 +154,7 @@ def maven_problems() -> "list[Problem]":
     """Whether `mvn` is there and young enough for the plugins of the build."""
     if not shutil.which("mvn"):
         return [Problem("Maven is needed; there is no mvn on the PATH.", "maven")]
-    match = re.search(r"Apache Maven (\d+)\.(\d+)\.(\d+)", output_of(["mvn", "-version"]))
+    match = re.search(r"Apache Maven (\d+)\.(\d+)\.(\d+)", get_output(["mvn", "-version"]))
     # Without a working Java mvn says nothing of itself; that problem is named already.
     if match and tuple(int(part) for part in match.groups()) < MIN_MAVEN:
         least = ".".join(str(part) for part in MIN_MAVEN)

@@ -49,7 +49,7 @@ def checked_url(url: str, variable: str = "BENCHSITE_URL") -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def host_of(url: str) -> list[str]:
+def get_host(url: str) -> list[str]:
     """The name in the site's address, for the hosts that it answers to."""
     host = urlsplit(url).hostname
     return [host] if host else []

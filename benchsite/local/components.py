@@ -14,8 +14,8 @@ from django.conf import settings
 from benchsite.core.env import METRICS_FOLDER_VARIABLE, env_int
 from benchsite.core.generator_access import SECRET_VARIABLES
 from benchsite.core.logs import log_tail
-from workers.guarded_process import Guarded, start_guarded
-from workers.host_identity import GENERATOR_VARIABLE, SLOTS_VARIABLE
+from workers.generator.host_identity import GENERATOR_VARIABLE, SLOTS_VARIABLE
+from workers.processes.guarded_process import Guarded, start_guarded
 
 HOST = "127.0.0.1"
 # One process computes on one core at a time, and judging an upload is computing: two of them keep two cores busy.

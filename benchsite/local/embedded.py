@@ -21,9 +21,9 @@ import psycopg
 from benchsite.core.formatting import grouped
 from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account, Places, make_folders, make_log_folder, reachable
-from workers.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
-from workers.guarded_process import Guarded, StartError, start_guarded
-from workers.process_registry import end_earlier_lives
+from workers.generator.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
+from workers.processes.guarded_process import Guarded, StartError, start_guarded
+from workers.processes.process_registry import end_earlier_lives
 
 READY_PATIENCE_S = 60.0
 READY_CHECK_TIMEOUT_S = 5.0

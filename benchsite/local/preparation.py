@@ -14,9 +14,9 @@ from django.core.management import call_command
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.accounts.sign_in_link import make_link
 from benchsite.core.generator_access import Access, own_file, write_access
-from runs.artifacts import mark_storage
 from runs.models import LoadGenerator
-from workers import enrolment
+from runs.results.artifacts import mark_storage
+from workers.generator import enrolment
 
 Note = Callable[[str], None]  # takes what a task is at
 

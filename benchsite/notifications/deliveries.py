@@ -24,7 +24,7 @@ from benchsite.core.addresses import LOOKUP_TIMEOUT_S
 from benchsite.core.encryption import CannotOpen
 from benchsite.core.http_client import PostFailed, post
 from benchsite.notifications import webhooks
-from benchsite.notifications.notices import absolute, mail_works, message_of
+from benchsite.notifications.notices import absolute, build_message, mail_works
 
 log = logging.getLogger(__name__)
 # Under way at a time: to webhooks, and beside them by e-mail, so that neither keeps the other waiting.
@@ -137,7 +137,7 @@ def expire() -> None:
     Notice.objects.filter(at__lt=Now() - KEPT).exclude(deliveries__state=Delivery.State.WAITING).delete()
 
 
-def body_of(notice: Notice) -> bytes:
+def build_body(notice: Notice) -> bytes:
     """What a webhook is told, as JSON."""
     content: dict[str, Any] = {
         "id": str(notice.pk),
@@ -164,7 +164,7 @@ def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
     except webhooks.WebhookRefused as refused:
         raise PostFailed(str(refused)) from None
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
-    body = body_of(notice)
+    body = build_body(notice)
     try:
         signed = webhooks.signed_headers(webhook, str(notice.pk), body)
     except CannotOpen as error:
@@ -184,7 +184,7 @@ def _tell_member(delivery: Delivery) -> int | None:
         raise NeverArrives("The address is not confirmed.")
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     try:
-        message_of(notice, member.user.email).send()
+        build_message(notice, member.user.email).send()
     except (OSError, smtplib.SMTPException, ValueError) as error:
         log.warning("E-mail of notice %s was not sent: %s", notice.pk, error)
         raise PostFailed("The mail server did not take it; the site's log says why.") from None

@@ -51,7 +51,7 @@ def send(user: User) -> None:
 
 def message_to(user: User) -> EmailMessage:
     """It says no more than it must: whoever reads it may never have heard of this site."""
-    link = absolute(reverse("confirm-address", args=[token_of(user)]))
+    link = absolute(reverse("confirm-address", args=[get_token(user)]))
     body = (
         f"The account “{one_line(user.get_username())}” at {settings.SITE_URL} asks for notices at this address.\n\n"
         f"If that is you, open this link within {LIFE.days} days and press the button:\n{link}\n\n"
@@ -66,11 +66,11 @@ def message_to(user: User) -> EmailMessage:
     )
 
 
-def token_of(user: User) -> str:
+def get_token(user: User) -> str:
     return _signer.sign_object([str(user.pk), user.email])
 
 
-def account_of(token: str) -> User | None:
+def find_account(token: str) -> User | None:
     """Whose link this is, as long as it counts."""
     try:
         key, address = map(str, _signer.unsign_object(token, max_age=LIFE))
@@ -82,7 +82,7 @@ def account_of(token: str) -> User | None:
 @transaction.atomic
 def confirm(token: str) -> User | None:
     """The address is its account's from now on; None for a link that counts no more. A second time changes nothing."""
-    user = account_of(token)
+    user = find_account(token)
     if user is None:
         return None
     changed = User.objects.filter(pk=user.pk, email=user.email).exclude(confirmed_email=user.email)

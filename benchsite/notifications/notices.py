@@ -1,7 +1,7 @@
 """The outbox: what happened that somebody may want to be told of, written in the transaction in which it happened.
 
 Quiet by default: a notice goes to the webhooks that take its kind and to the members who asked for e-mail of it, and
-where nobody did it stays a row. Whoever sends (`workers.delivery_loop`) reads the deliveries, never what happened.
+where nobody did it stays a row. The sender (`workers.conductor.delivery_loop`) reads the deliveries only.
 """
 
 import logging
@@ -38,7 +38,7 @@ def absolute(path: str) -> str:
     return f"{settings.SITE_URL}{path}"
 
 
-def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
+def build_message(notice: Notice, address: str) -> EmailMultiAlternatives:
     """The message to one address. What people named cannot become a header, nor HTML."""
     preferences = absolute(f"{reverse(PREFERENCES)}?team={notice.team_id}")
     url = absolute(notice.path) if notice.path else ""

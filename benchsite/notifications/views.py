@@ -9,9 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Delivery, Role, User, Webhook
-from benchsite.accounts.permissions import has_role, keep_team, member_of, team_of, team_required, user_of
+from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, keep_team, team_required
 from benchsite.notifications import deliveries, webhooks
-from benchsite.notifications.email_verification import NotSent, account_of, confirm, send
+from benchsite.notifications.email_verification import NotSent, confirm, find_account, send
 from benchsite.notifications.forms import PreferencesForm, WebhookForm
 from benchsite.notifications.notices import KINDS, mail_works
 from benchsite.notifications.webhooks import WebhookRefused
@@ -25,7 +25,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
     if keep_team(request, request.GET.get("team", "")):
         return redirect("notifications")
-    member = member_of(request)
+    member = get_membership(request)
     form = PreferencesForm(request.POST if request.method == "POST" else None, member=member)
     if form.is_valid():
         kinds = form.cleaned_data["kinds"]
@@ -52,7 +52,7 @@ def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
 @never_cache
 def confirmation_send(request: HttpRequest) -> HttpResponse:
     """Once more, for who cannot find it."""
-    user = user_of(request)
+    user = get_user(request)
     if user.email and not user.has_confirmed_email:
         _send_link(request, user)
     return redirect("notifications")
@@ -63,7 +63,7 @@ def confirmation_send(request: HttpRequest) -> HttpResponse:
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
     """A link from an e-mail, which may be opened where nobody is signed in. Opening it only shows a button."""
     posted = request.method == "POST"
-    account = confirm(token) if posted else account_of(token)
+    account = confirm(token) if posted else find_account(token)
     context = {"account": account, "confirmed": posted}
     return render(request, "teams/confirm_address.html", context, status=200 if account else 410)
 
@@ -77,13 +77,13 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
         data = form.cleaned_data
         try:
             made, secret = webhooks.make(
-                team_of(request), user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"]
+                get_team(request), get_user(request), name=data["name"], url=data["url"], kinds=data["kinds"]
             )
         except WebhookRefused as refused:
             form.add_error(None, str(refused))
         else:
             return _webhook(request, made, _filled(made), secret=secret)
-    return _page(request, PreferencesForm(member=member_of(request)), form, status=422)
+    return _page(request, PreferencesForm(member=get_membership(request)), form, status=422)
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
@@ -96,7 +96,7 @@ def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _webhook(request, hook, form, status=422)
     data = form.cleaned_data
-    webhooks.change(hook, user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"])
+    webhooks.change(hook, get_user(request), name=data["name"], url=data["url"], kinds=data["kinds"])
     messages.success(request, "The webhook is changed.")
     return redirect("webhook", pk=pk)
 
@@ -122,7 +122,7 @@ def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @never_cache
 def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another secret, off, on, or gone."""
-    hook, me = get_object_or_404(Webhook.objects.select_related("team"), pk=pk), user_of(request)
+    hook, me = get_object_or_404(Webhook.objects.select_related("team"), pk=pk), get_user(request)
     if "rotate" in request.POST:
         secret = webhooks.rotate(hook, me)
         hook.refresh_from_db()
@@ -145,14 +145,14 @@ def _filled(webhook: Webhook) -> WebhookForm:
 
 
 def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:
-    team = team_of(request)
+    team = get_team(request)
     shown = team.webhooks.all() if has_role(request, Role.ADMIN) else Webhook.objects.none()
     context = {
         "team": team,
         "form": form,
         "hook": hook,
         "mail_works": mail_works(),
-        "unconfirmed": "" if user_of(request).has_confirmed_email else user_of(request).email,
+        "unconfirmed": "" if get_user(request).has_confirmed_email else get_user(request).email,
         "webhooks": [(entry, [KINDS.get(kind, kind) for kind in entry.kinds]) for entry in shown],
     }
     return render(request, "teams/notifications.html", context, status=status)

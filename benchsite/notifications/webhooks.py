@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from benchsite.accounts import audit, limits
 from benchsite.accounts.models import Delivery, Team, User, Webhook
-from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_webhook_address, servers_of
+from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, get_servers, refuse_webhook_address
 from benchsite.core.encryption import CannotOpen, is_current, seal, unseal
-from benchsite.core.http_client import Target, target_of
+from benchsite.core.http_client import Target, parse_target
 
 PREFIX: Final = "whsec_"  # of Standard Webhooks: the key follows in base64
 OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
@@ -36,13 +36,13 @@ def check_url(url: str, timeout_s: float = REQUEST_LOOKUP_TIMEOUT_S) -> tuple[Ta
     Raises WebhookRefused for an address that nobody may have the site connect to.
     """
     try:
-        target = target_of(url)
+        target = parse_target(url)
     except ValueError as error:
         raise WebhookRefused(str(error), "url") from None
     hosts = settings.WEBHOOK_HOSTS
     if hosts and target.host not in hosts:
         raise WebhookRefused(f"The operator of this site allows webhooks to {', '.join(hosts)} only.", "url")
-    own = servers_of((settings.DATABASE_URL, settings.REDIS_URL))
+    own = get_servers((settings.DATABASE_URL, settings.REDIS_URL))
     try:
         address = refuse_webhook_address(
             target.host,
@@ -86,7 +86,7 @@ def rotate(webhook: Webhook, by: User) -> str:
     """A new secret, shown this once; for a day everything is signed with the old one as well."""
     locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
     try:
-        before = next(iter(secrets_of(locked)), "")
+        before = next(iter(get_secrets(locked)), "")
     except CannotOpen:
         before = ""  # Nobody can sign with it any more: receivers change at once.
     secret = new_secret()
@@ -127,7 +127,7 @@ def signed_headers(webhook: Webhook, message_id: str, body: bytes) -> dict[str, 
     """
     at = str(int(timezone.now().timestamp()))
     signed = f"{message_id}.{at}.".encode() + body
-    signatures = [hmac.digest(_key_of(secret), signed, "sha256") for secret in secrets_of(webhook)]
+    signatures = [hmac.digest(_decode_key(secret), signed, "sha256") for secret in get_secrets(webhook)]
     return {
         "webhook-id": message_id,
         "webhook-timestamp": at,
@@ -139,12 +139,12 @@ def new_secret() -> str:
     return PREFIX + b64encode(secrets.token_bytes(32)).decode()
 
 
-def _key_of(secret: str) -> bytes:
+def _decode_key(secret: str) -> bytes:
     """A secret of an earlier release has another prefix, and is its own key."""
     return b64decode(secret.removeprefix(PREFIX)) if secret.startswith(PREFIX) else secret.encode()
 
 
-def secrets_of(webhook: Webhook) -> list[str]:
+def get_secrets(webhook: Webhook) -> list[str]:
     """The secret, and the one before it as long as that signs too. Raises CannotOpen.
 
     What stands there plainly is newer than what is sealed: the previous release wrote it.
@@ -172,7 +172,7 @@ def seal_again() -> int:
             if not is_plain and is_current(webhook.sealed) and is_current(webhook.old_sealed):
                 continue
             try:
-                secret, before = [*secrets_of(webhook), ""][:2]
+                secret, before = [*get_secrets(webhook), ""][:2]
             except CannotOpen:
                 continue  # Each sending says so.
             _keep(webhook, secret, before, until=webhook.old_until)

@@ -10,7 +10,7 @@ from ninja.security import HttpBearer
 
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Scope, Team
-from benchsite.accounts.tokens import Bearer, bearer_of
+from benchsite.accounts.tokens import Bearer, find_bearer
 from benchsite.rest import limits
 from benchsite.rest.problems import Problem
 
@@ -40,7 +40,7 @@ class Needs(HttpBearer):
         return bearer
 
     def authenticate(self, request: HttpRequest, token: str) -> Bearer:
-        bearer = bearer_of(token.strip())
+        bearer = find_bearer(token.strip())
         if bearer is None:
             raise _unknown()
         tenancy.enter(bearer.token.team_id)
@@ -68,7 +68,7 @@ def _unknown() -> Problem:
 
 def ask_again(request: HttpRequest) -> None:
     """Once a long body has come: what was taken from its sender meanwhile is theirs no more. Raises Problem."""
-    bearer = bearer_of(request.headers.get("Authorization", "").partition(" ")[2].strip())
+    bearer = find_bearer(request.headers.get("Authorization", "").partition(" ")[2].strip())
     if bearer is None or not bearer.scopes >= bearer_in(request).scopes:
         raise _unknown()
 

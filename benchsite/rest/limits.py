@@ -73,7 +73,7 @@ class Spent:
         return max(0, self.policy.quota - self.used)
 
 
-def policies_of(name: Name, token: ApiToken) -> list[Policy]:
+def get_policies(name: Name, token: ApiToken) -> list[Policy]:
     """What limits this; quotas of 0 limit nothing."""
     if name == "requests":
         quota = settings.API_REQUESTS_PER_MINUTE
@@ -89,7 +89,7 @@ def policies_of(name: Name, token: ApiToken) -> list[Policy]:
 
 def spend(request: HttpRequest, token: ApiToken, names: Sequence[Name]) -> None:
     """Count this request. Raises Problem("quota-exceeded") where a window has none left."""
-    charged = _charge([policy for name in names for policy in policies_of(name, token)])
+    charged = _charge([policy for name in names for policy in get_policies(name, token)])
     request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
     if over := [spent for spent, is_counted in charged if not is_counted]:
         wait = max(spent.ends_in_s for spent in over)

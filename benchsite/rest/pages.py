@@ -46,7 +46,7 @@ class Slice(Generic[M]):
     next: str | None
 
 
-def page_of(request: HttpRequest, rows: QuerySet[M], order: Sequence[str], asked: PageQuery) -> Slice[M]:
+def get_page(request: HttpRequest, rows: QuerySet[M], order: Sequence[str], asked: PageQuery) -> Slice[M]:
     """One page of the rows in `order`: columns, all ascending or all descending (“-created_at”), the last one unique.
 
     Raises Problem for a cursor that is none.

@@ -13,7 +13,7 @@ from benchsite.accounts.models import Delivery, NoticeKind, Scope, Webhook
 from benchsite.notifications import deliveries
 from benchsite.notifications import webhooks as verbs
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Name, RequestSchema, Username, owned, plain, refusals
 
@@ -183,7 +183,7 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
 )
 def list_deliveries(request: HttpRequest, webhook_id: UUID, query: Query[PageQuery]) -> Slice[Delivery]:
     rows = _webhook(webhook_id).deliveries.select_related("notice")
-    return page_of(request, rows, ("-created_at", "-pk"), query)
+    return get_page(request, rows, ("-created_at", "-pk"), query)
 
 
 def _webhook(pk: UUID) -> Webhook:

@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from benchsite.accounts.permissions import current_team, memberships_of
+from benchsite.accounts.permissions import current_team, get_memberships
 from benchsite.core import documents
 
 register = template.Library()
@@ -92,7 +92,7 @@ def other_teams(context: RequestContext) -> dict[str, object]:
     """The person's teams beside the current one, to change to."""
     request: HttpRequest = context["request"]
     current = current_team(request)
-    teams = [one.team for one in memberships_of(request) if one.team != current]
+    teams = [one.team for one in get_memberships(request) if one.team != current]
     return {"teams": teams, "csrf_token": context.get("csrf_token")}
 
 
@@ -137,5 +137,5 @@ def help_link(context: RequestContext) -> str:
         return ""
     title = documents.read_document(name).title
     return format_html(
-        '<a class="button button--quiet" href="{}" title="{}">Help</a>', documents.address_of(name), title
+        '<a class="button button--quiet" href="{}" title="{}">Help</a>', documents.get_address(name), title
     )

@@ -35,7 +35,7 @@ class Program:
         return answer.json()
 
 
-def program_of(team: Team, *scopes: str, role: str = Role.ADMIN) -> Program:
+def make_program(team: Team, *scopes: str, role: str = Role.ADMIN) -> Program:
     """One with these scopes; without any, with all."""
     maker = make_user(team=team, role=role)
     return Program(tokens.make(team, maker, name="program", scopes=scopes or Scope.values))

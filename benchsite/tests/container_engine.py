@@ -22,8 +22,8 @@ from docker.errors import DockerException
 
 from benchsite.tests.needs import need
 from runs.catalog import load_catalog
-from workers.executables import find_postgresql, find_redis
-from workers.guarded_process import start_guarded
+from workers.generator.executables import find_postgresql, find_redis
+from workers.processes.guarded_process import start_guarded
 from workers.provision.engine import EngineError, connected
 
 START_S = 30.0
@@ -90,7 +90,7 @@ class TestEngine:
         recipe = load_catalog().system(system).image
         assert recipe is not None
         reference = recipe.reference(tag)
-        content, programs = image_of(redis_files() if system == "redis" else postgresql_files())
+        content, programs = build_image(redis_files() if system == "redis" else postgresql_files())
         with self.client() as client:
             client.api.import_image_from_data(
                 content,
@@ -127,7 +127,7 @@ def start_engine() -> TestEngine | str:
 
 def _trouble(engine: TestEngine) -> str:
     """Why it cannot run a container; empty where it can."""
-    content, _ = image_of([Path("/bin/true")])
+    content, _ = build_image([Path("/bin/true")])
     with engine.client() as client:
         client.api.import_image_from_data(content, repository="trial", tag="1")
         try:
@@ -161,7 +161,7 @@ def postgresql_files() -> list[Path]:
     ]
 
 
-def image_of(files: list[Path]) -> tuple[bytes, str]:
+def build_image(files: list[Path]) -> tuple[bytes, str]:
     """A root file system with these files and the libraries of their programs at their own places, and where the first
     of them lies."""
     content = io.BytesIO()

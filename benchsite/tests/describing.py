@@ -28,7 +28,7 @@ MAX_TURNS = 20
 ATTEMPTS_TO_BREAK = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 
 
-def headers_of(token: str) -> dict[str, str]:
+def build_headers(token: str) -> dict[str, str]:
     """The checks read bodies as they arrive, so none is to be compressed."""
     return {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
 
@@ -101,7 +101,7 @@ def _ask(
                 there = known[name][-1:] if operation.method == "delete" else known[name]
                 case.path_parameters[name] = chance.choice(there)
         _in_a_hurry(case)
-        response = case.call(headers=headers_of(token))
+        response = case.call(headers=build_headers(token))
         statuses.add(response.status_code)
         case.validate_response(response, checks=HELD_TO)
 
@@ -135,7 +135,7 @@ def _walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> N
             _in_a_hurry(case)
 
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
-            return {"headers": headers_of(token)}
+            return {"headers": build_headers(token)}
 
         def validate_response(self, response: Any, case: Any, additional_checks: Any = (), **kwargs: Any) -> None:
             case.validate_response(response, checks=HELD_TO)

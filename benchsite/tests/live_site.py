@@ -20,10 +20,10 @@ from benchsite.local.demo.study import plan_study
 from benchsite.local.preparation import generator_environment
 from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
-from runs.artifacts import mark_storage
 from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Stage, Status, Verdict
-from runs.planning import submit
+from runs.plans import submit
+from runs.results.artifacts import mark_storage
 from runs.tests.factories import make_team, make_user
 from workers.models import Lease
 from workers.systems.build import build
@@ -150,7 +150,7 @@ def rejections(run: Run) -> list[tuple[str, str]]:
     return list(findings.exclude(check_id__in=BUSY_MACHINE_CHECKS).values_list("check_id", "message"))
 
 
-def processes_of(*texts: str) -> list[psutil.Process]:
+def find_processes(*texts: str) -> list[psutil.Process]:
     """Processes with one of `texts` in their command line."""
     return [
         process
@@ -161,19 +161,19 @@ def processes_of(*texts: str) -> list[psutil.Process]:
 
 def servers_and_clients() -> list[psutil.Process]:
     """Those of all matrices."""
-    return processes_of(str(settings.TARGETS_DIR), str(settings.WORK_DIR))
+    return find_processes(str(settings.TARGETS_DIR), str(settings.WORK_DIR))
 
 
-def servers_of(matrix: Matrix) -> list[psutil.Process]:
+def get_servers(matrix: Matrix) -> list[psutil.Process]:
     """The processes of its servers under test."""
     deployments = Deployment.objects.filter(matrix=matrix).values_list("pk", flat=True)
-    return processes_of(*(str(settings.TARGETS_DIR / str(deployment)) for deployment in deployments))
+    return find_processes(*(str(settings.TARGETS_DIR / str(deployment)) for deployment in deployments))
 
 
-def clients_of(matrix: Matrix) -> list[psutil.Process]:
+def get_clients(matrix: Matrix) -> list[psutil.Process]:
     """The processes of its YCSB clients."""
     clients = ClientRun.objects.filter(run__matrix=matrix).values_list("pk", flat=True)
-    return processes_of(*(str(settings.WORK_DIR / str(client)) for client in clients))
+    return find_processes(*(str(settings.WORK_DIR / str(client)) for client in clients))
 
 
 @pytest.fixture

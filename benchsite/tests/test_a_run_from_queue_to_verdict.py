@@ -26,9 +26,8 @@ from django.test import Client
 
 from benchsite.core.generator_access import read_access
 from benchsite.tests.databases import database_url
-from benchsite.tests.live_site import GENERATORS, LiveSite, clients_of, rejections, servers_of
+from benchsite.tests.live_site import GENERATORS, LiveSite, get_clients, get_servers, rejections
 from benchsite.tests.live_site import shared_site as site
-from runs import artifacts, lifecycle
 from runs.models import (
     ClientRun,
     Database,
@@ -42,13 +41,15 @@ from runs.models import (
     Series,
 )
 from runs.models.run import Phase, Stage, Status
-from runs.reasons import Reason
-from runs.recording.server_samples import counters_of, hosts_of, samples_of
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
+from runs.results import artifacts
+from runs.results.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
 from runs.tests.factories import make_database, make_user
 from runs.tests.programs import Program
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
-from workers.site_client import SiteClient
+from workers.generator.site_client import SiteClient
 from workers.tests.conducting import conduct_run
 
 __all__ = ["site"]
@@ -265,7 +266,7 @@ def test_it_measures_merges_and_judges_a_small_matrix(site, observed):
     site.until(lambda: gone.count() == 2, 30, "the deployments to be given up")
     folders = [Path(folder) for folder in gone.values_list("folder", flat=True)]
     site.until(lambda: not any(folder.exists() for folder in folders), 30, "the data to be removed")
-    assert servers_of(matrix) + clients_of(matrix) == []
+    assert get_servers(matrix) + get_clients(matrix) == []
 
     # No password of a server was stored where a page could show it.
     secrets = {
@@ -290,7 +291,7 @@ def test_it_stops_a_run_that_is_cancelled(site):
     assert [run.status for run in runs] == [Status.SUCCEEDED, Status.CANCELLED, Status.CANCELLED]
     assert runs[1].reason == Reason.CANCELLED_BY_USER
     assert runs[1].artifacts.filter(kind="hdr").exists()
-    assert clients_of(matrix) == []
+    assert get_clients(matrix) == []
 
 
 def test_it_survives_a_server_that_is_killed_under_the_load(site):
@@ -343,7 +344,7 @@ def test_it_says_why_a_server_did_not_come_up(site):
     assert (load.status, load.reason) == (Status.FAILED, Reason.SERVER_DID_NOT_START)
     assert "could not map anonymous shared memory" in load.reason_detail
     assert (measured.status, measured.reason) == (Status.CANCELLED, Reason.LOAD_FAILED)
-    assert servers_of(matrix) == []
+    assert get_servers(matrix) == []
 
 
 def test_it_refuses_clients_of_another_build(site):
@@ -377,7 +378,7 @@ def test_tells_cpus_of_servers_clients_and_foreign_processes(site, burner):
     assert "the database on 1 core" in finding.message or len(cpus["servers"]) > 1
 
     # Both generators and the server share one machine: it is sampled once, by the conductor, which knows the server.
-    samples = hosts_of(measured, samples_of(measured))
+    samples = read_host_samples(measured, get_sample_artifacts(measured))
     assert [host.machine for host in samples] == [measured.spec["cluster"]["machines"][0]["name"]]
     host = samples[0]
     assert len(host) >= 3  # of 1 s warm-up, 3 s measured and 2 s tail
@@ -385,7 +386,7 @@ def test_tells_cpus_of_servers_clients_and_foreign_processes(site, burner):
         assert 0 < host.mean(owner) < host.cores
     assert host.mean("other_cores") > 0.1 * host.cores
     # Its counters were read beside it, and both are summed up with the cut.
-    counters = counters_of(samples_of(measured))
+    counters = read_counters(get_sample_artifacts(measured))
     assert len(counters) >= 3 and counters.mean("cache_hits_per_s") > 0
     kept = measured.measurement_sets.get().server_use
     assert kept["hit_ratio"] == 1.0

@@ -11,9 +11,9 @@ from django.conf import settings
 
 from benchsite.tests.container_engine import TestEngine, engine
 from benchsite.tests.live_site import LiveSite, rejections
-from runs import artifacts
 from runs.models import Cluster, Database, Deployment, Matrix, Run
 from runs.models.run import Phase, Status
+from runs.results import artifacts
 from workers.systems.build import build
 
 __all__ = ["engine"]

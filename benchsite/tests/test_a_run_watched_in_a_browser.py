@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from benchsite.accounts.models import User
 from benchsite.tests.browser import chromium, opened_site
-from runs import live
 from runs.models import Run
+from runs.queue import live
 from runs.tests.factories import make_client_run, make_measurement_set, make_run, make_sweep
 
 __all__ = ["chromium"]
@@ -33,7 +33,7 @@ def running(user: User) -> Iterator[Run]:
     )
     make_client_run(run, state="running")
     yield run
-    live.connection().delete(live.key_of(run.pk))
+    live.connection().delete(live.build_key(run.pk))
 
 
 def say(run: Run, second: int) -> None:

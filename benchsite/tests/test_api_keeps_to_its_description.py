@@ -5,7 +5,7 @@ import pytest
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Role, Scope, Webhook
 from benchsite.tests.describing import ask_each, described, walk
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import (
     make_database,
     make_load_generator,
@@ -36,7 +36,7 @@ def token(settings):
 @pytest.fixture
 def known(token):
     """Keys of what is there, by the name of the parameter that takes them."""
-    team = tokens.bearer_of(token).team
+    team = tokens.find_bearer(token).team
     database, workload = make_database(team=team), make_workload(team=team)
     generator = make_load_generator()
     sweep = make_sweep(team=team, database=database, workload=workload)

@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import AuditEntry
-from benchsite.tests.asking import Program, problem, program_of
-from runs.data_confirmations import confirmation_of
+from benchsite.tests.asking import Program, make_program, problem
+from runs.catalog.data_confirmations import find_confirmation
 from runs.models import DataConfirmation, LoadGenerator, Node
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_team, make_user
 
@@ -53,7 +53,7 @@ def test_operator_releases(operator):
 @pytest.mark.parametrize(("method", "what"), [("POST", "calibration"), ("DELETE", "quarantine")])
 def test_only_operators_reach_load_generators(team, operator, method, what):
     make_load_generator(name="lab-1", quarantined_at=timezone.now())
-    problem(program_of(team).ask(method, f"/load-generators/lab-1/{what}"), 403, "insufficient-scope")
+    problem(make_program(team).ask(method, f"/load-generators/lab-1/{what}"), 403, "insufficient-scope")
     problem(operator.ask(method, f"/load-generators/lab-2/{what}"), 404, "not-found")
     generator = LoadGenerator.objects.get()
     assert generator.quarantined_at is not None and generator.calibration_requested_at is None
@@ -70,16 +70,16 @@ def test_admin_confirms(team):
     cluster = external_cluster(team)
     where = f"/clusters/{cluster.pk}/data-confirmations"
     for _ in range(2):
-        answer = program_of(team).ask("POST", where, TARGET)
+        answer = make_program(team).ask("POST", where, TARGET)
         assert (answer.status_code, answer.json()["target"]) == (200, TARGET["target"])
-    assert confirmation_of(cluster, TARGET["target"])
+    assert find_confirmation(cluster, TARGET["target"])
     assert AuditEntry.objects.filter(kind="data_confirmed").count() == 1
-    answer = program_of(team).ask("POST", where, {"target": "10.1.2.3:6379, database 0"})
+    answer = make_program(team).ask("POST", where, {"target": "10.1.2.3:6379, database 0"})
     assert TARGET["target"] in problem(answer, 404, "not-found")["detail"]
 
 
 def test_runners_and_other_teams_confirm_nothing(team):
     where = f"/clusters/{external_cluster(team).pk}/data-confirmations"
-    problem(program_of(team, "matrices:run", role="runner").ask("POST", where, TARGET), 403, "insufficient-scope")
-    problem(program_of(make_team()).ask("POST", where, TARGET), 404, "not-found")
+    problem(make_program(team, "matrices:run", role="runner").ask("POST", where, TARGET), 403, "insufficient-scope")
+    problem(make_program(make_team()).ask("POST", where, TARGET), 404, "not-found")
     assert not DataConfirmation.objects.exists()

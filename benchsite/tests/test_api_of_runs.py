@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchsite.tests.asking import problem, program_of
-from runs import artifacts
+from benchsite.tests.asking import make_program, problem
 from runs.models import Run
+from runs.results import artifacts
 from runs.tests.factories import finding, make_run, make_sweep
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
@@ -30,7 +30,7 @@ def as_often_as_one_likes(settings):
 
 @pytest.fixture
 def program(team):
-    return program_of(team)
+    return make_program(team)
 
 
 def ids(answer):
@@ -217,7 +217,9 @@ def test_a_run_is_deleted_unless_something_pins_it(program, team, monkeypatch):
     pinned, free, waiting = (
         make_run(make_sweep(team=team), status=status) for status in ("succeeded", "succeeded", "queued")
     )
-    monkeypatch.setattr("reports.baselines.pinned", lambda run: "“nightly” pins it." if run.pk == pinned.pk else "")
+    monkeypatch.setattr(
+        "reports.trends.baselines.pinned", lambda run: "“nightly” pins it." if run.pk == pinned.pk else ""
+    )
     assert program.ask("DELETE", f"/runs/{free.pk}").status_code == 204
     problem(program.get(f"/runs/{free.pk}"), 404, "not-found")
     assert problem(program.ask("DELETE", f"/runs/{pinned.pk}"), 409, "run-pinned")["detail"] == "“nightly” pins it."

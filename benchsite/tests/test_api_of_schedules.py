@@ -3,7 +3,7 @@
 import pytest
 
 from benchsite.accounts.models import AuditEntry
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.tests.factories import (
     make_cluster,
@@ -36,7 +36,7 @@ def matrix(team):
 
 @pytest.fixture
 def program(team):
-    return program_of(team, "schedules:write")
+    return make_program(team, "schedules:write")
 
 
 def made(program, matrix, **more):
@@ -114,8 +114,8 @@ def test_a_plan_that_cannot_run_leaves_nothing(program, matrix):
 
 def test_who_may_submit_may_run_it_and_who_reads_may_read(team, program, matrix):
     own = f"/schedules/{made(program, matrix)['id']}"
-    assert program_of(team, "matrices:run").ask("POST", f"{own}/run").status_code == 200
-    reader = program_of(team, "runs:read", role="viewer")
+    assert make_program(team, "matrices:run").ask("POST", f"{own}/run").status_code == 200
+    reader = make_program(team, "runs:read", role="viewer")
     assert reader.get(own).status_code == 200
     for method, where in (("PATCH", own), ("DELETE", own), ("POST", f"{own}/run")):
         problem(reader.ask(method, where, {}), 403, "insufficient-scope")

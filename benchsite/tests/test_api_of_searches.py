@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchsite.tests.asking import problem, program_of
-from runs.measures.search import MAX_TRIALS
+from benchsite.tests.asking import make_program, problem
 from runs.models import SearchDecision
+from runs.results.measures.search import MAX_TRIALS
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 from runs.tests.test_searches import drive, submitted, token_bucket
 
@@ -19,7 +19,7 @@ def test_plan_takes_a_search(team):
         "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "load_generators": ["lab-1"],
         "ladder": "target", "rungs": [], "threads": 8, "search": {"curve_percent": [90]}, "purpose": "demo",
     }  # fmt: skip
-    answer = program_of(team).ask("POST", "/matrices", plan)
+    answer = make_program(team).ask("POST", "/matrices", plan)
     assert answer.status_code == 201, answer.content
     search = answer.json()["search"]
     assert answer.json()["rungs"] == []
@@ -28,15 +28,15 @@ def test_plan_takes_a_search(team):
 
 def test_rungs_of_a_search_over_targets_are_refused(team):
     plan = {"entries": [], "workloads": [], "ladder": "target", "rungs": [1000], "search": {}}
-    refused = problem(program_of(team).ask("POST", "/matrices", plan), 400, "validation-error")
+    refused = problem(make_program(team).ask("POST", "/matrices", plan), 400, "validation-error")
     assert [fault["pointer"] for fault in refused["errors"]] == ["#/rungs"]
     assert "leave them out" in refused["errors"][0]["detail"]
     without = {name: value for name, value in plan.items() if name != "rungs"}
-    assert program_of(team).ask("POST", "/matrices", without).json()["rungs"] == []
+    assert make_program(team).ask("POST", "/matrices", without).json()["rungs"] == []
 
 
 def test_sweep_has_the_path_and_the_answer(team):
-    sweep, program = submitted(team), program_of(team)
+    sweep, program = submitted(team), make_program(team)
     problem(program.ask("POST", f"/sweeps/{sweep.pk}/extend"), 409, "conflict")
     drive(sweep, token_bucket(10_000))
     search = program.said(f"/sweeps/{sweep.pk}")["search"]

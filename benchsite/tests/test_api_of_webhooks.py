@@ -6,7 +6,7 @@ from benchsite.accounts import tokens
 from benchsite.accounts.models import AuditEntry, Role, Scope, Webhook
 from benchsite.notifications import webhooks
 from benchsite.notifications.tests.receivers import receiving
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 from runs.tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def loopback_allowed(settings):
 
 @pytest.fixture
 def program(team):
-    return program_of(team, "webhooks:write")
+    return make_program(team, "webhooks:write")
 
 
 def made(program, **more):
@@ -33,7 +33,7 @@ def made(program, **more):
 def test_it_is_made_and_its_secret_is_said_once(program):
     said = made(program)
     own = f"/webhooks/{said['webhook']['id']}"
-    [secret] = webhooks.secrets_of(Webhook.objects.get())
+    [secret] = webhooks.get_secrets(Webhook.objects.get())
     assert said["secret"] == secret
     assert program.said(own) == said["webhook"]
     assert secret not in str(program.said("/webhooks")) + str(program.said(own))
@@ -90,7 +90,7 @@ def test_another_secret_is_said_once_and_the_old_one_overlaps(program):
     first = made(program)
     own = f"/webhooks/{first['webhook']['id']}"
     second = program.ask("POST", f"{own}/secret").json()
-    assert webhooks.secrets_of(Webhook.objects.get()) == [second["secret"], first["secret"]]
+    assert webhooks.get_secrets(Webhook.objects.get()) == [second["secret"], first["secret"]]
     assert program.said(own)["old_secret_until"]
 
 
@@ -121,7 +121,7 @@ def test_only_admins_give_the_scope(team, role):
 
 def test_tokens_of_before_may_not(team):
     before = set(Scope.values) - {"webhooks:write", "schedules:write"}
-    problem(program_of(team, *before).get("/webhooks"), 403, "insufficient-scope")
+    problem(make_program(team, *before).get("/webhooks"), 403, "insufficient-scope")
 
 
 def test_a_field_that_nobody_knows_is_refused(program):

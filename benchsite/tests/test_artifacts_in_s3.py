@@ -17,7 +17,7 @@ from django.test import Client
 
 from benchsite.core.artifact_storage import artifact_storage
 from benchsite.tests.databases import database_url
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -75,7 +75,7 @@ def bucket(environment, service, settings, tmp_path):
     return boto3.resource("s3", endpoint_url=service, region_name="us-east-1", **KEYS).Bucket(BUCKET)
 
 
-def key_of(artifact) -> str:
+def build_key(artifact) -> str:
     return f"of-the-team/{artifact.sha256[:2]}/{artifact.sha256[2:]}.zst"
 
 
@@ -90,7 +90,7 @@ def test_it_stores_reads_and_streams(bucket, tmp_path, team, client_in):
     assert artifacts.open_artifact(small) == b"[OVERALL], RunTime(ms), 1000\n" * 10
     assert b"".join(artifacts.chunks(large.sha256)) == log.read_bytes()
     names = {bucket.key for bucket in bucket.objects.all()}
-    assert names == {key_of(small), key_of(large)}
+    assert names == {build_key(small), build_key(large)}
     artifacts.remove(small.sha256)
     assert len(list(bucket.objects.all())) == 1
 
@@ -99,8 +99,8 @@ def test_it_says_what_is_missing_and_what_is_damaged(bucket, team):
     run = make_run(make_sweep(team=team))
     kept = artifacts.store(run, "stdout", "stdout.txt", b"one line\n")
     other = artifacts.store(run, "stderr", "stderr.txt", b"another line\n")
-    wrong = bucket.Object(key_of(other)).get()["Body"].read()
-    bucket.put_object(Key=key_of(kept), Body=wrong)
+    wrong = bucket.Object(build_key(other)).get()["Body"].read()
+    bucket.put_object(Key=build_key(kept), Body=wrong)
     with pytest.raises(artifacts.ArtifactDamaged):
         artifacts.open_artifact(kept)
     artifacts.remove(other.sha256)

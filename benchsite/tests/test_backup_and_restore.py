@@ -13,13 +13,13 @@ from django.conf import settings as site
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from benchsite.backup import fingerprints
+from benchsite.site.backup import fingerprints
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
 from reports.tests.frozen import published
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep
-from workers.executables import choose_postgresql, find_postgresql
+from workers.generator.executables import choose_postgresql, find_postgresql
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchsite.tests.live_site import GENERATORS, LiveSite
+from runs.checks.clients import signed_seconds
 from runs.models import Run
 from runs.models.run import Phase, Status
-from runs.validity.clients import signed_seconds
 from workers.systems.build import build
 
 pytestmark = [

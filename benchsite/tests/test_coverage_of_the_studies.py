@@ -10,7 +10,7 @@ from django.urls import get_resolver
 
 from benchsite.core.formatting import NOTHING
 from runs.catalog import load_catalog
-from runs.studies import plan_text, studies
+from runs.plans.studies import plan_text, studies
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "coverage-of-the-studies.md"

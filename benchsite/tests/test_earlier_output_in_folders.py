@@ -12,11 +12,11 @@ import pytest
 from django.conf import settings
 
 from benchsite.tests.live_site import GENERATORS, LiveSite, shared_site
-from runs import artifacts
 from runs.models import Artifact, ClientRun, Run
 from runs.models.run import Status
-from runs.reasons import Reason
-from workers.work_folder import RECORD
+from runs.queue.reasons import Reason
+from runs.results import artifacts
+from workers.generator.work_folder import RECORD
 
 __all__ = ["shared_site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]

@@ -20,14 +20,14 @@ from benchsite.core import paths
 from benchsite.core.paths import Places
 from benchsite.local import embedded
 from benchsite.local.embedded import AlreadyRunning, EmbeddedError, EmbeddedServers, own_folder
-from workers import executables
-from workers.executables import ExecutableNotFound, find_postgresql
+from workers.generator import executables
+from workers.generator.executables import ExecutableNotFound, find_postgresql
 from workers.tests.trees import ROOT, all_gone, until
 
 pytestmark = pytest.mark.slow
 
 
-def servers_of(var: Path, **more: bool) -> EmbeddedServers:
+def get_servers(var: Path, **more: bool) -> EmbeddedServers:
     return EmbeddedServers(paths.places(var), logs=var / "log", careless=True, **more)
 
 
@@ -35,7 +35,7 @@ def connect(there: Places) -> "psycopg.Connection[tuple[object, ...]]":
     return psycopg.connect(there.database_url, autocommit=True)
 
 
-def processes_of(there: Places) -> list[int]:
+def find_processes(there: Places) -> list[int]:
     """Every process of the private servers, found by the data folder that it works in or was given."""
     found = []
     for process in psutil.process_iter(["cmdline", "cwd"]):
@@ -51,7 +51,7 @@ def var(work_folder: Path) -> Path:
 
 
 def test_they_keep_what_was_written_from_one_start_to_the_next(var):
-    with servers_of(var) as servers:
+    with get_servers(var) as servers:
         with connect(servers.places) as connection:
             connection.execute("CREATE TABLE kept (what text)")
             connection.execute("INSERT INTO kept VALUES ('rows')")
@@ -59,13 +59,13 @@ def test_they_keep_what_was_written_from_one_start_to_the_next(var):
         assert client.ping()
         client.close()
 
-    assert not processes_of(servers.places)
-    with servers_of(var) as again, connect(again.places) as connection:
+    assert not find_processes(servers.places)
+    with get_servers(var) as again, connect(again.places) as connection:
         assert connection.execute("SELECT what FROM kept").fetchall() == [("rows",)]
 
 
 def test_servers_listen_only_on_sockets_in_a_private_folder(var):
-    with servers_of(var) as servers:
+    with get_servers(var) as servers:
         assert servers.postgresql and servers.redis
         for server in (servers.postgresql, servers.redis):
             process = psutil.Process(server.pid)
@@ -83,7 +83,7 @@ def test_the_folders_above_keep_their_permissions(work_folder):
     var = above / "var"
     var.mkdir(mode=0o711)
     before = {path: path.stat() for path in (above, var, *work_folder.parents)}
-    with servers_of(var):
+    with get_servers(var):
         pass
     for path, facts in before.items():
         now = path.stat()
@@ -93,7 +93,7 @@ def test_the_folders_above_keep_their_permissions(work_folder):
 def test_a_tight_umask_is_no_obstacle(var):
     before = os.umask(0o077)
     try:
-        with servers_of(var) as servers, connect(servers.places) as connection:
+        with get_servers(var) as servers, connect(servers.places) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
     finally:
         os.umask(before)
@@ -104,7 +104,7 @@ def test_root_uses_outside_folder_if_account_cannot_reach_var(work_folder):
     closed = work_folder / "closed"
     closed.mkdir(mode=0o700)
     var = closed / "var"
-    servers = servers_of(var)
+    servers = get_servers(var)
     try:
         with servers, connect(servers.places) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -116,7 +116,7 @@ def test_root_uses_outside_folder_if_account_cannot_reach_var(work_folder):
 
 def test_a_path_too_long_for_a_socket_is_no_obstacle(work_folder):
     var = work_folder / ("long-" * 12) / ("name-" * 12) / "var"
-    servers = servers_of(var)
+    servers = get_servers(var)
     try:
         with servers, connect(servers.places) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -126,9 +126,9 @@ def test_a_path_too_long_for_a_socket_is_no_obstacle(work_folder):
 
 
 def test_a_second_start_is_told_who_is_there(var):
-    with servers_of(var) as first:
+    with get_servers(var) as first:
         with pytest.raises(AlreadyRunning, match=f"process {os.getpid()}"):
-            servers_of(var).start()
+            get_servers(var).start()
         first.check()
         with connect(first.places) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -157,12 +157,12 @@ def owner(var: Path) -> Iterator["subprocess.Popen[str]"]:
 
 def test_servers_end_with_killed_owner_and_next_start_works(var, owner):
     assert owner.stdout.readline()
-    people = processes_of(paths.places(var))
+    people = find_processes(paths.places(var))
     assert len(people) > 4
     owner.kill()
     owner.wait()
     # At once, while the guardians are still at work.
-    with servers_of(var) as servers, connect(servers.places) as connection:
+    with get_servers(var) as servers, connect(servers.places) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
         assert all_gone(set(people) - {os.getpid()})
 
@@ -175,12 +175,12 @@ def test_start_after_total_kill_ignores_stale_pid_file(var, owner):
         os.kill(pid, signal.SIGKILL)
     owner.kill()
     there = paths.places(var)
-    until(lambda: not processes_of(there), "backends stay")
+    until(lambda: not find_processes(there), "backends stay")
     pid_file = there.postgresql / "postmaster.pid"
     stranger = subprocess.Popen(["/bin/sleep", "300"], user=there.account.uid if there.account else None)
     pid_file.write_text(pid_file.read_text().replace(str(postgresql), str(stranger.pid), 1))
     try:
-        with servers_of(var) as servers, connect(servers.places) as connection:
+        with get_servers(var) as servers, connect(servers.places) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         assert stranger.poll() is None
     finally:
@@ -189,7 +189,7 @@ def test_start_after_total_kill_ignores_stale_pid_file(var, owner):
 
 
 def test_a_server_that_dies_is_named_with_its_last_words(var):
-    with servers_of(var, postgresql=False) as servers:
+    with get_servers(var, postgresql=False) as servers:
         assert servers.redis
         os.kill(servers.redis.pid, signal.SIGTERM)
         servers.redis.wait(20)
@@ -198,13 +198,13 @@ def test_a_server_that_dies_is_named_with_its_last_words(var):
 
 
 def test_failed_start_names_server_and_its_log_tail(var):
-    with servers_of(var) as servers:
+    with get_servers(var) as servers:
         data = servers.places.postgresql
     with (data / "postgresql.conf").open("a") as settings:
         settings.write("max_connection = 3\n")
     with pytest.raises(EmbeddedError, match=r"(?s)PostgreSQL ended as it started.*max_connection"):
-        servers_of(var).start()
-    assert not processes_of(servers.places)
+        get_servers(var).start()
+    assert not find_processes(servers.places)
 
 
 def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch):
@@ -215,10 +215,10 @@ def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch
     oldest = tuple(one for one in every if one.major == versions[0])
     with monkeypatch.context() as only_oldest:
         only_oldest.setattr(executables, "find_postgresql", lambda: oldest)
-        with servers_of(var, redis=False):
+        with get_servers(var, redis=False):
             pass
 
-    with servers_of(var, redis=False) as servers, connect(servers.places) as connection:
+    with get_servers(var, redis=False) as servers, connect(servers.places) as connection:
         assert connection.info.server_version // 10_000 == versions[0]
 
     others = tuple(one for one in every if one.major != versions[0])
@@ -226,7 +226,7 @@ def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch
     with pytest.raises(
         EmbeddedError, match=rf"(?s)written by PostgreSQL {versions[0]}\..*on this machine: .*{others[0].version}"
     ):
-        servers_of(var, redis=False).start()
+        get_servers(var, redis=False).start()
 
 
 @pytest.mark.needs("root")
@@ -245,7 +245,7 @@ def test_copies_unreachable_binaries_to_a_reachable_folder(var, monkeypatch):
             closed / package.name / install.name / "bin", wheel.version, "wheel"
         )
         monkeypatch.setattr(executables, "find_postgresql", lambda: (unreachable,))
-        with servers_of(var, redis=False) as servers:
+        with get_servers(var, redis=False) as servers:
             assert servers.postgresql
             assert str(var) in psutil.Process(servers.postgresql.pid).cmdline()[0]
         assert stat.S_IMODE(closed.stat().st_mode) == 0o700
@@ -259,7 +259,7 @@ def test_nothing_found_names_the_line_that_installs_it(var, monkeypatch):
     with pytest.raises(ExecutableNotFound, match="apt-get install postgresql"):
         executables.choose_postgresql(None, shelf=var)
     with pytest.raises(EmbeddedError, match="apt-get install redis-server"):
-        servers_of(var).start()
+        get_servers(var).start()
 
 
 def make_open(folder: Path) -> None:
@@ -294,7 +294,7 @@ def test_refuses_socket_folder_that_others_could_prepare(var, make, complaint):
     make(there.sockets)
     before = there.sockets.lstat()
     with pytest.raises(EmbeddedError, match=complaint):
-        servers_of(var).start()
+        get_servers(var).start()
     assert there.sockets.lstat().st_mode == before.st_mode
 
 
@@ -313,5 +313,5 @@ def test_a_port_is_of_no_interest_to_them(var):
             taken.listen()
         except OSError:
             pass  # Taken already: just as well.
-        with servers_of(var, postgresql=False) as servers:
+        with get_servers(var, postgresql=False) as servers:
             assert servers.redis and servers.redis.alive()

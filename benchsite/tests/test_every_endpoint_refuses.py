@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import ApiToken, Membership, Role, Scope, Webhook
-from benchsite.tests.asking import Program, described, problem, program_of
+from benchsite.tests.asking import Program, described, make_program, problem
 from reports.models import Report
 from runs.models import Upload
 from runs.tests.factories import make_matrix, make_run, make_schedule, make_sweep, make_team, make_user
@@ -86,7 +86,7 @@ def test_a_session_counts_for_nothing(client_in, method, path, said):
 def test_a_token_without_its_scope_is_refused(team, method, path, said):
     needed = {scope for one in said["security"] for scope in one["Token"]}
     others = sorted(set(Scope.values) - needed)
-    answer = program_of(team, *others).ask(method, filled(path, {}), bodies(said))
+    answer = make_program(team, *others).ask(method, filled(path, {}), bodies(said))
     assert any(scope in problem(answer, 403, "insufficient-scope")["detail"] for scope in needed)
 
 
@@ -95,7 +95,7 @@ OWNED = [path for path in GUARDED if any(f"{{{name}}}" in path[1] for name in OF
 
 @pytest.mark.parametrize(("method", "path", "said"), OWNED, ids=names(OWNED))
 def test_what_is_another_teams_is_not_there(team, foreign, method, path, said):
-    program = program_of(team)
+    program = make_program(team)
     if said["operationId"] in ("revise_report", "change_report_access") and bodies(said) is None:
         pytest.skip("tried where reports are tried: what it takes is made of a comparison")
     theirs, nowhere = (program.ask(method, filled(path, keys), bodies(said)) for keys in (foreign, {}))
@@ -108,7 +108,7 @@ LISTS = ["/runs?phase=any", "/matrices", "/sweeps?phase=any", "/baselines", "/re
 
 @pytest.mark.parametrize("where", LISTS)
 def test_lists_hold_nothing_of_another_team(team, foreign, where):
-    answer = program_of(team).get(where)
+    answer = make_program(team).get(where)
     if answer.status_code in (404, 405):
         pytest.skip("there is no such list")
     assert answer.json()["items"] == []
@@ -148,11 +148,11 @@ def test_a_token_loses_what_its_makers_role_lost(team):
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/nothing"), ("GET", "/runs/"), ("POST", "/v2/runs")])
 def test_an_address_that_is_none_is_a_problem_document(team, method, path):
-    problem(program_of(team).ask(method, path), 404, "not-found")
+    problem(make_program(team).ask(method, path), 404, "not-found")
 
 
 def test_a_method_that_is_none_is_a_problem_document(team):
-    answer = program_of(team).ask("PUT", "/runs")
+    answer = make_program(team).ask("PUT", "/runs")
     problem(answer, 405, "method-not-allowed")
     assert "GET" in answer["Allow"]
 
@@ -162,10 +162,10 @@ def test_a_method_that_is_none_is_a_problem_document(team):
 )
 def test_a_body_that_cannot_be_read_is_a_problem_document(team, body):
     run = make_run(make_sweep(team=team))
-    problem(program_of(team).ask("PATCH", f"/runs/{run.pk}", body), 400, "validation-error")
+    problem(make_program(team).ask("PATCH", f"/runs/{run.pk}", body), 400, "validation-error")
 
 
 def test_internal_error_is_problem_document_without_details(team, monkeypatch):
-    monkeypatch.setattr("runs.api.catalog.load_catalog", lambda: 1 / 0)
-    refusal = problem(program_of(team).get("/systems"), 500, "internal-error")
+    monkeypatch.setattr("runs.catalog.api.systems.load_catalog", lambda: 1 / 0)
+    refusal = problem(make_program(team).get("/systems"), 500, "internal-error")
     assert "ZeroDivision" not in str(refusal)

@@ -46,11 +46,11 @@ def make_site(data):
     make_sides(world, SIDES if data == "hostile" else 2)
     pages = [*addresses(world), f"{reverse('compare')}?v=1&matrix=all&published=aerospike-2017"]
     if data == "usual":
-        pages += [reverse("glossary"), reverse("api-v1:openapi-view"), *map(documents.address_of, documents.names())]
+        pages += [reverse("glossary"), reverse("api-v1:openapi-view"), *map(documents.get_address, documents.names())]
     return client, pages
 
 
-def problems_of(page, site, address, width, has_scripts):
+def find_problems(page, site, address, width, has_scripts):
     """What is wrong with one page."""
     site.complaints.clear()
     answer = page.goto(site.url + address)
@@ -66,7 +66,7 @@ def problems_of(page, site, address, width, has_scripts):
     return problems + site.complaints
 
 
-def crawl(chromium, live_server, data, variants_of):
+def crawl(chromium, live_server, data, choose_variants):
     client, pages = make_site(data)
     problems = {}
     with opened_site(chromium, live_server.url, client) as site:
@@ -76,8 +76,8 @@ def crawl(chromium, live_server, data, variants_of):
                 viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=has_scripts,
                 reduced_motion="reduce",
             )  # fmt: skip
-            for address in (address for address in dict.fromkeys(pages) if variant in variants_of(address)):
-                if new := problems_of(page, site, address, width, has_scripts):
+            for address in (address for address in dict.fromkeys(pages) if variant in choose_variants(address)):
+                if new := find_problems(page, site, address, width, has_scripts):
                     problems[f"{address} {width} {theme}{'' if has_scripts else ' without scripts'}"] = new
             page.close()
     return problems
@@ -85,7 +85,7 @@ def crawl(chromium, live_server, data, variants_of):
 
 @pytest.mark.parametrize("data", ["no", "usual", "hostile"])
 def test_pages_have_no_problem(chromium, live_server, data):
-    def variants_of(address):
+    def choose_variants(address):
         if data == "no":
             dice = random.Random(address)
             return [dice.choice(VARIANTS)] if dice.random() < EMPTY_SHARE else []
@@ -94,7 +94,7 @@ def test_pages_have_no_problem(chromium, live_server, data):
             return [dice.choice(VARIANTS)] if dice.random() < HELP_SHARE else []
         return [dice.choice(VARIANTS)] if dice.choice(("usual", "hostile")) == data else []
 
-    assert crawl(chromium, live_server, data, variants_of) == {}
+    assert crawl(chromium, live_server, data, choose_variants) == {}
 
 
 @pytest.mark.long

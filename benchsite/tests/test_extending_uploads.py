@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.tests.asking import problem, program_of
-from runs.forms.matrices import MatrixForm
+from benchsite.tests.asking import make_program, problem
 from runs.models import Matrix, Run, Sweep, Workload
+from runs.plans.forms.matrices import MatrixForm
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -17,7 +17,7 @@ from runs.tests.factories import (
     make_team,
 )
 from runs.tests.importing import bring, import_folder, save, sent, summary
-from runs.tests.pages import text_of, viewer_of
+from runs.tests.pages import get_text, sign_in_viewer
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.usefixtures("import_folder")]
@@ -34,7 +34,7 @@ def uploaded(client_in):
     return run.sweep
 
 
-def redis_of(team):
+def make_redis(team):
     cluster = make_cluster(team=team, machines=[make_machine()])
     return make_database(team=team, cluster=cluster, name="Our Redis")
 
@@ -44,9 +44,9 @@ def builder_address(sweep):
 
 
 def test_page_begins_a_plan_of_the_next_rungs(client_in, team, uploaded):
-    database, generator = redis_of(team), make_load_generator(bindings={"redis": "digest"})
+    database, generator = make_redis(team), make_load_generator(bindings={"redis": "digest"})
     assert f'href="{builder_address(uploaded)}"' in client_in.get(reverse("sweep", args=[uploaded.pk])).content.decode()
-    page = text_of(client_in.get(builder_address(uploaded)))
+    page = get_text(client_in.get(builder_address(uploaded)))
     assert "The next loads to measure are 32 and 64 threads." in page
     assert "Not known here" not in page
     draft = MatrixForm(team=team, extends=uploaded).as_posted()
@@ -66,19 +66,19 @@ def test_page_begins_a_plan_of_the_next_rungs(client_in, team, uploaded):
 
 
 def test_draft_states_what_is_not_known_here(client_in, uploaded):
-    page = text_of(client_in.get(builder_address(uploaded)))
+    page = get_text(client_in.get(builder_address(uploaded)))
     assert "No database of Redis is described: add one, then open this again." in page
     assert f'href="{reverse("database-add")}"' in client_in.get(builder_address(uploaded)).content.decode()
     Sweep.objects.filter(pk=uploaded.pk).update(mode="unknown")
-    assert "Its durability mode is not known: choose one." in text_of(client_in.get(builder_address(uploaded)))
+    assert "Its durability mode is not known: choose one." in get_text(client_in.get(builder_address(uploaded)))
     Sweep.objects.filter(pk=uploaded.pk).update(system="other")
-    assert "The catalog does not have its system" in text_of(client_in.get(builder_address(uploaded)))
+    assert "The catalog does not have its system" in get_text(client_in.get(builder_address(uploaded)))
 
 
 def test_incomplete_workload_is_chosen_by_a_person(client_in, team):
     upload = bring(client_in, sent("a.txt", summary()))
     sweep = save(client_in, upload, properties="", records="").runs.get().sweep
-    assert "Its workload is not fully stated" in text_of(client_in.get(builder_address(sweep)))
+    assert "Its workload is not fully stated" in get_text(client_in.get(builder_address(sweep)))
     assert MatrixForm(team=team, extends=sweep)["workloads"].value() == []
 
 
@@ -100,17 +100,17 @@ def test_uploaded_targets_keep_threads_and_window(team):
 
 
 def test_api_refuses_with_the_rungs_to_plan(team, uploaded):
-    refused = problem(program_of(team).ask("POST", f"/sweeps/{uploaded.pk}/extend"), 409, "conflict")
+    refused = problem(make_program(team).ask("POST", f"/sweeps/{uploaded.pk}/extend"), 409, "conflict")
     assert "next rungs (32, 64 threads)" in refused["detail"]
 
 
 def test_nothing_measured_is_stated(client_in, team):
     sweep = uploaded_sweep(team)
-    assert "No run of this sweep has succeeded" in text_of(client_in.get(builder_address(sweep)))
+    assert "No run of this sweep has succeeded" in get_text(client_in.get(builder_address(sweep)))
 
 
 def test_sweeps_of_others_cannot_be_planned_from(client_in, team, uploaded):
     other = make_sweep(team=make_team())
     assert client_in.get(builder_address(other)).status_code == 404
     assert client_in.get(f"{reverse('matrix-add')}?extends=no").status_code == 404
-    assert "Plan two more rungs" not in text_of(viewer_of(team).get(reverse("sweep", args=[uploaded.pk])))
+    assert "Plan two more rungs" not in get_text(sign_in_viewer(team).get(reverse("sweep", args=[uploaded.pk])))

@@ -16,15 +16,15 @@ from benchsite.accounts.models import Role
 from benchsite.tests.live_site import GENERATORS, LiveSite, rejections
 from benchsite.tests.live_site import shared_site as site
 from benchsite.tests.needs import need
-from reports.figures.ladder import LadderFigure
-from reports.queries import curves
-from runs.annotations import AnnotationRefused, include
-from runs.catalog import data_target, flavour_of, load_catalog
-from runs.data_confirmations import confirm
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.queries import curves
+from runs.catalog import data_target, get_flavour, load_catalog
+from runs.catalog.data_confirmations import confirm
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run
 from runs.models.run import Phase, Status, Verdict
-from runs.planning import PlanError, submit
-from runs.reasons import Reason
+from runs.plans import PlanError, submit
+from runs.queue.reasons import Reason
+from runs.results.annotations import AnnotationRefused, include
 from runs.tests.factories import (
     WORKLOAD_A,
     make_cluster,
@@ -99,7 +99,7 @@ def external_database(team, port: int, system: str, client: str = "", **properti
         cluster=cluster,
         system=system,
         version="stated 1",
-        flavour=flavour_of(client),
+        flavour=get_flavour(client),
         client=client,
         binding_properties=properties,
     )

@@ -10,8 +10,8 @@ from conftest import WHOLLY
 ROOMS = {
     "readers": "runs/ycsb/readers/tests/test_*.py",
     "logs and histograms": "runs/ycsb/tests/test_*.py",
-    "measures": "runs/measures/tests/test_*.py",
-    "validity": "runs/validity/tests/test_*.py",
+    "measures": "runs/results/measures/tests/test_*.py",
+    "validity": "runs/checks/tests/test_*.py",
     "planning": "runs/tests/test_plan*.py",
     "life cycle": "runs/tests/test_transitions.py",
     "catalog": "runs/tests/test_catalog_*.py",

@@ -7,7 +7,7 @@ import time
 import psutil
 import pytest
 
-from benchsite.tests.live_site import servers_and_clients, servers_of, site  # noqa: F401
+from benchsite.tests.live_site import get_servers, servers_and_clients, site  # noqa: F401
 from benchsite.tests.test_runs_with_faults import PAUSE, PLAN
 from runs.models import Run
 from runs.models.run import Phase
@@ -21,7 +21,7 @@ def test_no_stopped_process_outlives_its_conductor(site):  # noqa: F811
     site.until(lambda: Run.objects.filter(matrix=matrix, phase=Phase.MEASURE).exists(), 60, "the run")
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
     site.until(lambda: run.events.filter(text__startswith="Fault 1 began").exists(), 90, "the pause")
-    (server,) = [process for process in servers_of(matrix) if "redis-server" in process.name()]
+    (server,) = [process for process in get_servers(matrix) if "redis-server" in process.name()]
     assert server.status() == psutil.STATUS_STOPPED
     os.kill(site.pid("conductor"), signal.SIGKILL)
     end = time.monotonic() + 90

@@ -25,10 +25,8 @@ from django.utils import timezone
 
 from benchsite.accounts import membership, tokens
 from benchsite.accounts.models import Delivery, Notice, Preference, Role, User, Webhook
-from benchsite.notifications.email_verification import token_of
-from reports.badges import make_badge
-from reports.baselines import set_baseline
-from reports.frozen.drafts import Draft
+from benchsite.notifications.email_verification import get_token
+from reports.compare.selection import NAMES
 from reports.models import (
     ChangePoint,
     CommitLook,
@@ -39,11 +37,11 @@ from reports.models import (
     ReportPicture,
     StoredCurve,
 )
-from reports.selection import NAMES
+from reports.published.drafts import Draft
 from reports.tests.frozen import published
-from runs.artifacts import store
-from runs.data_confirmations import target_rows
-from runs.kits.plan_export import export_plan
+from reports.trends.badges import make_badge
+from reports.trends.baselines import set_baseline
+from runs.catalog.data_confirmations import target_rows
 from runs.models import (
     Cluster,
     DataConfirmation,
@@ -61,6 +59,8 @@ from runs.models import (
     UploadKey,
 )
 from runs.models.schedule import Ending, Occasion
+from runs.plans.files.plan_export import export_plan
+from runs.results.artifacts import store
 from runs.tests.factories import make_client_run, make_run, make_schedule, make_team, make_user
 from runs.tests.test_searches import SEARCH
 from runs.tests.world import make_world
@@ -141,7 +141,7 @@ def everything_of_a_team() -> SimpleNamespace:
     links = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER)}
     for invitation in membership.open_invitations(team):
         membership.withdraw(invitation, admin)
-    working = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER), "confirm/<token>": token_of(admin)}
+    working = {"invited/<token>": membership.invite(team, admin, role=Role.VIEWER), "confirm/<token>": get_token(admin)}
     report = published(team, access=Report.Access.PRIVATE, title=MARK, plan=export_plan(world.matrix))
     links["r/<token>"] = report.links.get().token
     links["confirm/<token>"] = f"{admin.pk}:1:x"
@@ -244,7 +244,7 @@ def test_every_parameter_is_classified():
     assert SAME_FOR_ALL.keys() <= named
 
 
-def values_of(parameter: str, other) -> list[object]:
+def read_values(parameter: str, other) -> list[object]:
     """What a parameter may be given; for a link also the id of what it shows, for matrices two."""
     if text := fixed(parameter):
         return [text]
@@ -261,7 +261,7 @@ def test_nothing_of_another_team_is_there(ours, theirs, visitor):
         named = [parameter for parameter in fields.values() if not fixed(parameter)]
         if not named:
             continue
-        for values in product(*(values_of(parameter, theirs) for parameter in fields.values())):
+        for values in product(*(read_values(parameter, theirs) for parameter in fields.values())):
             address = f"/{route.format(*values)}?{theirs.query}"
             for method in (visitor.get, visitor.post):
                 response = method(address)
@@ -287,7 +287,7 @@ def test_the_same_addresses_show_rows_of_ones_own(theirs):
         if all(fixed(parameter) for parameter in fields.values()):
             continue
         statuses = set()
-        for values in product(*(values_of(parameter, theirs) for parameter in fields.values())):
+        for values in product(*(read_values(parameter, theirs) for parameter in fields.values())):
             for method in (owner.get, owner.post):
                 with transaction.atomic():
                     response = method(f"/{route.format(*values)}?{theirs.query}")

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from benchsite.tests.asking import described, program_of
+from benchsite.tests.asking import described, make_program
 from benchsite.tests.test_foreign_ids_everywhere import MARK, SHA256, ours, references, theirs, versions
 
 __all__ = ["ours", "theirs"]
@@ -91,7 +91,7 @@ def addresses(path, ours, theirs):
 
 
 def test_no_operation_reaches_anything_of_another_team(ours, theirs):
-    program = program_of(ours.world.team)
+    program = make_program(ours.world.team)
     before, known = versions(), {(where, key) for where, key, _ in references()}
     foreign = {MARK, *(str(key) for key in theirs.keys.values() if isinstance(key, UUID))}
     values = {name: str(theirs.keys.get(label, label)) for name, label in QUERIES.items()}

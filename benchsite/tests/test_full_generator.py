@@ -12,7 +12,7 @@ import pytest
 from benchsite.tests.live_site import LiveSite
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from workers.systems.build import build
 
 pytestmark = [

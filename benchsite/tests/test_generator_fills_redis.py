@@ -12,10 +12,10 @@ from benchsite.accounts.login_throttling import MAX_PER_NAME
 from benchsite.accounts.models import AuditEntry
 from benchsite.core.generator_access import own_redis_url
 from benchsite.rest import limits
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 from runs.tests.factories import make_team, make_user
-from workers import enrolment, redis_users
-from workers.executables import find_redis
+from workers.generator import enrolment, redis_users
+from workers.generator.executables import find_redis
 from workers.models import GeneratorCredential
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -81,7 +81,7 @@ def test_quotas_hold_meanwhile(attacker, team, settings):
     settings.API_REQUESTS_PER_MINUTE = 3
     if time.time() % limits.WINDOW_S > limits.WINDOW_S - 10:
         time.sleep(11)
-    program = program_of(team)
+    program = make_program(team)
     fill(attacker)
 
     answers = [program.get("/runs") for _ in range(4)]

@@ -32,7 +32,7 @@ from benchsite.local.preparation import generator_environment
 from benchsite.management.commands.component import component
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
-from workers import enrolment, redis_users
+from workers.generator import enrolment, redis_users
 from workers.models import EnrolmentCode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -60,7 +60,7 @@ def test_code_enrols_once(client, capsys):
     code = capsys.readouterr().out.strip()
     answer = enrol(client, code)
     assert answer["Cache-Control"] == "no-store"
-    assert enrolment.generator_of(answer.json()["credential"]) == "lab-1"
+    assert enrolment.find_generator(answer.json()["credential"]) == "lab-1"
     assert urlsplit(answer.json()["redis_url"]).username is None
     assert enrol(client, code).status_code == 401
     enrolment.revoke("lab-1", None)
@@ -97,7 +97,7 @@ def test_operators_alone_make_codes_and_revoke(client_in, user):
     assert page.context["code"] not in client_in.get(reverse("load-generators")).content.decode()
     credential = enrol(client_in, page.context["code"]).json()["credential"]
     client_in.post(address, {"name": "lab-1", "revoke": "1"})
-    assert enrolment.generator_of(credential) is None
+    assert enrolment.find_generator(credential) is None
 
 
 IMAGE = {"BENCHSITE_PRODUCTION": "True", "PYTHONDONTWRITEBYTECODE": "1"}  # what the image itself sets
@@ -113,7 +113,7 @@ def test_enrols_with_nothing_but_a_code(live_server, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     access = read_access(path)
     assert access["site_url"] == live_server.url
-    assert enrolment.generator_of(access["credential"]) == "lab-1"
+    assert enrolment.find_generator(access["credential"]) == "lab-1"
     path.chmod(0o640)
     with pytest.raises(ValueError, match="chmod 600"):
         read_access(path)
@@ -142,7 +142,7 @@ def test_compose_enrols_generators_of_its_host(tmp_path, monkeypatch, settings):
     access = read_access(tmp_path / "lab-1.json")
     assert access["site_url"] == "http://web:8000"
     assert access["redis_url"] == without_user(settings.REDIS_URL)
-    assert enrolment.generator_of(access["credential"]) == "lab-1"
+    assert enrolment.find_generator(access["credential"]) == "lab-1"
     parts = [component("generator") for _ in range(2)]
     assert {part.environment["BENCHSITE_GENERATOR_FILE"] for part in parts} == set(map(str, files))
     with pytest.raises(CommandError, match="no credential"):
@@ -282,7 +282,7 @@ def test_its_environment_reaches_no_database_and_no_secret(credential, monkeypat
     part = components.load_generator("lab-1", generator_environment("lab-1", "http://127.0.0.1:1"))
     environment = {**part.environment, "SEALED": seal("hidden")}
     access = read_access(Path(environment["BENCHSITE_GENERATOR_FILE"]))
-    assert enrolment.generator_of(access["credential"]) == "lab-1"
+    assert enrolment.find_generator(access["credential"]) == "lab-1"
     secrets["BENCHSITE_GENERATOR_TOKEN"] = access["credential"]
     command = [sys.executable, "-c", LOOK_AROUND]
     process = subprocess.run(

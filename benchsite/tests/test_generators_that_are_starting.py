@@ -3,11 +3,11 @@
 import pytest
 
 from benchsite.local.preparation import generator_environment
-from runs import lifecycle
 from runs.models.run import Status
+from runs.queue import lifecycle
 from runs.tests.factories import make_conductor, make_load_generator, make_run, make_sweep
-from workers import conductors, scheduling
-from workers.registration import note_presence
+from workers.conductor import conductors, scheduling
+from workers.generator.registration import note_presence
 
 pytestmark = pytest.mark.django_db
 

@@ -9,12 +9,12 @@ from benchsite.accounts.models import Role
 from benchsite.tests.live_site import LiveSite, rejections
 from benchsite.tests.live_site import shared_site as site
 from benchsite.tests.test_external_clients import external_database, submitted
-from reports.queries import curves
+from reports.compare.queries import curves
 from runs.catalog import data_target, load_catalog
-from runs.data_confirmations import confirm
-from runs.lifecycle import request_cancel_matrix
+from runs.catalog.data_confirmations import confirm
 from runs.models import Database, Run, Sweep
 from runs.models.run import Phase, Status
+from runs.queue.lifecycle import request_cancel_matrix
 from runs.tests.factories import make_team, make_user
 from workers.provision.process import ProcessProvisioner
 from workers.provision.servers import Server, Wanted

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from benchsite.core.paths import django_database, unprivileged_account
-from workers.executables import choose_postgresql
+from workers.generator.executables import choose_postgresql
 
 FREED_WITHIN_S = 60
 LOCK = 7_305_061

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("name", sorted(documents.names()))
 def test_document_is_a_page_whose_links_answer(client, name):
-    page = client.get(documents.address_of(name))
+    page = client.get(documents.get_address(name))
     assert page.status_code == 200
     content = page.content.decode().partition('<div class="document">')[2].partition("</main>")[0]
     for address in set(re.findall(r'(?:href|src)="(/[^"#]*)', content)):
@@ -37,4 +37,4 @@ def test_index_lists_every_document():
 def test_pages_link_to_the_document_that_explains_them(client_in):
     assert set(documents.EXPLAINED_PAGES.values()) <= documents.names()
     page = client_in.get(reverse("schedules")).content.decode()
-    assert f'href="{documents.address_of("schedules")}" title="' in page
+    assert f'href="{documents.get_address("schedules")}" title="' in page

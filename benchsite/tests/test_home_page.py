@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from benchsite.views import latest_sweeps
-from runs import live
+from benchsite.site.views import latest_sweeps
 from runs.models import Run
+from runs.queue import live
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -20,7 +20,7 @@ from runs.tests.factories import (
     make_team,
     make_user,
 )
-from runs.tests.pages import UGLY, busy_matrix, queries_of, text_of, viewer_of
+from runs.tests.pages import UGLY, busy_matrix, count_queries, get_text, sign_in_viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -46,19 +46,19 @@ def test_pages_without_a_view_of_their_own_keep_the_navigation(client_in, team, 
 
 
 def test_the_first_use_names_three_steps_and_offers_the_next(client_in, team):
-    page = text_of(client_in.get("/"))
+    page = get_text(client_in.get("/"))
     assert "Three steps to the first curve" in page
     assert 'button--primary" href="/clusters/new/"' in page
     make_cluster(team=team)
-    assert 'button--primary" href="/databases/new/"' in text_of(client_in.get("/"))
+    assert 'button--primary" href="/databases/new/"' in get_text(client_in.get("/"))
     make_database(team=team)
-    assert 'button--primary" href="/matrices/new/"' in text_of(client_in.get("/"))
+    assert 'button--primary" href="/matrices/new/"' in get_text(client_in.get("/"))
     make_matrix(team=team)
-    assert "Three steps" not in text_of(client_in.get("/"))
+    assert "Three steps" not in get_text(client_in.get("/"))
 
 
 def test_a_viewer_is_told_who_takes_the_first_steps(team):
-    page = text_of(viewer_of(team).get("/"))
+    page = get_text(sign_in_viewer(team).get("/"))
     assert "A runner or an admin" in page
     assert "/clusters/new/" not in page
 
@@ -67,8 +67,8 @@ def test_what_runs_now_has_a_line_of_its_last_seconds(client_in, team):
     run = make_run(make_sweep(team=team, name="redis always A"), status="running", started_at=timezone.now())
     for second in (1, 2, 3):
         live.publish(run.pk, 0, second, 1000 + second, 0, 41_200, {})
-    page = text_of(client_in.get("/"))
-    live.connection().delete(live.key_of(run.pk))
+    page = get_text(client_in.get("/"))
+    live.connection().delete(live.build_key(run.pk))
     assert "redis always A 2t r1" in page
     assert "<polyline" in page
     assert "41.2k" in page
@@ -79,7 +79,7 @@ def test_without_redis_home_says_that_there_is_no_live_view(client_in, team, set
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     live.connection.cache_clear()
     try:
-        assert "no live view" in text_of(client_in.get("/"))
+        assert "no live view" in get_text(client_in.get("/"))
     finally:
         live.connection.cache_clear()
 
@@ -98,7 +98,7 @@ def test_the_queue_stands_with_predicted_starts(client_in, team):
 def test_load_generators_health_is_one_look(client_in, team):
     make_load_generator(name="good")
     make_load_generator(name="gone", last_seen_at=timezone.now() - dt.timedelta(minutes=5))
-    page = text_of(client_in.get("/"))
+    page = get_text(client_in.get("/"))
     assert "No load generator" not in page
     home = client_in.get("/").context["home"]
     assert (home["health"]["up"], home["health"]["total"]) == (1, 2)
@@ -106,7 +106,7 @@ def test_load_generators_health_is_one_look(client_in, team):
 
 def test_latest_matrices_and_sweeps_are_there(client_in, team):
     matrix, (sweep,) = busy_matrix(team)
-    page = text_of(client_in.get("/"))
+    page = get_text(client_in.get("/"))
     assert f"/matrices/{matrix.pk}/" in page
     assert "1 failed" in page
     assert sweep.name in page
@@ -117,7 +117,7 @@ def test_another_teams_run_is_counted_and_not_named(client_in, team):
     make_run(make_sweep(team=other, name="secret"), status="queued")
     make_run(make_sweep(team=team), status="queued", threads=4)
     response = client_in.get("/")
-    page = text_of(response)
+    page = get_text(response)
     assert "1 of yours waits, 1 of other teams" in page
     assert "secret" not in page
     assert [line["mine"] for line in response.context["home"]["queue"]] == [True]
@@ -126,22 +126,22 @@ def test_another_teams_run_is_counted_and_not_named(client_in, team):
 def test_ugly_text_stays_text(client_in, team):
     matrix = make_matrix(team=team, name=UGLY)
     make_run(make_sweep(team=team, matrix=matrix, name=UGLY), name=UGLY, status="running")
-    assert "<script>alert" not in text_of(client_in.get("/"))
+    assert "<script>alert" not in get_text(client_in.get("/"))
 
 
 def test_a_poll_gets_only_the_part_that_changes(client_in, team):
     make_run(make_sweep(team=team), status="queued")
-    page = text_of(client_in.get("/", headers={"HX-Request": "true"}))
+    page = get_text(client_in.get("/", headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert 'hx-trigger="every 2s"' in page
 
 
 def test_the_number_of_queries_does_not_grow(client_in, team):
     busy_matrix(team, sweeps=1)
-    few = queries_of(client_in, "/")
+    few = count_queries(client_in, "/")
     busy_matrix(team, sweeps=5)
     busy_matrix(team, sweeps=5)
-    assert queries_of(client_in, "/") == few
+    assert count_queries(client_in, "/") == few
 
 
 def test_rejected_run_is_highest_only_with_override_reason(team):
@@ -162,9 +162,9 @@ def test_shows_latest_finished_matrix_with_its_two_figures(client_in, team):
             make_run(sweep, threads=threads, throughput=1000.0 * threads)
     unfinished = make_matrix(team=team, name="Unfinished study")
     make_run(make_sweep(matrix=unfinished), status="queued")
-    assert reverse("news") in text_of(client_in.get("/"))
+    assert reverse("news") in get_text(client_in.get("/"))
     response = client_in.get(reverse("news"))
-    result, page = response.context["result"], text_of(response)
+    result, page = response.context["result"], get_text(response)
     assert result["matrix"] == finished and "1 run each" in page
     assert [figure.src.split("?")[0] for figure in result["figures"]] == ["/figures/ceilings/", "/figures/latency/"]
     assert f"/compare/?v=1&amp;matrix={finished.pk}" in page
@@ -178,14 +178,14 @@ def test_states_what_is_left_of_a_going_matrix(client_in, team):
         make_run(sweep, threads=threads, status="queued")
     (going,) = client_in.get("/").context["home"]["matrices_going"]
     assert going["left"].total_seconds() == 2 * 17
-    assert "1 of 3 runs, about" in text_of(client_in.get("/"))
+    assert "1 of 3 runs, about" in get_text(client_in.get("/"))
 
 
 def test_counts_failed_and_rejected_runs_of_the_last_days(client_in, team):
     sweep = make_sweep(team=team)
     make_run(sweep, threads=2, status="failed")
     make_run(sweep, threads=4, verdict="reject")
-    page = text_of(client_in.get(reverse("news")))
+    page = get_text(client_in.get(reverse("news")))
     assert "1 failed run<" in page and "1 rejected run<" in page
     Run.objects.update(finished_at=timezone.now() - dt.timedelta(days=30), started_at=None)
-    assert "No history changed, no run failed or was rejected." in text_of(client_in.get(reverse("news")))
+    assert "No history changed, no run failed or was rejected." in get_text(client_in.get(reverse("news")))

@@ -10,7 +10,7 @@ import pytest
 
 from benchsite.accounts.models import ApiToken
 from benchsite.rest import limits
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -25,7 +25,7 @@ def in_one_window(monkeypatch, settings):
 
 
 def test_every_answer_says_what_is_left(team):
-    program = program_of(team)
+    program = make_program(team)
     left = [program.get(where) for where in ("/runs", "/runs?limit=x")]
     assert left[0]["RateLimit-Policy"] == '"requests";q=3;w=60'
     assert re.fullmatch(r'"requests";r=2;t=\d{1,2}', left[0]["RateLimit"])
@@ -34,17 +34,17 @@ def test_every_answer_says_what_is_left(team):
 
 
 def test_one_too_many_is_refused_until_the_minute_is_over(team):
-    program = program_of(team)
+    program = make_program(team)
     assert [program.get("/runs").status_code for _ in range(3)] == [200] * 3
     answer = program.get("/runs")
     assert "3 requests a minute" in problem(answer, 429, "quota-exceeded")["detail"]
     assert 1 <= int(answer["Retry-After"]) <= 60
     assert '"requests";r=0;' in answer["RateLimit"]
-    assert program_of(team).get("/runs").status_code == 200  # Another token has its own.
+    assert make_program(team).get("/runs").status_code == 200  # Another token has its own.
 
 
 def test_uploads_have_a_quota_of_their_own(team):
-    program = program_of(team)
+    program = make_program(team)
     first, second = (program.ask("POST", "/runs", b"", content_type="multipart/form-data") for _ in range(2))
     assert first.status_code in (400, 415)
     policies = '"requests";q=3;w=60, "uploads";q=1;w=60, "uploads-per-team";q=10000;w=3600'
@@ -54,7 +54,7 @@ def test_uploads_have_a_quota_of_their_own(team):
 
 
 def test_a_scope_that_is_lacking_counts_too(team):
-    program = program_of(team, "matrices:run")
+    program = make_program(team, "matrices:run")
     for _ in range(3):
         problem(program.ask("DELETE", "/runs/00000000-0000-0000-0000-000000000000"), 403, "insufficient-scope")
     problem(program.get("/matrices"), 429, "quota-exceeded")
@@ -62,13 +62,13 @@ def test_a_scope_that_is_lacking_counts_too(team):
 
 def test_without_a_quota_nobody_is_counted(team, settings):
     settings.API_REQUESTS_PER_MINUTE = 0
-    program = program_of(team)
+    program = make_program(team)
     assert all("RateLimit" not in program.get("/runs") for _ in range(5))
 
 
 def test_without_redis_requests_are_counted_and_do_not_wait(team, settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    program = program_of(team)
+    program = make_program(team)
     began = time.monotonic()
     assert [program.get("/runs").status_code for _ in range(4)] == [200, 200, 200, 429]
     assert time.monotonic() - began < 10  # four requests: none waits for a connection until it gives up

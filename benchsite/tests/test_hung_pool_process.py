@@ -9,7 +9,7 @@ import pytest
 from benchsite.tests.live_site import site
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]

@@ -8,10 +8,10 @@ import psutil
 import pytest
 from django.conf import settings
 
-from benchsite.tests.live_site import processes_of, servers_and_clients, site
+from benchsite.tests.live_site import find_processes, servers_and_clients, site
 from runs.models import ClientRun, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from workers.models import Lease
 
 __all__ = ["site"]
@@ -23,13 +23,13 @@ def test_killed_generator_fails_its_run_and_the_site_continues(site):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=4)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")
-    assert len(processes_of(str(settings.WORK_DIR))) >= 2
+    assert len(find_processes(str(settings.WORK_DIR))) >= 2
     os.kill(site.pid("generator-1"), signal.SIGKILL)
     site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 90, "the run to fail")
     run.refresh_from_db()
     assert run.reason == Reason.WORKER_LOST
     assert "generator-1" in run.reason_detail
-    assert processes_of(str(settings.WORK_DIR)) == []
+    assert find_processes(str(settings.WORK_DIR)) == []
     site.start("generator-1")
     stored = run.client_runs.get(number=0).artifacts.filter(kind="stderr")
     site.until(stored.exists, 30, "the killed client's output to be stored")
@@ -92,7 +92,7 @@ def test_web_server_is_killed_while_a_run_measures(site):
     for process in (web, *web.children(recursive=True)):
         process.kill()
     site.until(lambda: site.parts["web"].died, 20, "the web server to be gone")
-    site.until(lambda: processes_of(str(settings.WORK_DIR)) == [], 30, "the clients to end")
+    site.until(lambda: find_processes(str(settings.WORK_DIR)) == [], 30, "the clients to end")
     time.sleep(2)  # They try to store their output.
     assert ClientRun.objects.filter(run=run).exclude(output_stored_at=None).count() == 0
     site.start("web")

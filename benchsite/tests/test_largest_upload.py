@@ -11,7 +11,7 @@ from django.conf import settings
 
 from benchsite.tests.test_requests_counted_by_all_workers import Web
 from benchsite.tests.test_slow_clients import MAX_DELAY_S, page_s
-from runs.tests.programs import MANIFEST, MULTIPART, token_of
+from runs.tests.programs import MANIFEST, MULTIPART, get_token
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.django_db(transaction=True)]
 POINTS = b"READ,1700000000000,350\n" * 50_000
@@ -35,7 +35,7 @@ def web(tmp_path):
 def test_pages_answer_during_an_upload_of_the_limit(web, team, user, tmp_path):
     pieces = settings.MAX_UPLOAD_BYTES // len(POINTS)
     headers = {
-        "Authorization": f"Bearer {token_of(team, user)}",
+        "Authorization": f"Bearer {get_token(team, user)}",
         "Content-Type": MULTIPART,
         "Content-Length": str(len(HEAD) + pieces * len(POINTS) + len(END)),
         "Idempotency-Key": "largest",

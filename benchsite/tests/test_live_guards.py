@@ -10,11 +10,11 @@ import redis
 from django.conf import settings
 
 from benchsite.core.formatting import percent
-from benchsite.tests.live_site import clients_of, servers_of, shared_site
+from benchsite.tests.live_site import get_clients, get_servers, shared_site
 from runs.models import Database, Deployment, Run, Workload
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
-from workers.guards import MAX_ERROR_S, MAX_STALL_S
+from runs.queue.reasons import Reason
+from workers.generator.guards import MAX_ERROR_S, MAX_STALL_S
 
 __all__ = ["shared_site"]
 pytestmark = [
@@ -53,7 +53,7 @@ def ended(site, run):
     """The run once nothing of its matrix is left to run."""
     site.until_ended(run.matrix)
     run.refresh_from_db()
-    assert clients_of(run.matrix) == []
+    assert get_clients(run.matrix) == []
     return run
 
 
@@ -68,7 +68,7 @@ def test_server_that_never_answers_again(site):
         Database.objects.filter(entries__matrix=matrix).update(binding_properties={"redis.timeout_ms": "600000"})
 
     run = measuring_run(site, before=patient)
-    for process in servers_of(run.matrix):
+    for process in get_servers(run.matrix):
         if process.name() == "redis-server":
             process.suspend()
     run = ended(site, run)

@@ -19,8 +19,8 @@ from benchsite.tests.live_site import site
 from benchsite.tests.ports import free_port
 from runs.models import LoadGenerator, Matrix, Run, SearchDecision
 from runs.models.run import Status
-from runs.planning import submit
-from runs.run_completion import is_over
+from runs.plans import submit
+from runs.queue.run_completion import is_over
 from runs.tests.factories import make_team, make_user
 
 __all__ = ["site"]

@@ -7,10 +7,10 @@ import psutil
 import pytest
 
 from benchsite.tests.live_site import GENERATORS, LiveSite, site
-from runs import lifecycle
 from runs.models import ClientRun, Run
 from runs.models.run import Stage, Status
-from runs.reasons import Reason
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]

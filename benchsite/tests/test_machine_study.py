@@ -7,21 +7,21 @@ from django.db.models.functions import Now
 
 from benchsite.local.demo.machine_study import (
     ENTRIES,
+    find_report,
     missing_parts,
     missing_runs,
     plan_machine_study,
     publish_study,
-    report_of,
     unfinished_study,
 )
 from benchsite.local.demo.study import Progress
-from reports.frozen.publication import PublishRefused
 from reports.models import Report
-from runs.lifecycle import request_cancel_matrix
+from reports.published.publication import PublishRefused
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import PlanError, preview, stored_plan, submit
-from runs.reasons import Reason
+from runs.plans import PlanError, preview, stored_plan, submit
+from runs.queue.lifecycle import request_cancel_matrix
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_load_generator, make_machine
 
 pytestmark = pytest.mark.django_db
@@ -85,7 +85,7 @@ def test_study_is_unfinished_until_it_has_its_report(team, user, study):
     assert unfinished_study(team) == study
     with pytest.raises(PublishRefused):
         publish_study(study[0], user)
-    assert report_of(study[0]) is None
+    assert find_report(study[0]) is None
     Report.objects.create(team=team, title=study[0].name, draft={"query": f"v=1&matrix={study[0].pk}"})
     assert unfinished_study(team) == []
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchsite.metrics import ENDED_KEY
+from benchsite.site.metrics import ENDED_KEY
 from runs.models import Conductor, LoadGenerator
 from runs.tests.factories import make_load_generator, make_run, make_sweep, make_team
 

@@ -18,18 +18,18 @@ def one_machine(settings):
     settings.EMBEDDED = True
 
 
-def token_of(link: str) -> str:
+def get_token(link: str) -> str:
     return link.rstrip("/").rpartition("/")[2]
 
 
 def test_it_signs_its_user_in_once(user):
-    token = token_of(make_link(user))
+    token = get_token(make_link(user))
     assert use_link(token) == user
     assert use_link(token) is None
 
 
 def test_it_keeps_only_the_digest_of_a_token_of_128_bits(user):
-    token = token_of(make_link(user))
+    token = get_token(make_link(user))
     kept = SignInLink.objects.get()
     assert len(token) == 22  # 16 bytes in base64
     assert kept.token_sha256 == hashlib.sha256(token.encode()).hexdigest()
@@ -37,7 +37,7 @@ def test_it_keeps_only_the_digest_of_a_token_of_128_bits(user):
 
 
 def test_it_is_of_no_use_after_a_quarter_of_an_hour(user):
-    token = token_of(make_link(user))
+    token = get_token(make_link(user))
     link = SignInLink.objects.get()
     assert abs(link.expires_at - link.created_at - timedelta(minutes=15)) < timedelta(seconds=5)
 
@@ -58,7 +58,7 @@ def test_it_refuses_the_digest_itself(user):
 
 
 def test_it_refuses_somebody_who_may_no_longer_sign_in(user):
-    token = token_of(make_link(user))
+    token = get_token(make_link(user))
     user.is_active = False
     user.save()
     assert use_link(token) is None
@@ -67,13 +67,13 @@ def test_it_refuses_somebody_who_may_no_longer_sign_in(user):
 @pytest.mark.slow
 def test_two_browsers_at_once_get_one_sign_in(transactional_db, user, race):
     for _ in range(10):
-        token = token_of(make_link(user))
+        token = get_token(make_link(user))
         answers = race(lambda token=token: use_link(token), times=4)
         assert [answer for answer in answers if answer is not None] == [user]
 
 
 def test_it_exists_only_beside_embedded_servers(user, settings):
-    token = token_of(make_link(user))
+    token = get_token(make_link(user))
     settings.EMBEDDED = False
     with pytest.raises(LinksNotAllowed, match="password"):
         make_link(user)

@@ -6,7 +6,7 @@ from django.test import Client
 
 from runs.models import Run
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep, make_user
-from runs.tests.pages import queries_of
+from runs.tests.pages import count_queries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -57,10 +57,10 @@ def test_runs_are_neither_made_nor_deleted_there(operator, run):
 
 
 def test_a_list_makes_no_more_queries_for_more_runs(operator, run, team):
-    few = queries_of(operator, "/admin/runs/run/")
+    few = count_queries(operator, "/admin/runs/run/")
     for _ in range(10):
         make_run(make_sweep(team=team))
-    assert queries_of(operator, "/admin/runs/run/") == few
+    assert count_queries(operator, "/admin/runs/run/") == few
 
 
 def test_members_who_are_no_operators_have_no_admin(client_in):

@@ -5,8 +5,8 @@ import uuid
 import pytest
 from django.test import Client
 
-from runs import artifacts
 from runs.models import Matrix, Run
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import artifact_folder
 

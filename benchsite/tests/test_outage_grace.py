@@ -10,12 +10,12 @@ from django.db.models.functions import Now
 
 from benchsite.local import components
 from benchsite.tests.databases import database_url
-from runs import lifecycle
 from runs.models import Run
 from runs.models.run import Status
-from runs.reasons import Reason
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
-from workers.heartbeat import BEAT_S, OutageGrace
+from workers.generator.heartbeat import BEAT_S, OutageGrace
 from workers.tests.trees import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

@@ -13,7 +13,7 @@ from kombu.exceptions import ContentDisallowed
 from redis import Redis
 
 from benchsite.celery import app
-from reports.packing import pack, unpack
+from reports.compare.packing import pack, unpack
 from runs.tests.factories import make_run, make_sweep
 
 FORMATS = re.compile(r"^\s*(?:import|from) (?:pickle|marshal|shelve|dill|cloudpickle)\b", re.MULTILINE)

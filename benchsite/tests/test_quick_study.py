@@ -10,7 +10,7 @@ from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, name_prod
 from benchsite.local.demo.summary import summary, write_summary
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Status
-from runs.planning import preview, stored_plan
+from runs.plans import preview, stored_plan
 from runs.tests.factories import make_load_generator, make_machine, make_run, make_sweep
 
 pytestmark = pytest.mark.django_db

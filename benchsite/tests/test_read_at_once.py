@@ -5,12 +5,12 @@ import gzip
 import pytest
 
 from benchmarks.speed.uploads import typical
-from runs.recording.client_merge import merge_upload
-from runs.recording.uploaded_runs import judge_by
+from runs.checks.team_thresholds import get_thresholds
+from runs.results.recording.client_merge import merge_upload
+from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
-from runs.thresholds import thresholds_of
-from runs.uploading.file_pipeline import recognise, runs_in
-from runs.uploading.inline import NamedContent, TooMuchAtOnce, read_at_once
+from runs.uploads.file_pipeline import recognise, runs_in
+from runs.uploads.inline import NamedContent, TooMuchAtOnce, read_at_once
 from runs.ycsb.errors import LimitExceeded
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,7 @@ __all__ = ["import_folder"]
 FOLDERS = ("hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_file", "go_ycsb", "killed", "target")
 
 
-def files_of(folder):
+def list_files(folder):
     return [NamedContent(path.name, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
@@ -41,7 +41,9 @@ def test_it_gives_what_the_import_page_gives(client_in, files):
         [NamedContent(name, content) for name, content in typical(3).files]
         if files == "typical"
         else [
-            file for file in files_of(DATA / files) if file.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))
+            file
+            for file in list_files(DATA / files)
+            if file.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))
         ]
     )
     upload = bring(client_in, *(sent(one.name, one.content) for one in brought))
@@ -54,7 +56,7 @@ def test_it_gives_what_the_import_page_gives(client_in, files):
         by_page = run.measurement_sets.get()
         once = merge_upload(runs_in(reads, "told")[run.position], reads, run.spec)
         assert once.merged.throughput_ops_s == by_page.throughput_ops_s
-        thresholds = thresholds_of(run.team_id, run.spec["purpose"])
+        thresholds = get_thresholds(run.team_id, run.spec["purpose"])
         findings = judge_by(thresholds, run.spec, once.merged, once.series)
         assert [(f.check_id, f.severity) for f in findings] == [
             (f.check_id, f.severity) for f in by_page.findings.order_by("id")
@@ -67,7 +69,7 @@ def test_both_ways_of_merging_give_the_same_numbers(settings):
     """In memory, and from the logs decoded piece by piece."""
     from dataclasses import replace
 
-    from runs.uploading.file_pipeline import read_members
+    from runs.uploads.file_pipeline import read_members
 
     whole = read_at_once([NamedContent(name, content) for name, content in typical(1).files])
     by_pieces = read_members(list(whole.members.values()))

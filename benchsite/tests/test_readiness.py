@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from benchsite import health
-from runs.artifacts import mark_storage
+from benchsite.site import health
+from runs.results.artifacts import mark_storage
 
 pytestmark = pytest.mark.django_db
 

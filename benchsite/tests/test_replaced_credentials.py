@@ -10,8 +10,8 @@ from django.conf import settings as site
 
 from benchsite.core.generator_access import own_redis_url, replaced_credential, write_access
 from runs.models import LoadGenerator
-from workers import enrolment
-from workers.site_client import SiteClient, SiteRefused
+from workers.generator import enrolment
+from workers.generator.site_client import SiteClient, SiteRefused
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from benchsite.tests.live_site import LiveSite, servers_and_clients, servers_of
+from benchsite.tests.live_site import LiveSite, get_servers, servers_and_clients
 from runs.models import Deployment, Matrix, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
-from runs.recording.server_samples import counters_of, samples_of
+from runs.queue.reasons import Reason
+from runs.results.recording.server_samples import get_sample_artifacts, read_counters
 from runs.tests.factories import make_database
 from workers.systems.build import build
 
@@ -57,7 +57,7 @@ def test_run_ends_with_its_reason_when_a_node_is_killed(site: LiveSite, system: 
     before, after = measured.evidence["before"], measured.evidence["after"]
     assert before["in_force"] and before["topology"] == after["topology"] and before["topology"]["nodes_up"] == "2"
     assert before["found"]["replicas"] == "1"
-    counters = counters_of(samples_of(measured))
+    counters = read_counters(get_sample_artifacts(measured))
     assert counters is not None and any(name.startswith("replication_lag_") for name in counters.columns)
 
     for threads, number in ((4, 1), (8, 0)):
@@ -70,7 +70,7 @@ def test_run_ends_with_its_reason_when_a_node_is_killed(site: LiveSite, system: 
 
     assert run_with(6).status == Status.SUCCEEDED, run_with(6).reason_detail
     run = until_measured(10)
-    assert len(servers_of(matrix)) >= 2
+    assert len(get_servers(matrix)) >= 2
     os.kill(site.pid("conductor"), signal.SIGKILL)
     site.until(lambda: servers_and_clients() == [], 90, "servers and clients to be gone")
     site.start("conductor")

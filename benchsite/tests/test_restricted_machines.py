@@ -2,12 +2,12 @@
 
 import pytest
 
-from benchsite.tests.asking import program_of
+from benchsite.tests.asking import make_program
 from conftest import signed_in
-from runs.forms.matrices import generators_for
-from runs.generators import waited_for_in_vain
+from runs.catalog.generators import waited_for_in_vain
 from runs.models import LoadGenerator, Run
-from runs.planning import PlanError, submit
+from runs.plans import PlanError, submit
+from runs.plans.forms.matrices import generators_for
 from runs.tests.factories import make_team, make_user
 from runs.tests.planning_world import a_matrix
 from workers.tests.test_dispatching import matrix as submitted
@@ -43,7 +43,7 @@ def test_pages_and_api_offer_it_no_more(matrix, restricted, client_in, team):
         assert name not in client_in.get(page).content.decode(), page
     assert name not in [generator.name for generator in generators_for(team)]
     draft = {"name": "x", "load_generators": [name]}
-    assert program_of(team).ask("POST", "/matrices", draft).status_code in (400, 422)
+    assert make_program(team).ask("POST", "/matrices", draft).status_code in (400, 422)
 
 
 def test_the_owners_keep_it(matrix, restricted):

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from reports.models import Baseline, BaselineRun, Report
-from runs import artifacts
 from runs.models import Artifact, Measurement, Run, RunEvent, Series
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from runs.kits.plan_export import export_plan
-from runs.kits.script import repeat_script
 from runs.models import Upload
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.script import repeat_script
 from runs.tests.factories import make_database, make_load_generator, make_matrix, make_team, make_workload
 from runs.ycsb.properties import check_workload
-from workers.executables import choose_redis
+from workers.generator.executables import choose_redis
 from workers.provision.ports import free_port
 from workers.systems.build import build
 

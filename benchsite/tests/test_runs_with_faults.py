@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchsite.tests.live_site import servers_of, shared_site  # noqa: F401
+from benchsite.tests.live_site import get_servers, shared_site  # noqa: F401
 from runs.models import Deployment
 from runs.models.run import Status
-from runs.pages.recovery import applied_faults
+from runs.results.pages.recovery import applied_faults
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240), pytest.mark.long]
 
@@ -39,4 +39,4 @@ def test_pause_and_crash_are_measured(shared_site):  # noqa: F811
     # The data set survived in this mode, so the next run would find it.
     deployment = Deployment.objects.get(matrix=matrix)
     assert deployment.rows_loaded == run.spec["dataset"]["records"] or deployment.state == Deployment.State.GONE
-    shared_site.until(lambda: not servers_of(matrix), 30, "the server to be gone")
+    shared_site.until(lambda: not get_servers(matrix), 30, "the server to be gone")

@@ -75,7 +75,7 @@ class Place:
         """Whether the part has a guardian at this moment."""
         return len(self.records(name)) == 1
 
-    def pid_of(self, part: str) -> int:
+    def get_pid(self, part: str) -> int:
         """The pid of a part, or ("web's guardian") of the guardian of one."""
         name, _, guardian = part.partition("'s ")
         (record,) = self.records(name)
@@ -192,14 +192,14 @@ def test_a_signal_stops_everything_in_order(place, site, number):
 )
 def test_restarts_killed_part_and_killed_site_leaves_nothing(place, site, part):
     name = part.partition("'s ")[0]
-    before = place.pid_of(name)
+    before = place.get_pid(name)
     family = [before, *(child.pid for child in psutil.Process(before).children(recursive=True))]
-    os.kill(place.pid_of(part), signal.SIGKILL)
+    os.kill(place.get_pid(part), signal.SIGKILL)
 
     said = "".join(itertools.takewhile(lambda line: "is started again" not in line, site.stdout))
     assert f"{name} was ended by signal 9. The end of" in said
     assert all_gone(family)
-    until(lambda: place.knows(name) and place.pid_of(name) != before, f"{name} was not started again")
+    until(lambda: place.knows(name) and place.get_pid(name) != before, f"{name} was not started again")
     until(place.answers, "the web server does not answer", patience_s=120)
     assert site.poll() is None
 
@@ -214,7 +214,7 @@ def test_restarts_killed_part_and_killed_site_leaves_nothing(place, site, part):
 def test_a_part_that_keeps_dying_ends_the_site(place, site):
     for _ in range(4):
         until(lambda: place.knows("scheduler"), "the scheduler was not started again")
-        os.kill(place.pid_of("scheduler"), signal.SIGKILL)
+        os.kill(place.get_pid("scheduler"), signal.SIGKILL)
         until(lambda: not place.knows("scheduler"), "the record stays")
     output, _ = site.communicate(timeout=PATIENCE_S)
     assert site.returncode == 1
@@ -232,7 +232,7 @@ def test_a_part_that_keeps_dying_ends_the_site(place, site):
     ],
 )
 def test_a_server_of_its_own_that_is_killed_ends_the_site(place, site, part):
-    os.kill(place.pid_of(part), signal.SIGKILL)
+    os.kill(place.get_pid(part), signal.SIGKILL)
     output, _ = site.communicate(timeout=PATIENCE_S)
     assert site.returncode == 1
     assert f"the site's own {part.partition(chr(39))[0]} has died. the end of" in output.lower()

@@ -18,18 +18,20 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.db import connection, transaction
 from django.urls import reverse
 
 from benchsite.accounts import tokens
 from benchsite.core import buffering_worker
 from benchsite.local.components import WEB_THREADS
 from benchsite.tests.test_requests_counted_by_all_workers import Web
-from runs import artifacts
+from runs.results import artifacts
 from runs.tests.factories import make_run, make_sweep, make_team, make_user
-from workers import enrolment
+from workers.generator import enrolment
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 CLIENTS = 48
+PAGES_AT_ONCE = 48
 MAX_DELAY_S = 1.0
 # Django reads the body of a form whose request has the cookie.
 FORM = (
@@ -127,6 +129,28 @@ def delays(web: Web) -> Iterator[list[float]]:
     yield seconds
     usual += [page_s(web) for _ in range(4)]
     assert statistics.median(seconds) - max(usual) < MAX_DELAY_S
+
+
+def test_health_waits_for_no_page(web):
+    def get_status(path: str) -> int:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", web.port, timeout=30)) as client:
+            client.request("GET", path)
+            with client.getresponse() as answer:
+                return answer.status
+
+    team = make_team()
+    with ThreadPoolExecutor(PAGES_AT_ONCE) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Every thread of the web processes waits for this table.
+            cursor.execute(f"LOCK TABLE {type(team)._meta.db_table} IN ACCESS EXCLUSIVE MODE")
+            pages = [pool.submit(get_status, f"/public/{team.slug}/") for _ in range(PAGES_AT_ONCE)]
+            time.sleep(1)
+
+            statuses = [get_status("/healthz") for _ in range(20)]
+
+            assert not any(page.done() for page in pages)
+        assert {page.result() for page in pages} == {404}  # The team has published nothing.
+    assert set(statuses) == {200}
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -32,16 +32,16 @@ SOMEWHERE = sorted(
 MAX_SOMEWHERE = {".css": 6 * 1024, ".js": 10 * 1024}
 
 
-def size_of(*names):
+def get_size(*names):
     return sum((STATIC / name).stat().st_size for name in names)
 
 
 def test_it_keeps_its_own_styles_small():
-    assert 0 < size_of(*EVERYWHERE) < 45_000
+    assert 0 < get_size(*EVERYWHERE) < 45_000
 
 
 def test_it_keeps_its_own_scripts_small():
-    assert 0 < size_of(*EVERYWHERE_JS) < 35_000
+    assert 0 < get_size(*EVERYWHERE_JS) < 35_000
 
 
 @pytest.mark.parametrize("path", SOMEWHERE, ids=lambda path: path.name)

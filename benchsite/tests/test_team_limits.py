@@ -3,11 +3,11 @@
 import pytest
 
 from benchsite.accounts.models import ApiToken, Role, Team
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 from conftest import signed_in
-from runs import lifecycle
 from runs.models import Run, Upload
 from runs.models.run import Status
+from runs.queue import lifecycle
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.importing import import_folder, summary
 from runs.tests.planning_world import a_matrix
@@ -59,7 +59,7 @@ def test_queued_runs_of_a_team_are_limited(team, admin, limit):
     matrix = a_matrix(team)
     limit("queued-runs-per-team", 5)
     refused(signed_in(admin).post(f"/matrices/{matrix.pk}/submit/"), "queued-runs-per-team")
-    answer = problem(program_of(team).ask("POST", f"/matrices/{matrix.pk}/submit"), 403, "limit-reached")
+    answer = problem(make_program(team).ask("POST", f"/matrices/{matrix.pk}/submit"), 403, "limit-reached")
     assert answer["limit"] == "queued-runs-per-team"
     assert not Run.objects.filter(matrix=matrix).exists()
 
@@ -86,19 +86,19 @@ def test_storage_of_a_team_is_limited(team, admin, limit):
 def test_uploads_of_all_tokens_are_limited(team, limit):
     """Another token of the team does not help; another team is not concerned."""
     limit("uploads-per-team", 2)
-    programs = [program_of(team) for _ in range(3)]
+    programs = [make_program(team) for _ in range(3)]
     uploads = [program.ask("POST", "/runs", b"", content_type="multipart/form-data") for program in programs]
     assert [upload.status_code == 429 for upload in uploads] == [False, False, True]
     assert problem(uploads[2], 429, "quota-exceeded")["limit"] == "uploads-per-team"
     assert 1 <= int(uploads[2]["Retry-After"]) <= 3600
-    other = program_of(Team.objects.create(name="Other", slug="other"))
+    other = make_program(Team.objects.create(name="Other", slug="other"))
     assert other.ask("POST", "/runs", b"", content_type="multipart/form-data").status_code != 429
 
 
 def test_admins_see_what_is_used(team, admin, limit, django_assert_max_num_queries):
     limit("storage-per-team", 0)
     make_run(make_sweep(team=team), status="queued")
-    program_of(team)
+    make_program(team)
     browser = signed_in(admin)
     browser.get("/team/limits/")
     with django_assert_max_num_queries(12):

@@ -13,8 +13,8 @@ from benchsite.accounts import tenancy
 from benchsite.accounts.models import Role, Team
 from benchsite.accounts.tenancy import TeamManager, TeamRequired, all_teams
 from conftest import signed_in
-from runs import artifacts
 from runs.models import Matrix, Run, Sweep
+from runs.results import artifacts
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_team, make_user
 from runs.tests.pages import artifact_folder
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from runs.tests.factories import make_matrix, make_run, make_sweep
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LISTS = {"runs": "/runs/", "sweeps": "/sweeps/", "histories": "/history/", "matrices": "/matrices/"}
@@ -22,7 +22,7 @@ def downloaded(client, url):
     return b"".join(response.streaming_content).decode()
 
 
-def rows_of(client, url):
+def get_rows(client, url):
     return list(csv.DictReader(io.StringIO(downloaded(client, url))))
 
 
@@ -34,32 +34,32 @@ def some(team):
 
 @pytest.mark.parametrize("name", LISTS)
 def test_both_twins_have_the_same_rows(client_in, some, name):
-    table, document = rows_of(client_in, f"/{name}.csv"), json.loads(downloaded(client_in, f"/{name}.json"))
+    table, document = get_rows(client_in, f"/{name}.csv"), json.loads(downloaded(client_in, f"/{name}.json"))
     assert len(table) == len(document) > 0
     assert list(table[0]) == list(document[0])
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_the_page_links_them(client_in, some, name):
-    page = text_of(client_in.get(LISTS[name]))
+    page = get_text(client_in.get(LISTS[name]))
     assert f'href="/{name}.csv' in page
     assert f'href="/{name}.json' in page
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_without_a_row_they_are_empty(client_in, name):
-    assert rows_of(client_in, f"/{name}.csv") == []
+    assert get_rows(client_in, f"/{name}.csv") == []
     assert json.loads(downloaded(client_in, f"/{name}.json")) == []
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_another_team_sees_none_of_it(stranger, some, name):
-    assert rows_of(stranger, f"/{name}.csv") == []
+    assert get_rows(stranger, f"/{name}.csv") == []
     assert json.loads(downloaded(stranger, f"/{name}.json")) == []
 
 
 def test_no_cell_is_a_formula_and_the_document_keeps_the_text(client_in, some):
-    (row,) = rows_of(client_in, "/sweeps.csv")
+    (row,) = get_rows(client_in, "/sweeps.csv")
     assert (row["name"], row["tags"], row["notes"]) == (f"'{FORMULA}", "'-quiet", "'@all")
     (load,) = json.loads(downloaded(client_in, "/sweeps.json"))
     assert (load["name"], load["tags"]) == (FORMULA, ["-quiet"])
@@ -81,7 +81,7 @@ def test_histories_have_the_newest_point(client_in, some):
 def test_the_filter_of_the_page_is_kept(client_in, some, team):
     make_matrix(team=team, name="another")
     assert len(json.loads(downloaded(client_in, "/runs.json?status=failed"))) == 0
-    assert [row["name"] for row in rows_of(client_in, "/matrices.csv?q=another")] == ["another"]
+    assert [row["name"] for row in get_rows(client_in, "/matrices.csv?q=another")] == ["another"]
 
 
 def test_matrices_count_their_runs(client_in, some):

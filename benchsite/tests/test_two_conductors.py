@@ -9,7 +9,7 @@ from benchsite.local import components
 from benchsite.tests.live_site import servers_and_clients, site
 from runs.models import Conductor, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]

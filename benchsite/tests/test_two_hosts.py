@@ -23,7 +23,7 @@ from benchmarks.faults.network import CONTROL, LAB, SITE, in_namespace, namespac
 from benchsite.tests.settings_under import KEY
 from benchsite.tests.test_nginx_example import DOCUMENT, NGINX, write_configuration
 from benchsite.tests.test_systemd_units import COMMON, INSTALLED, ROOT, UNITS, read_unit
-from workers.executables import choose_redis
+from workers.generator.executables import choose_redis
 from workers.systems.build import build
 
 POSTGRESQL = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
@@ -40,7 +40,7 @@ from benchsite.accounts import membership, tokens
 from benchsite.accounts.models import User
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Node, Run
 from runs.models.run import Status
-from runs.planning import submit
+from runs.plans import submit
 user = User.objects.get(is_superuser=True)
 team = membership.make_team("Lab", user)
 cluster = Cluster.objects.create(team=team, name="Lab", provisioner="external")

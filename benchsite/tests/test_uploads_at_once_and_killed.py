@@ -10,12 +10,12 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from benchmarks.speed.uploads import body_of, send_all, typical
+from benchmarks.speed.uploads import build_body, send_all, typical
 from benchsite.accounts import tokens
 from benchsite.local import components
 from benchsite.tests.databases import database_url
-from runs.artifacts import opened
 from runs.models import Artifact, Finding, MeasurementSet, Run, Series, Upload, UploadKey
+from runs.results.artifacts import opened
 from workers.provision.ports import free_port
 
 # A web server of its own starts slowly where much else runs.
@@ -115,7 +115,7 @@ def own_storages(settings, tmp_path):
 @pytest.mark.parametrize("number", [12, pytest.param(100, marks=pytest.mark.long)])
 def test_two_requests_with_one_key_at_the_same_time_make_one_run(web, token, number):
     """Pairs of them; whoever comes second hears that it is under way, or the answer to the first."""
-    bodies = {n: body_of(typical(n), n) for n in range(number)}
+    bodies = {n: build_body(typical(n), n) for n in range(number)}
     found = []
 
     def both(delay: float) -> None:
@@ -143,7 +143,7 @@ def upload_while_killing(web, token, number: int, kills: int, seed: int, longest
     found = []
 
     def upload() -> None:
-        make = lambda n: body_of(typical(seed * number + n), n)  # noqa: E731
+        make = lambda n: build_body(typical(seed * number + n), n)  # noqa: E731
         prefix = f"kill-{seed}"
         found.append(send_all(web.url, token, range(number), make, connections=6, prefix=prefix, patience_s=600))
         done.set()

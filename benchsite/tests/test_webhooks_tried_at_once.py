@@ -12,7 +12,7 @@ from benchsite.accounts.models import Delivery, Role, Webhook
 from benchsite.core.http_client import post
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.tests.receivers import receiving
-from benchsite.tests.asking import problem, program_of
+from benchsite.tests.asking import make_program, problem
 from conftest import signed_in
 from runs.tests.factories import make_team, make_user
 
@@ -38,7 +38,7 @@ def hook(team, url):
 
 
 def tried(team):
-    return program_of(team, "webhooks:write").ask("POST", f"/webhooks/{Webhook.objects.get(team=team).pk}/test")
+    return make_program(team, "webhooks:write").ask("POST", f"/webhooks/{Webhook.objects.get(team=team).pk}/test")
 
 
 @contextmanager

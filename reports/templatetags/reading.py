@@ -10,13 +10,13 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from benchsite.templatetags.units import latency, latency_between
-from reports.analysis.ceiling import NON_MONOTONE, Ceiling
-from reports.curves import Curve, Operation
-from reports.figures.history import change_text, change_words
-from reports.histories import HistoryChange, Metric
-from reports.ladder_text import bracket_says, ceiling_sentence, ladder_says
-from reports.pages.equal_load import number_text, within_text
-from reports.verdicts.serialization import MetricAnswer
+from reports.compare.analysis.ceiling import NON_MONOTONE, Ceiling
+from reports.compare.curves import Curve, Operation
+from reports.compare.ladder_text import bracket_says, ceiling_sentence, ladder_says
+from reports.compare.pages.equal_load import number_text, within_text
+from reports.trends.figures.history import change_text, change_words
+from reports.trends.histories import HistoryChange, Metric
+from reports.trends.verdicts.serialization import MetricAnswer
 
 register = template.Library()
 register.filter(ceiling_sentence)
@@ -48,7 +48,7 @@ def named(curve: Curve, labels: Mapping[UUID, str]) -> str:
 
 
 @register.filter
-def latency_of(operation: Operation, name: str) -> SafeString:
+def format_latency(operation: Operation, name: str) -> SafeString:
     """One statistic with its unit: the median over the repeats, or the bounds between which it lies."""
     bounds = operation.bounds_us.get(name)
     return latency_between(bounds) if bounds else latency(operation.median_us(name))

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from reports.analysis.points import Spread
-from reports.curves import Curve, MachineFacts, Operation, Point, Setup, Standing
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import Curve, MachineFacts, Operation, Point, Setup, Standing
 
 SHAPE = {"mean": 1.0, "p50": 0.9, "p90": 1.6, "p95": 2.0, "p99": 3.0, "p999": 7.0, "p9999": 12.0, "max": 20.0}
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}

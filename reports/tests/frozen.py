@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchsite.accounts.models import Team, User
-from reports.curves import operations_of
-from reports.figure_registry import PICTURES
-from reports.figures.latency import points_table
-from reports.frozen.content import FORMAT, VERSION, Content, Source
-from reports.frozen.figures import cells, frozen_figure
-from reports.frozen.links import make_link
-from reports.frozen.publication import write_revision
+from reports.compare.curves import collect_operations
+from reports.compare.figure_registry import PICTURES
+from reports.compare.figures.latency import points_table
+from reports.compare.queries import compared
+from reports.compare.selection import Selection
 from reports.models import Report
-from reports.queries import compared
-from reports.selection import Selection
+from reports.published.content import FORMAT, VERSION, Content, Source
+from reports.published.figures import cells, frozen_figure
+from reports.published.links import make_link
+from reports.published.publication import write_revision
 from runs.models import Matrix
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
 
@@ -99,7 +99,7 @@ def some_content(team: Team, matrix: Matrix, title: str) -> Content:
                 "name": "points",
                 "title": "All points",
                 "says": "every rung of every sweep",
-                "table": cells(points_table(curves, operations=operations_of(curves))),
+                "table": cells(points_table(curves, operations=collect_operations(curves))),
                 "footnotes": [{"row": 0, "column": 5, "text": "The first rung was measured while nobody else was on."}],
             }
         ],

@@ -9,10 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
-from reports.frozen.content import Content
-from reports.frozen.links import make_link
-from reports.frozen.publication import write_revision
 from reports.models import Report, ReportRevision
+from reports.published.content import Content
+from reports.published.links import make_link
+from reports.published.publication import write_revision
 from reports.tests.frozen import measured_matrix, some_content
 from runs.tests.factories import make_team
 

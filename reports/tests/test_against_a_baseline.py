@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.points import Spread
-from reports.analysis.repeat_comparison import Outcome
-from reports.analysis.sessions import SessionSpread
-from reports.curves import Setup
-from reports.pages.baseline_ratios import Judging, against, baseline_of
-from reports.pages.equal_load import equal_load
+from reports.compare.analysis.points import Spread
+from reports.compare.analysis.repeat_comparison import Outcome
+from reports.compare.curves import Setup
+from reports.compare.pages.baseline_ratios import Judging, against, choose_baseline
+from reports.compare.pages.equal_load import equal_load
+from reports.compare.views.compare import SESSIONS, conditions
 from reports.tests.curves import curve, point
-from reports.views.compare import SESSIONS, conditions
-from runs.validity import profile
+from reports.trends.analysis.sessions import SessionSpread
+from runs.checks import profile
 
 NOBODY_KNOWS = Judging({}, profile("measured", {}), {})
 NOISE = (1.0, 1.012, 0.988, 1.006, 0.994)
@@ -30,21 +30,21 @@ def side(scale, mode="always", *, factors=NOISE, **changes):
     return curve(mode=mode, points=points, **changes)
 
 
-def row_of(table, one):
+def get_row(table, one):
     return next(row for row in table.rows if row.curve is one)
 
 
 def test_the_baseline_is_the_strongest_promise():
     weak, strong = side(2, "off"), side(1, "always")
-    assert baseline_of([weak, strong], None) is strong
-    assert baseline_of([weak, strong], weak.sweep_id) is weak
-    assert baseline_of([weak, strong], uuid.uuid4()) is strong
-    assert baseline_of([curve(points=[])], None) is None
+    assert choose_baseline([weak, strong], None) is strong
+    assert choose_baseline([weak, strong], weak.sweep_id) is weak
+    assert choose_baseline([weak, strong], uuid.uuid4()) is strong
+    assert choose_baseline([curve(points=[])], None) is None
 
 
 def test_baseline_has_known_durability_if_any_side_has():
     unknown, weak = side(1, "none", durability={}), side(1, "off")
-    assert baseline_of([unknown, weak], None) is weak
+    assert choose_baseline([unknown, weak], None) is weak
 
 
 def test_one_side_and_nothing_measured_have_no_table():
@@ -56,21 +56,21 @@ def test_twice_the_throughput_is_faster_with_its_interval():
     weak, strong = side(2, "off"), side(1, "always")
     table = against([weak, strong], NOBODY_KNOWS, None)
     assert table.baseline is strong and not table.pinned and table.axes == "durability mode"
-    ratio = row_of(table, weak).ratios[0]
+    ratio = get_row(table, weak).ratios[0]
     assert ratio.comparison.ratio == pytest.approx(2.0) and ratio.outcome == "faster"
     assert (ratio.tone, ratio.arrow, ratio.change) == ("better", "▲ ", "+100\u202f%")
     assert "Cliff's delta 1.00" in ratio.effects
-    assert ratio.interval.startswith("[1.9") and row_of(table, strong).is_baseline
+    assert ratio.interval.startswith("[1.9") and get_row(table, strong).is_baseline
 
 
 def test_half_the_throughput_is_slower():
-    ratio = row_of(against([a := side(0.5, "off"), side(1)], NOBODY_KNOWS, None), a).ratios[0]
+    ratio = get_row(against([a := side(0.5, "off"), side(1)], NOBODY_KNOWS, None), a).ratios[0]
     assert (ratio.tone, ratio.arrow, ratio.outcome) == ("worse", "▼ ", "slower")
 
 
 def test_a_single_run_each_has_a_ratio_and_no_verdict():
     weak, strong = curve(mode="off"), curve(mode="always")
-    ratio = row_of(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0]
+    ratio = get_row(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0]
     assert ratio.tone == "" and ratio.counts == "1 run each: no interval"
     assert ratio.outcome.startswith("inconclusive: needs ") and ratio.interval == ""
 
@@ -79,14 +79,14 @@ def test_session_variation_counts_between_plans_not_within():
     setup = Setup(cluster_name="here")
     weak, strong = side(1.1, "off", setup=setup), side(1, "always", setup=setup)
     noisy = Judging({}, profile("measured", {}), {"here": SessionSpread(0.1**2, 9, 10, 4)})
-    assert row_of(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0].outcome == "faster"
+    assert get_row(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0].outcome == "faster"
     table = against([weak, strong], noisy, None)
     assert table.noise_floor == pytest.approx(0.377, abs=0.005)
-    assert row_of(table, weak).ratios[0].comparison.outcome == Outcome.INCONCLUSIVE
-    assert "sessions differ by up to 37.7 % here" in row_of(table, weak).ratios[0].outcome
+    assert get_row(table, weak).ratios[0].comparison.outcome == Outcome.INCONCLUSIVE
+    assert "sessions differ by up to 37.7 % here" in get_row(table, weak).ratios[0].outcome
     for shared in ({"matrix_id": uuid.uuid4()}, {"session": "job-7"}):
         sides = [replace(side, **shared) for side in (weak, strong)]
-        assert row_of(against(sides, noisy, None), sides[0]).ratios[0].outcome == "faster"
+        assert get_row(against(sides, noisy, None), sides[0]).ratios[0].outcome == "faster"
 
 
 def test_states_that_variation_between_sessions_is_unknown():
@@ -99,14 +99,14 @@ def test_states_that_variation_between_sessions_is_unknown():
 def test_another_workload_is_not_compared():
     other, strong = side(2, "off", workload="Workload B"), side(1, "always")
     table = against([other, strong], NOBODY_KNOWS, None)
-    row = row_of(table, other)
+    row = get_row(table, other)
     assert row.refused and row.ratios == () and table.refused == 1
     assert "The workloads differ: Workload B and Workload A." in row.gate.stops
 
 
 def test_anyway_shows_ratios_without_a_verdict():
     other, strong = side(2, "off", workload="Workload B"), side(1, "always")
-    row = row_of(against([other, strong], NOBODY_KNOWS, None, anyway=True), other)
+    row = get_row(against([other, strong], NOBODY_KNOWS, None, anyway=True), other)
     ratio = row.ratios[0]
     assert row.refused and ratio.comparison.ratio == pytest.approx(2.0)
     assert (ratio.outcome, ratio.tone, ratio.arrow) == ("not comparable", "", "")
@@ -122,10 +122,10 @@ def test_what_is_declared_to_vary_stops_nothing():
 def test_latency_is_compared_at_one_load():
     weak, strong = side(2, "off"), side(1, "always")
     equal = equal_load([weak, strong], ["READ"], load_ops_s=2500.0)
-    latency = row_of(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
+    latency = get_row(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
     assert latency.quantity == "READ" and latency.comparison.ratio > 1  # the lower latency is the better one
     beyond = equal_load([weak, strong], ["READ"], load_ops_s=5000.0)
-    ratio = row_of(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
+    ratio = get_row(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
     assert ratio.comparison is None and ratio.why == "the baseline: not reached: the highest is 3.90k\u202fops/s"
 
 
@@ -150,7 +150,7 @@ def test_a_load_that_only_some_repeats_reach_has_no_ratio():
     found = []
     for load in (4100.0, 3800.0, 3000.0):
         equal = equal_load([wide, strong], ["READ"], load_ops_s=load)
-        found.append(row_of(against([wide, strong], NOBODY_KNOWS, equal), wide).ratios[1])
+        found.append(get_row(against([wide, strong], NOBODY_KNOWS, equal), wide).ratios[1])
     assert [one.why for one in found] == [
         "not reached: the highest is 3.90k\u202fops/s", "only 3 of 5 repeats have a latency at this load", ""
     ]  # fmt: skip
@@ -160,14 +160,14 @@ def test_a_load_that_only_some_repeats_reach_has_no_ratio():
 def test_repeats_that_differ_from_rung_to_rung_have_no_interval():
     weak, strong = side(2, "off"), with_latencies(side(1), NOISE)
     equal = equal_load([weak, strong], ["READ"], load_ops_s=2500.0)
-    ratio = row_of(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
+    ratio = get_row(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
     assert ratio.outcome == "inconclusive: the repeats differ from rung to rung: no interval" and ratio.counts == ""
 
 
 def test_short_ladders_make_bounds():
     short = side(2, "off")
     short = curve(mode="off", points=short.points[:3])
-    ratio = row_of(against([short, side(1)], NOBODY_KNOWS, None), short).ratios[0]
+    ratio = get_row(against([short, side(1)], NOBODY_KNOWS, None), short).ratios[0]
     assert ratio.why == "at least: its ceiling may lie higher (the ladder is too short)"
 
 
@@ -186,6 +186,6 @@ def test_all_comparisons_of_a_table_are_judged_together():
 def test_each_row_can_become_the_baseline_and_names_two_sweeps():
     weak, strong = side(2, "off"), side(1, "always")
     table = against([weak, strong], NOBODY_KNOWS, None, address=lambda chosen: f"?baseline={chosen}")
-    row = row_of(table, weak)
+    row = get_row(table, weak)
     assert row.baseline_href == f"?baseline={weak.sweep_id}"
     assert row.pair == (strong.sweep_id, weak.sweep_id)

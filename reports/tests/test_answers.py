@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.points import spread
-from reports.curves import Setup
-from reports.figures.captions import list_conditions
-from reports.pages.answer import Code, find_answer
-from reports.pages.answer_messages import certainty, render_text, sentence
-from reports.pages.baseline_ratios import Judging
+from reports.compare.analysis.points import spread
+from reports.compare.curves import Setup
+from reports.compare.figures.captions import list_conditions
+from reports.compare.pages.answer import Code, find_answer
+from reports.compare.pages.answer_messages import certainty, render_text, sentence
+from reports.compare.pages.baseline_ratios import Judging
 from reports.tests.curves import MEMORY, ONE_MACHINE, curve, point
-from runs.validity import profile
+from runs.checks import profile
 
 LADDER = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3700.0), (64, 3300.0))
 LEVEL = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3850.0))

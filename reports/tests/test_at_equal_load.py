@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.equal_load import How
-from reports.analysis.points import Spread
-from reports.pages.equal_load import (
+from reports.compare.analysis.equal_load import How
+from reports.compare.analysis.points import Spread
+from reports.compare.pages.equal_load import (
     default_load,
     equal_load,
     latencies_at,
+    list_percentiles,
     load_points,
-    percentiles_of,
     repeated_points,
     within_text,
 )
@@ -93,7 +93,7 @@ def test_a_lower_rung_above_the_limit_is_named():
 
 
 def test_another_statistic_is_added_to_the_usual_ones():
-    assert percentiles_of("p99") == ["p50", "p95", "p99"]
+    assert list_percentiles("p99") == ["p50", "p95", "p99"]
     comparison = equal_load([ladder(1)], ["READ"], statistic="p999")
     assert comparison.labels == ["p50", "p95", "p99", "p99.9"] and comparison.columns == 4
 

@@ -8,9 +8,18 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.accounts.models import Role
-from reports.badges import SIGNS, BadgeRefused, badge, make_badge, revoke_badge, sparkline, verdict_badge, width_of
 from reports.models import BadgeLink
 from reports.tests.verdicts import commit_runs, make_test
+from reports.trends.badges import (
+    SIGNS,
+    BadgeRefused,
+    badge,
+    make_badge,
+    measure_width,
+    revoke_badge,
+    sparkline,
+    verdict_badge,
+)
 from runs.tests.factories import make_user
 
 pytestmark = pytest.mark.slow
@@ -32,7 +41,7 @@ def test_every_text_is_escaped_and_well_formed(text):
 
 def test_it_is_as_wide_as_its_texts():
     svg = badge("benchmark", "pass", "#000")
-    assert width(svg) == pytest.approx(width_of("benchmark") + width_of("pass") + 24, abs=0.2)
+    assert width(svg) == pytest.approx(measure_width("benchmark") + measure_width("pass") + 24, abs=0.2)
     assert width(badge("benchmark", "inconclusive", "#000")) > width(svg)
     places = [
         (float(element.attrib["x"]), float(element.attrib["textLength"]))

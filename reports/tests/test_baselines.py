@@ -8,10 +8,10 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role, Scope
 from conftest import signed_in
-from reports.baselines import BaselineRefused, set_baseline
 from reports.models import BadgeLink, Baseline
 from reports.tests.verdicts import commit_runs, headers, make_test
-from runs.deletion import RunPinned, delete_run
+from reports.trends.baselines import BaselineRefused, set_baseline
+from runs.results.deletion import RunPinned, delete_run
 from runs.tests.factories import make_run, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

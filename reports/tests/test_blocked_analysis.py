@@ -9,11 +9,11 @@ from scipy import stats
 
 from benchmarks.simulations.blocks import HEADER, Case, rates
 from benchmarks.simulations.pairs import made_curve, made_point
-from reports.analysis.blocks import Blocks, blocked_interval
-from reports.analysis.repeat_comparison import Outcome, compare_values
-from reports.curves import Setup
-from reports.pages.baseline_ratios import Judging, against, throughput_ratio
-from runs.validity import profile
+from reports.compare.analysis.blocks import Blocks, blocked_interval
+from reports.compare.analysis.repeat_comparison import Outcome, compare_values
+from reports.compare.curves import Setup
+from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from runs.checks import profile
 
 MATRIX = uuid.UUID(int=11)
 SHARED = (1.0, 1.2, 0.85)  # what the runs of a repeat have in common

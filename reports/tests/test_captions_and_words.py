@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from reports.analysis.differences import differences
-from reports.analysis.points import Spread
-from reports.curves import MachineFacts, Setup, Standing, promise_of
-from reports.figures.captions import caption, list_conditions, machine_sentence, notes_of
-from reports.figures.theme import labels_of
-from reports.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
+from reports.compare.analysis.differences import differences
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import MachineFacts, Setup, Standing, describe_durability
+from reports.compare.figures.captions import caption, collect_notes, list_conditions, machine_sentence
+from reports.compare.figures.theme import get_labels
+from reports.compare.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
 
 SHARED = Setup(cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,), generators=("a", "b"))
@@ -34,19 +34,19 @@ def test_names_machine_shared_by_generators_and_cluster():
 
 
 def test_only_measured_and_soak_are_no_demonstration():
-    assert notes_of([curve(purpose="measured"), curve(purpose="soak")]) == ()
+    assert collect_notes([curve(purpose="measured"), curve(purpose="soak")]) == ()
     for purpose in ("smoke", "demo", "tuning"):
-        assert notes_of([curve(), curve(purpose=purpose)]) == ("Demonstration: too short to publish",)
+        assert collect_notes([curve(), curve(purpose=purpose)]) == ("Demonstration: too short to publish",)
 
 
 def test_notes_name_the_rung_that_no_curve_explains():
     uneven = curve(points=[point(2, 4971.0), point(4, 3490.0), point(16, 13589.0)])
     assert uneven.shape.check_id == "V26"
-    (note,) = notes_of([curve(), uneven])
+    (note,) = collect_notes([curve(), uneven])
     assert note.replace("\N{NARROW NO-BREAK SPACE}", " ").startswith(
         "Uneven ladder: Redis 7.0 · always: 3.49k ops/s at 4 threads is below 4.97k ops/s at 2 threads"
     )
-    assert notes_of([uneven, uneven])[0].startswith("Uneven ladder, and 1 more: ")
+    assert collect_notes([uneven, uneven])[0].startswith("Uneven ladder, and 1 more: ")
 
 
 def test_caption_states_runs_window_and_kind():
@@ -111,11 +111,11 @@ def test_progress_in_words():
 
 
 def test_a_promise_in_a_few_words():
-    assert promise_of(DISK) == "disk, loses none"
-    assert promise_of(MEMORY) == "memory, may lose any"
-    assert promise_of({**DISK, "replicas_acked": 1}) == "disk and 1 other copy, loses none"
-    assert promise_of({**MEMORY, "loss_window_s": 0.6}) == "memory, may lose 0.6 s"
-    assert promise_of({}) == ""
+    assert describe_durability(DISK) == "disk, loses none"
+    assert describe_durability(MEMORY) == "memory, may lose any"
+    assert describe_durability({**DISK, "replicas_acked": 1}) == "disk and 1 other copy, loses none"
+    assert describe_durability({**MEMORY, "loss_window_s": 0.6}) == "memory, may lose 0.6 s"
+    assert describe_durability({}) == ""
 
 
 def test_it_finds_what_the_sides_differ_in():
@@ -144,5 +144,5 @@ def test_points_without_throughput_are_counted():
 
 def test_sides_with_equal_names_use_their_figure_labels():
     first, second = curve(workload="A"), curve(workload="B")
-    (workload, *_) = differences([first, second], labels_of([first, second]))
+    (workload, *_) = differences([first, second], get_labels([first, second]))
     assert [labels for _, labels in workload.sides] == [("Redis 7.0 · always · A",), ("Redis 7.0 · always · B",)]

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from reports.analysis.causes import causes, run_pair
-from reports.analysis.run_sides import Line, RunSide, groups, machine_pairs
+from reports.compare.analysis.causes import causes, run_pair
+from reports.compare.analysis.run_sides import Line, RunSide, groups, machine_pairs
 from reports.tests.curves import operation, point
-from runs.spec import RunSpec
-from runs.validity import CheckResult
-from runs.validity.spec_facts import side_facts
+from runs.checks import CheckResult
+from runs.checks.spec_facts import side_facts
+from runs.plans.spec import RunSpec
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}
@@ -65,16 +65,16 @@ def side(label="A", changes=(), **fields) -> RunSide:
     return RunSide(**{**values, **fields})
 
 
-def causes_of(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **options):
+def find_causes(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **options):
     return causes(run_pair(a or side(), b, **options), change)
 
 
 def named(*args, **options) -> list[str]:
-    return [cause.title for cause in causes_of(*args, **options)]
+    return [cause.title for cause in find_causes(*args, **options)]
 
 
 def test_runs_that_differ_in_nothing_have_no_cause():
-    assert causes_of(side("B")) == []
+    assert find_causes(side("B")) == []
 
 
 def machine(**facts):
@@ -109,35 +109,35 @@ def machine(**facts):
     ],
 )
 def test_each_difference_has_its_sentence(changes, title, sentence):
-    cause = causes_of(side("B", changes))[0]
+    cause = find_causes(side("B", changes))[0]
     assert cause.title == title and sentence in cause.why and cause.why.endswith(".")
 
 
 def test_what_the_runs_themselves_say():
     rejected = CheckResult("V07", "reject", "Errors", "", "", "2 % failed.")
     drifting = CheckResult("V11", "warn", "Steady state", "", "", "It still rose.")
-    assert causes_of(side("B", findings=(rejected,)))[0].why == "B is rejected by Errors (V07): 2 % failed."
-    assert causes_of(side("B", findings=(drifting,)))[0].why == "Of B only: It still rose."
-    assert causes_of(side("B", findings=(drifting,)), a=side(findings=(drifting,))) == []
-    assert causes_of(side("B", point=None), None)[0].title == "A missing number"
-    busy = causes_of(side("B", point=point(8, 700.0, generator_cpu=0.95)))[0]
+    assert find_causes(side("B", findings=(rejected,)))[0].why == "B is rejected by Errors (V07): 2 % failed."
+    assert find_causes(side("B", findings=(drifting,)))[0].why == "Of B only: It still rose."
+    assert find_causes(side("B", findings=(drifting,)), a=side(findings=(drifting,))) == []
+    assert find_causes(side("B", point=None), None)[0].title == "A missing number"
+    busy = find_causes(side("B", point=point(8, 700.0, generator_cpu=0.95)))[0]
     assert busy.title == "A busy load generator" and "95 %" in busy.why and not busy.against
     failing = point(8, 700.0, operations=(replace(operation("READ", 100.0), failed=50),))
-    assert "4.76 % of B's" in causes_of(side("B", point=failing))[0].why
+    assert "4.76 % of B's" in find_causes(side("B", point=failing))[0].why
     assert named(side("B", is_bracket=True)) == ["Drift"]
     day = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     later = [side(x, started_at=day + dt.timedelta(days=n)) for x, n in (("A", 0), ("B", 3))]
-    assert causes_of(later[1], a=later[0])[0].why.startswith("They began 3 days apart")
-    assert causes_of(later[0], a=side(started_at=day + dt.timedelta(minutes=5))) == []
+    assert find_causes(later[1], a=later[0])[0].why.startswith("They began 3 days apart")
+    assert find_causes(later[0], a=side(started_at=day + dt.timedelta(minutes=5))) == []
 
 
 def test_the_images_and_limits_of_containers():
     ran = {"reference": "redis:7.4", "image_id": "sha256:a", "network": "host", "memory_bytes": None, "cpus": None}
     plain, other = ({"container": {**ran, **more}} for more in ({}, {"image_id": "sha256:b", "cpus": 1.5}))
-    why = causes_of(side("B", evidence=other), a=side(evidence=plain))[0].why
+    why = find_causes(side("B", evidence=other), a=side(evidence=plain))[0].why
     assert "Image, by its id is sha256:a in A and sha256:b in B" in why
     assert "no limit in A and 1.5 in B" in why
-    assert causes_of(side("B", evidence=plain), a=side(evidence=plain)) == []
+    assert find_causes(side("B", evidence=plain), a=side(evidence=plain)) == []
 
 
 def test_the_stated_order():
@@ -157,7 +157,7 @@ def test_the_stated_order():
 def test_what_points_the_other_way_comes_last():
     weaker = {"mode.record": MEMORY, "database.version": "7.4"}
     assert named(side("B", weaker), 0.5) == ["Durability class", "Version"]
-    slower = causes_of(side("B", weaker), -0.5)
+    slower = find_causes(side("B", weaker), -0.5)
     assert [cause.title for cause in slower] == ["Version", "Durability class"] and slower[1].against
     assert named(side("B", weaker), None) == ["Durability class", "Version"]
 
@@ -171,8 +171,8 @@ def test_nodes_that_changed_places_are_no_other_hardware():
     small, large = (replace_facts("small", 4), replace_facts("large", 8))
     swapped = [side(x, {"cluster.machines": pair}) for x, pair in (("A", [small, large]), ("B", [large, small]))]
     renamed = [{**large, "name": "a"}, {**small, "name": "z"}]
-    assert causes_of(swapped[1], a=swapped[0]) == []
-    assert causes_of(side("B", {"cluster.machines": renamed}), a=swapped[0]) == []
+    assert find_causes(swapped[1], a=swapped[0]) == []
+    assert find_causes(side("B", {"cluster.machines": renamed}), a=swapped[0]) == []
 
 
 def replace_facts(name, cores):
@@ -181,7 +181,7 @@ def replace_facts(name, cores):
 
 def test_secrets_are_named_and_never_shown():
     a, b = (side(x, {"database.settings": {"requirepass": f"secret-{x}"}}) for x in "AB")
-    text = repr(groups(a, b)) + repr(causes_of(b, a=a))
+    text = repr(groups(a, b)) + repr(find_causes(b, a=a))
     assert "secret-" not in text and "(not shown, another)" in text
 
 

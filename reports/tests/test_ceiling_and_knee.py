@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.ceiling import (
+from reports.compare.analysis.ceiling import (
     Ladder,
     Rung,
     ceiling,
@@ -15,8 +15,8 @@ from reports.analysis.ceiling import (
     target_ceiling,
     thread_ceiling,
 )
-from reports.analysis.knee import power, power_knee
-from reports.analysis.points import spread
+from reports.compare.analysis.knee import power, power_knee
+from reports.compare.analysis.points import spread
 
 # USL with lambda 1500/s, sigma 0.02, kappa 4e-5, rounded to whole operations per second.
 L1 = {1: 1500, 2: 2941, 4: 5658, 8: 10506, 16: 18326, 32: 28921, 64: 39648, 128: 45821, 256: 44081}

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
-from reports.analysis.points import spread
-from reports.analysis.sessions import SessionSpread
-from reports.ladder_text import ceiling_sentence, ladder_says, variation_sentence
+from reports.compare.analysis.ceiling import Ladder, Rung, thread_ceiling
+from reports.compare.analysis.points import spread
+from reports.compare.ladder_text import ceiling_sentence, ladder_says, variation_sentence
 from reports.tests.curves import curve, point
+from reports.trends.analysis.sessions import SessionSpread
 
 NOISE = (0.99, 1.0, 1.01)
 

@@ -8,14 +8,14 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from reports.analysis.ceiling import CLIENT_LIMITED, Ladder, Rung, Status, ceiling
-from reports.frozen.builder import build
-from reports.frozen.drafts import Draft
-from reports.frozen.links import link_of
-from reports.frozen.publication import publish
-from reports.ladder_text import ceiling_sentence, ladder_says
+from reports.compare.analysis.ceiling import CLIENT_LIMITED, Ladder, Rung, Status, ceiling
+from reports.compare.ladder_text import ceiling_sentence, ladder_says
+from reports.compare.queries import curves
 from reports.models import Report
-from reports.queries import curves
+from reports.published.builder import build
+from reports.published.drafts import Draft
+from reports.published.links import find_link
+from reports.published.publication import publish
 from reports.tests.curves import curve, point
 from runs.models import SearchDecision, Sweep
 from runs.tests.factories import (
@@ -73,7 +73,7 @@ def searched(team):
     return matrix
 
 
-def text_of(response):
+def get_text(response):
     assert response.status_code == 200, response
     content = b"".join(response) if response.streaming else response.content
     return html.unescape(content.decode()).replace("\N{NARROW NO-BREAK SPACE}", " ")
@@ -115,7 +115,7 @@ def matrix(team):
 def test_every_page_states_bound_and_reason(client_in, matrix):
     for address, values in pages(client_in, matrix):
         response = client_in.get(address, follow=True)
-        assert_bounded(seen(text_of(response)), values)
+        assert_bounded(seen(get_text(response)), values)
 
 
 @pytest.mark.django_db
@@ -127,14 +127,14 @@ def test_every_figure_and_its_exports_state_the_reason(client_in, matrix, name):
     assert REASON in drawn and re.search("≥|at least", drawn)
     assert REASON in answer["caption"]
     for form in ("csv", "json", "md", "tex"):
-        assert REASON in text_of(client_in.get(f"/figures/{name}.{form}", {"matrix": matrix.pk})), form
+        assert REASON in get_text(client_in.get(f"/figures/{name}.{form}", {"matrix": matrix.pk})), form
 
 
 @pytest.mark.django_db
 @pytest.mark.slow
 def test_lists_of_sweeps_export_the_status(client_in, matrix):
     for form in ("csv", "json"):
-        text = text_of(client_in.get(f"/sweeps.{form}"))
+        text = get_text(client_in.get(f"/sweeps.{form}"))
         assert text.count("client limited") == text.count(f"at least: {REASON}") == 3
 
 
@@ -146,11 +146,11 @@ def test_report_and_its_files_state_bound_and_reason(matrix, team, user, client)
     draft = Draft(query=draft.query, items=items)
     report = Report.objects.create(team=team, title="Kept", draft=draft.as_json(), access="unlisted", created_by=user)
     publish(report, user, {})
-    token = link_of(report).token
+    token = find_link(report).token
     for path in (f"/r/{token}", f"/r/{token}.html"):
-        assert_bounded(seen(text_of(client.get(path))), {"8.64k"})
+        assert_bounded(seen(get_text(client.get(path))), {"8.64k"})
     for form in ("json", "md", "csv"):
-        assert REASON in text_of(client.get(f"/r/{token}.{form}")), form
+        assert REASON in get_text(client.get(f"/r/{token}.{form}")), form
 
 
 @pytest.mark.django_db

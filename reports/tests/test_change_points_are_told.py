@@ -8,11 +8,11 @@ import pytest
 from benchsite.accounts.models import Delivery, Membership, Notice, Preference
 from benchsite.core.formatting import MINUS
 from benchsite.notifications import deliveries, notices
-from reports import change_point_alerts
 from reports.models import ChangePoint, History, HistoryLook
-from reports.queries.history import metrics_of
-from runs.denormalised_columns import config_key
+from reports.trends import change_point_alerts
+from reports.trends.queries.history import collect_metrics
 from runs.models import Run
+from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_run, make_spec, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -63,7 +63,7 @@ def test_it_is_told_once_however_much_is_measured_afterwards(sweep, asked):
     assert change["relative"] == pytest.approx(-0.1, abs=0.02)
     assert f"throughput {MINUS}" in notice.subject and "worse" in notice.subject
     assert Delivery.objects.get().member == asked.membership
-    assert deliveries.body_of(notice)
+    assert deliveries.build_body(notice)
 
 
 def test_the_next_change_is_told_too(sweep, asked):
@@ -105,7 +105,7 @@ def test_what_a_person_has_decided_on_is_not_told(sweep, asked, user):
     change_point_alerts.look()
     nights(sweep, *[900] * 8)
     first = Run.objects.get(commit="000ebeef")
-    for metric in metrics_of(History.objects.get()):
+    for metric in collect_metrics(History.objects.get()):
         said = {"team": sweep.team, "config_key": key, "metric": str(metric), "run": first}
         ChangePoint.objects.create(**said, state="confirmed", changed_by=user)
     assert change_point_alerts.look() == 0
@@ -135,6 +135,6 @@ def test_delivery_looks_for_notices_despite_a_failing_finder(sweep, asked, setti
     nights(sweep, *[1000] * 14)
     change_point_alerts.look()
     nights(sweep, *[900] * 8)
-    settings.NOTICE_FINDERS = ["reports.nowhere.look", "reports.change_point_alerts.look"]
+    settings.NOTICE_FINDERS = ["reports.nowhere.look", "reports.trends.change_point_alerts.look"]
     assert notices.find() == 1
     assert Notice.objects.filter(kind=KIND).count() == 1

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from reports.analysis.comparability import VARIES, gate, implied_axes
-from reports.curves import Setup
+from reports.compare.analysis.comparability import VARIES, gate, implied_axes
+from reports.compare.curves import Setup
 from reports.tests.curves import curve, operation, point
-from runs.validity import CheckResult, SideFacts, judge_pair, profile
-from runs.validity.facts import ClusterFacts
+from runs.checks import CheckResult, SideFacts, judge_pair, profile
+from runs.checks.facts import ClusterFacts
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}

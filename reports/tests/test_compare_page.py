@@ -177,7 +177,7 @@ def test_more_sweeps_ask_no_more_queries(client_in, team):
 
 
 def test_too_many_sweeps_are_said(client_in, team, monkeypatch):
-    monkeypatch.setattr("reports.queries.sweep_selection.MAX_SWEEPS", 2)
+    monkeypatch.setattr("reports.compare.queries.sweep_selection.MAX_SWEEPS", 2)
     study(team, modes=("off", "everysec", "always"), rungs=(2,))
     html = page(client_in)
     assert "More than 2 sweeps match" in html and "Comparing 2 sweeps<" in html

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from reports.analysis.points import Spread
-from reports.pages.baseline_ratios import Judging, against
-from reports.pages.comparison_table import table_rows
-from reports.pages.equal_load import equal_load
+from reports.compare.analysis.points import Spread
+from reports.compare.pages.baseline_ratios import Judging, against
+from reports.compare.pages.comparison_table import table_rows
+from reports.compare.pages.equal_load import equal_load
 from reports.tests.curves import LADDER, MEMORY, curve, point
-from runs.validity import profile
+from runs.checks import profile
 
 
 def side(mode, factor, **changes):
@@ -15,7 +15,7 @@ def side(mode, factor, **changes):
     return curve(mode=mode, points=points, **changes)
 
 
-def rows_of(*curves, limit_us=None):
+def get_rows(*curves, limit_us=None):
     equal = equal_load(curves, ["READ", "UPDATE"], load_ops_s=2000.0, limit_us=limit_us)
     judging = Judging({}, profile("measured", {}), {})
     return table_rows(curves, equal, against(curves, judging, equal), curves)
@@ -23,7 +23,7 @@ def rows_of(*curves, limit_us=None):
 
 def test_reference_is_first_then_highest_ceilings():
     slow, fast, strong = side("a", 2, durability=MEMORY), side("b", 3, durability=MEMORY), side("always", 1)
-    rows = rows_of(slow, fast, strong)
+    rows = get_rows(slow, fast, strong)
     assert [row.curve.mode for row in rows] == ["always", "b", "a"]
     assert rows[0].against.is_baseline and rows[1].ratio is not None
 
@@ -36,15 +36,15 @@ def repeated_side(mode, factor, spread=0.01):
         rung = point(threads, throughput * factor)
         operations = tuple(
             replace(
-                part, latencies_us={name: spread_of(value.median, steps) for name, value in part.latencies_us.items()}
+                part, latencies_us={name: get_spread(value.median, steps) for name, value in part.latencies_us.items()}
             )
             for part in rung.operations
         )
-        points.append(replace(rung, throughput_ops_s=spread_of(throughput * factor, steps), operations=operations))
+        points.append(replace(rung, throughput_ops_s=get_spread(throughput * factor, steps), operations=operations))
     return curve(mode=mode, points=points, durability=MEMORY)
 
 
-def spread_of(value, steps):
+def get_spread(value, steps):
     values = tuple(value * step for step in steps)
     return Spread(value, min(values), max(values), len(values), values)
 
@@ -55,19 +55,19 @@ def marked(rows):
 
 def test_marks_sides_that_repeats_tell_from_none_better():
     sides = [repeated_side("a", 1.9), repeated_side("b", 1.91), repeated_side("c", 1)]
-    assert marked(rows_of(*sides, limit_us=5000.0)) == {"a": (True, True), "b": (True, True), "c": (False, False)}
+    assert marked(get_rows(*sides, limit_us=5000.0)) == {"a": (True, True), "b": (True, True), "c": (False, False)}
 
 
 def test_single_runs_mark_no_side():
     sides = [repeated_side("a", 1), side("b", 1.8, durability=MEMORY), side("c", 1.9, durability=MEMORY)]
-    assert marked(rows_of(*sides, limit_us=5000.0)) == dict.fromkeys("abc", (False, False))
+    assert marked(get_rows(*sides, limit_us=5000.0)) == dict.fromkeys("abc", (False, False))
 
 
 def test_value_of_one_side_alone_is_not_best():
     unmeasured = replace(side("none", 1), points=())
-    assert marked(rows_of(repeated_side("always", 1), unmeasured, limit_us=5000.0))["always"] == (False, False)
+    assert marked(get_rows(repeated_side("always", 1), unmeasured, limit_us=5000.0))["always"] == (False, False)
 
 
 def test_limit_holds_for_the_slower_operation():
-    (first, *_) = rows_of(side("off", 2, durability=MEMORY), side("always", 1), limit_us=1000.0)
+    (first, *_) = get_rows(side("off", 2, durability=MEMORY), side("always", 1), limit_us=1000.0)
     assert first.within is not None

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from benchsite.notifications import notices
 from conftest import signed_in
+from reports.compare.queries import computed_cache, curves, outlines
+from reports.compare.queries.computed_cache import build_key, get_or_compute, sweep_digests
+from reports.compare.queries.curves import RECENT, store_recent
 from reports.models import StoredCurve
-from reports.queries import computed_cache, curves, outlines
-from reports.queries.computed_cache import get_or_compute, key_of, sweep_digests
-from reports.queries.curves import RECENT, store_recent
-from runs import annotations
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
 from runs.models.run import Status
+from runs.results import annotations
 from runs.tests.factories import (
     make_measurement_set,
     make_run,
@@ -184,7 +184,7 @@ def test_a_replaced_threshold_asks_for_another_page(client_in, sweep, user, team
 
 def test_two_teams_never_share_an_entry(sweep):
     theirs = make_team()
-    assert key_of(sweep.team_id, "compare", "?v=1") != key_of(theirs.pk, "compare", "?v=1")
+    assert build_key(sweep.team_id, "compare", "?v=1") != build_key(theirs.pk, "compare", "?v=1")
     address = f"/compare/?v=1&sweep={sweep.pk}"
     assert sweep.database_name in signed_in(make_user(team=sweep.team)).get(address).content.decode()
     assert sweep.database_name not in signed_in(make_user(team=theirs)).get(address).content.decode()
@@ -216,7 +216,7 @@ def test_without_redis_it_is_worked_out(no_redis, client_in, sweep, caplog):
 
 
 def test_an_entry_that_cannot_be_read_is_made_again(sweep):
-    key = key_of(sweep.team_id, "anything")
+    key = build_key(sweep.team_id, "anything")
     cache.set(key, b"of another release", 60)
     assert get_or_compute(key, str, lambda: "made") == "made"
     assert get_or_compute(key, str, lambda: "not again") == "made"
@@ -224,16 +224,16 @@ def test_an_entry_that_cannot_be_read_is_made_again(sweep):
 
 def test_what_is_too_large_is_not_kept(sweep, monkeypatch):
     monkeypatch.setattr(computed_cache, "MAX_ENTRY_BYTES", 10)
-    key = key_of(sweep.team_id, "large", str(dt.datetime.now()))
+    key = build_key(sweep.team_id, "large", str(dt.datetime.now()))
     assert get_or_compute(key, str, lambda: uuid.uuid4().hex * 100) != get_or_compute(
         key, str, lambda: uuid.uuid4().hex * 100
     )
 
 
 def test_two_releases_never_share_an_entry(sweep, monkeypatch):
-    mine = key_of(sweep.team_id, "compare")
+    mine = build_key(sweep.team_id, "compare")
     monkeypatch.setattr(computed_cache, "_code", lambda: "another release")
-    assert key_of(sweep.team_id, "compare") != mine
+    assert build_key(sweep.team_id, "compare") != mine
 
 
 def test_a_sweep_without_runs_is_a_curve_without_points(team):

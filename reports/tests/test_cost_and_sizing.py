@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reports.analysis.sizing import (
+from reports.sizing.analysis import (
     ByMeasurement,
     Need,
     binding_ratio,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reports.curves import Standing
-from reports.queries import curves, run_point, rung_rows, sweeps_of
+from reports.compare.curves import Standing
+from reports.compare.queries import curves, get_sweeps, run_point, rung_rows
 from runs.models import Sweep
 from runs.tests.factories import (
     make_database,
@@ -19,14 +19,14 @@ from runs.tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def curve_of(sweep):
+def build_curve(sweep):
     return curves([sweep])[0]
 
 
 def test_a_curve_carries_what_was_submitted():
     sweep = make_sweep(system="redis", mode="always")
     make_run(sweep, threads=4, throughput=2000.0)
-    curve = curve_of(sweep)
+    curve = build_curve(sweep)
     assert curve.database_name == sweep.database.name and curve.workload == sweep.workload.name
     assert curve.durability["ack"] == "disk" and curve.promise == "disk, loses none"
     assert curve.setup.clients == 2 and curve.setup.records == 10_000 and curve.setup.record_bytes == 1000
@@ -38,9 +38,9 @@ def test_a_curve_has_the_session_of_all_of_its_runs():
     sweep = make_sweep()
     make_run(sweep, threads=2, session="job-1")
     make_run(sweep, threads=4, session="job-1")
-    assert curve_of(sweep).session == "job-1"
+    assert build_curve(sweep).session == "job-1"
     make_run(sweep, threads=8, session="job-2")
-    assert curve_of(sweep).session == ""
+    assert build_curve(sweep).session == ""
 
 
 def test_a_renamed_database_does_not_rename_its_past():
@@ -49,14 +49,14 @@ def test_a_renamed_database_does_not_rename_its_past():
     old = sweep.database.name
     sweep.database.name = "renamed"
     sweep.database.save()
-    assert curve_of(Sweep.objects.get(pk=sweep.pk)).database_name == old
+    assert build_curve(Sweep.objects.get(pk=sweep.pk)).database_name == old
 
 
 def test_points_ascend_and_carry_every_statistic():
     sweep = make_sweep()
     for threads, throughput in ((32, 5000.0), (2, 1000.0), (8, 3000.0)):
         make_run(sweep, threads=threads, throughput=throughput)
-    points = curve_of(sweep).points
+    points = build_curve(sweep).points
     assert [point.threads for point in points] == [2, 8, 32]
     read = points[0].operation("READ")
     assert read is not None and set(read.latencies_us) == {"mean", "p50", "p90", "p95", "p99", "p999", "p9999", "max"}
@@ -69,7 +69,7 @@ def test_a_point_is_the_median_of_its_repeats():
     sweep = make_sweep()
     for repeat, throughput in enumerate((900.0, 1000.0, 1300.0), 1):
         make_run(sweep, repeat=repeat, throughput=throughput)
-    (point,) = curve_of(sweep).points
+    (point,) = build_curve(sweep).points
     spread = point.throughput_ops_s
     assert (spread.median, spread.low, spread.high, spread.n) == (1000.0, 900.0, 1300.0, 3)
     assert len(point.run_ids) == 3
@@ -80,7 +80,7 @@ def test_excluded_and_rejected_repeats_do_not_count():
     make_run(sweep, repeat=1, throughput=1000.0)
     make_run(sweep, repeat=2, throughput=5000.0, excluded_reason="another job ran")
     make_run(sweep, repeat=3, throughput=9000.0, verdict="reject")
-    (point,) = curve_of(sweep).points
+    (point,) = build_curve(sweep).points
     assert point.counts and point.throughput_ops_s.n == 1 and point.throughput_ops_s.median == 1000.0
     assert point.excluded == ("another job ran",) and point.rejected == 1
 
@@ -88,7 +88,7 @@ def test_excluded_and_rejected_repeats_do_not_count():
 def test_a_rejected_run_with_a_written_reason_counts():
     sweep = make_sweep()
     make_run(sweep, throughput=9000.0, verdict="reject", verdict_override="the check is wrong here")
-    (point,) = curve_of(sweep).points
+    (point,) = build_curve(sweep).points
     assert point.counts and point.verdict == "reject"
 
 
@@ -103,9 +103,9 @@ def test_a_rejected_run_with_a_written_reason_counts():
 def test_a_point_of_which_no_repeat_counts_stays_visible(fields, standing):
     sweep = make_sweep()
     make_run(sweep, throughput=9000.0, **fields)
-    (point,) = curve_of(sweep).points
+    (point,) = build_curve(sweep).points
     assert point.standing is standing and not point.counts
-    assert curve_of(sweep).ceiling is None
+    assert build_curve(sweep).ceiling is None
 
 
 def test_runs_that_did_not_succeed_make_no_points():
@@ -113,7 +113,7 @@ def test_runs_that_did_not_succeed_make_no_points():
     make_run(sweep, threads=2)
     make_run(sweep, threads=4, status="failed")
     make_run(sweep, threads=8, status="queued")
-    curve = curve_of(sweep)
+    curve = build_curve(sweep)
     assert [point.threads for point in curve.points] == [2] and curve.rungs == (2, 4, 8)
     assert (curve.progress.runs, curve.progress.failed, curve.progress.going) == (3, 1, True)
     rows = rung_rows(sweep, curve)
@@ -130,7 +130,7 @@ def test_only_the_current_measurement_set_is_read():
     run.measurement_sets.update(is_current=False)
     run.throughput_ops_s = 1100.0
     make_measurement_set(run, number=2, warmup_s=4.0)
-    (point,) = curve_of(sweep).points
+    (point,) = build_curve(sweep).points
     assert point.throughput_ops_s.median == 1100.0 and point.warmup_s == 4.0
 
 
@@ -142,7 +142,7 @@ def test_the_worst_finding_is_named():
         {"check_id": "V09", "severity": "not_assessed", "message": "no target"},
     ]
     make_run(sweep, findings=findings, verdict="reject")
-    assert curve_of(sweep).points[0].worst_finding == "V07 reject: errors"
+    assert build_curve(sweep).points[0].worst_finding == "V07 reject: errors"
 
 
 def test_every_check_that_rejected_is_known():
@@ -153,21 +153,21 @@ def test_every_check_that_rejected_is_known():
     ]
     make_run(sweep, threads=4, verdict="reject", findings=findings)
     make_run(sweep, threads=8, verdict="warn", findings=findings[1:2])
-    assert [point.rejected_by for point in curve_of(sweep).points] == [("V01", "V10"), ()]
+    assert [point.rejected_by for point in build_curve(sweep).points] == [("V01", "V10"), ()]
 
 
 def test_a_mode_that_was_not_read_back_is_not_verified():
     sweep = make_sweep()
     make_run(sweep, threads=2)
     make_run(sweep, threads=4, evidence={"before": {}})
-    assert [point.mode_verified for point in curve_of(sweep).points] == [True, False]
+    assert [point.mode_verified for point in build_curve(sweep).points] == [True, False]
 
 
 def test_service_and_response_times_stay_apart():
     sweep = make_sweep()
     both = [measurement("READ", 500.0), measurement("READ", 9000.0, kind="response")]
     make_run(sweep, threads=8, target_ops_s=1000, throughput=990.0, measurements=both)
-    (point,) = curve_of(sweep).points
+    (point,) = build_curve(sweep).points
     assert point.operation("READ").median_us("mean") == 500.0
     assert point.operation("READ", "response").median_us("mean") == 9000.0
     assert point.mean_latency_s() == pytest.approx(500e-6)
@@ -181,8 +181,8 @@ def test_a_single_run_is_a_point_whatever_its_standing():
 
 def test_a_team_sees_its_own_sweeps_only():
     mine, theirs = make_sweep(), make_sweep()
-    assert list(sweeps_of(mine.team)) == [mine]
-    assert not sweeps_of(make_team()).exists() and theirs.pk
+    assert list(get_sweeps(mine.team)) == [mine]
+    assert not get_sweeps(make_team()).exists() and theirs.pk
 
 
 @pytest.mark.slow

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from benchsite.core.formatting import THIN
-from reports.analysis.ceiling import Ladder
-from reports.analysis.points import spread
-from reports.pages.decision import Need, decide
+from reports.compare.analysis.ceiling import Ladder
+from reports.compare.analysis.points import spread
+from reports.compare.pages.decision import Need, decide
 from reports.tests.curves import curve, operation, point
 from runs.catalog import load_catalog
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from reports.analysis.downsample import lttb, m4, thinned
+from reports.compare.analysis.downsample import lttb, m4, thinned
 
 Y = [10, 11, 10, 50, 11, 10, 12, 10, 9, 10, 2, 10]
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from reports.analysis.edivisive import best_split, change_points, distance_sums, student_p
+from reports.trends.analysis.edivisive import best_split, change_points, distance_sums, student_p
 from runs.ycsb.tests.samples import golden
 
 Z = np.array([100, 101, 99, 100, 102, 90, 91, 89, 90, 88], dtype=float)

@@ -5,9 +5,9 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from reports.frozen.figure_images import encoded_anew, keep_pictures
-from reports.frozen.links import link_of, revoke
 from reports.models import Report
+from reports.published.figure_images import encoded_anew, keep_pictures
+from reports.published.links import find_link, revoke
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png
 from runs.tests.factories import make_team
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def test_only_this_site_may_frame_a_figure_by_default(team, client):
-    answer = client.get(f"/r/{link_of(published(team)).token}/embed?figure=latency")
+    answer = client.get(f"/r/{find_link(published(team)).token}/embed?figure=latency")
     assert answer.status_code == 200
     assert "X-Frame-Options" not in answer
     assert "frame-ancestors 'self'" in answer["Content-Security-Policy"]
@@ -26,7 +26,7 @@ def test_only_this_site_may_frame_a_figure_by_default(team, client):
 
 def test_an_operator_says_which_sites_may(team, client, settings):
     settings.EMBED_ANCESTORS = ["https://wiki.example", "https://blog.example"]
-    url = f"/r/{link_of(published(team)).token}"
+    url = f"/r/{find_link(published(team)).token}"
     policy = client.get(f"{url}/embed")["Content-Security-Policy"]
     assert "frame-ancestors https://wiki.example https://blog.example" in policy
     assert "default-src 'self'" in policy
@@ -35,14 +35,14 @@ def test_an_operator_says_which_sites_may(team, client, settings):
 
 
 def test_embed_shows_first_figure_and_404_for_unknown_name(team, client):
-    url = f"/r/{link_of(published(team, order=['percentiles', 'latency'])).token}/embed"
+    url = f"/r/{find_link(published(team, order=['percentiles', 'latency'])).token}/embed"
     assert "figures/percentiles/" in client.get(url).content.decode()
     for name in ("nothing", "points", "../x", "%00", "x" * 500):
         assert client.get(f"{url}?figure={name}").status_code == 404, name
 
 
 def test_a_frame_leads_to_the_whole_report(team, client):
-    token = link_of(published(team)).token
+    token = find_link(published(team)).token
     page = client.get(f"/r/{token}/embed").content.decode()
     assert f'href="http://testserver/r/{token}@1" target="_blank" rel="noopener"' in page
 
@@ -61,7 +61,7 @@ def test_the_index_lists_what_is_public_and_open(team, client):
     published(make_team(), access="public", title="Another team's")
     status, page = index(client, team)
     assert status == 200
-    assert "For everybody" in page and f"/r/{link_of(shown).token}" in page
+    assert "For everybody" in page and f"/r/{find_link(shown).token}" in page
     for title in ("Unlisted", "Private", "Too late", "Revoked", "Another team"):
         assert title not in page
 
@@ -95,7 +95,7 @@ def test_names_on_the_index_do_nothing(client, db):
 
 def test_publisher_image_is_shown_until_the_figure_is_drawn(team, client):
     report = published(team)
-    url = f"/r/{link_of(report).token}"
+    url = f"/r/{find_link(report).token}"
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
     page = client.get(f"{url}/embed?figure=ceilings").content.decode()
     assert f'<img class="report__picture" src="{url}@1/figures/ceilings.png"' in page

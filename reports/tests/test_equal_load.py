@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from reports.analysis.equal_load import How, LoadPoint, latency_at, noise_at, rising_branch, throughput_within
+from reports.compare.analysis.equal_load import How, LoadPoint, latency_at, noise_at, rising_branch, throughput_within
 
 # Throughput in ops/s against latency in µs; the last rung is retrograde.
 RUNGS = ((2, 1000.0, 2000.0), (4, 2000.0, 4000.0), (8, 4000.0, 16000.0), (16, 3800.0, 40000.0))

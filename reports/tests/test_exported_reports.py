@@ -9,9 +9,9 @@ import re
 import pytest
 
 from benchsite.core.formatting import not_a_formula
-from reports.frozen.exports import as_csv, as_markdown, file_name
-from reports.frozen.links import link_of
-from reports.frozen.publication import content_of
+from reports.published.exports import as_csv, as_markdown, file_name
+from reports.published.links import find_link
+from reports.published.publication import load_content
 from reports.tests.snapshots import published
 
 pytestmark = pytest.mark.django_db
@@ -21,15 +21,15 @@ FORMULAS = ("=cmd|'/C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n
 def test_the_json_is_the_canonical_bytes_with_the_digest(team, client):
     report = published(team)
     revision = report.revisions.get()
-    answer = client.get(f"/r/{link_of(report).token}.json")
+    answer = client.get(f"/r/{find_link(report).token}.json")
     assert hashlib.sha256(answer.content).hexdigest() == revision.digest
-    assert json.loads(answer.content) == content_of(revision)
+    assert json.loads(answer.content) == load_content(revision)
     assert answer["Content-Disposition"].endswith(f'-{revision.digest[:16]}.json"')
 
 
 def test_no_cell_of_the_csv_is_a_formula(team, client):
     report = published(team)
-    content = content_of(report.revisions.get())
+    content = load_content(report.revisions.get())
     content["title"], content["headline"], content["team"] = FORMULAS[:3]
     content["figures"][0]["title"] = FORMULAS[3]
     table = {"columns": list(FORMULAS), "rows": [list(FORMULAS)]}
@@ -39,7 +39,7 @@ def test_no_cell_of_the_csv_is_a_formula(team, client):
         for cell in row:
             number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
             assert number or not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")), cell
-    url = f"/r/{link_of(published(team, tables=content['tables'])).token}"
+    url = f"/r/{find_link(published(team, tables=content['tables'])).token}"
     for line in csv.reader(io.StringIO(client.get(f"{url}/tables/points.csv").content.decode(), newline="")):
         assert all(cell.startswith("'") for cell in line)
 
@@ -56,15 +56,15 @@ def test_semicolon_begins_no_formula(cell):
 
 def test_every_table_is_in_the_csv(team, client):
     report = published(team)
-    text = client.get(f"/r/{link_of(report).token}.csv").content.decode()
-    content = content_of(report.revisions.get())
+    text = client.get(f"/r/{find_link(report).token}.csv").content.decode()
+    content = load_content(report.revisions.get())
     for one in (*content["figures"], *content["tables"]):
         assert f"\n{one['title']}\r\n" in text
     assert len(content["sources"]) == text.count("0" * 64)
 
 
 def test_markdown_has_text_tables_footnotes_and_no_html(team):
-    content = content_of(published(team, notes="<script>alert(1)</script> *so*").revisions.get())
+    content = load_content(published(team, notes="<script>alert(1)</script> *so*").revisions.get())
     content["title"] = "<img src=x> | [a](javascript:x)"
     text = as_markdown(content, "abc", "https://bench.example/r/x@1").decode()
     assert "<script" not in text and "<img" not in text and "[a](" not in text
@@ -80,7 +80,7 @@ def test_the_name_of_a_file_is_harmless(title):
 
 
 def test_the_numbers_of_one_figure_come_in_every_form(team, client):
-    url = f"/r/{link_of(published(team)).token}@1/figures/ceilings"
+    url = f"/r/{find_link(published(team)).token}@1/figures/ceilings"
     for form, begins in (("csv", b"database"), ("md", b"| database"), ("tex", b"\\begin{tabular}"), ("json", b"{")):
         answer = client.get(f"{url}.{form}")
         assert answer.status_code == 200 and answer.content.startswith(begins)

@@ -5,8 +5,8 @@ import uuid
 
 import pytest
 
-from reports.queries import compared, facets, outlines
-from reports.selection import ALL, Selection
+from reports.compare.queries import compared, facets, outlines
+from reports.compare.selection import ALL, Selection
 from runs.models import Sweep
 from runs.tests.factories import make_database, make_run, make_sweep, make_team
 

@@ -5,17 +5,17 @@ import json
 import plotly.graph_objects as go
 import pytest
 
-from reports.analysis.points import Spread
-from reports.curves import LeftOut, Standing
-from reports.figures.ceilings import CeilingsFigure, bars_of, best_of, best_sentence
-from reports.figures.export_size import scaled
-from reports.figures.labels import coordinate
-from reports.figures.latency import LatencyFigure
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.overlay import NAMED, Published
-from reports.figures.table import Table
-from reports.figures.theme import DARK, LIGHT, PAPER, looks
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import LeftOut, Standing
+from reports.compare.figures.ceilings import CeilingsFigure, best_sentence, build_bars, find_best
+from reports.compare.figures.export_size import scaled
+from reports.compare.figures.labels import coordinate
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.overlay import NAMED, Published
+from reports.compare.figures.table import Table
+from reports.compare.figures.theme import DARK, LIGHT, PAPER, looks
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
 
 FRAME = Frame(LIGHT)
@@ -121,7 +121,7 @@ def test_marks_sides_indistinguishable_from_best_of_class():
         curve("A", "always", durability=DISK, durability_class="disk", points=[repeated(2, 3000.0)]),
         curve("B", "on", durability=DISK, durability_class="disk", points=[repeated(2, 1000.0)]),
     ]
-    bars = {bar.detail: bar for bar in bars_of(curves, LIGHT)}
+    bars = {bar.detail: bar for bar in build_bars(curves, LIGHT)}
     assert bars["always"].note == "among the best of its class, short ladder"
     assert bars["on"].note == "short ladder"  # No factor: the highest may lie higher too.
     assert "among the best of those whose writes wait for: disk" in bars["always"].hover
@@ -132,7 +132,7 @@ def test_a_single_run_claims_no_order():
         curve(name, points=[point(1, 0.6 * ops_s), point(2, ops_s), point(4, 0.7 * ops_s)])
         for name, ops_s in (("A", 5000.0), ("B", 1000.0))
     ]
-    assert [bar.note for bar in bars_of(sides, LIGHT)] == ["", "\N{DIVISION SIGN}5.0 (n = 1)"]
+    assert [bar.note for bar in build_bars(sides, LIGHT)] == ["", "\N{DIVISION SIGN}5.0 (n = 1)"]
     assert best_sentence(sides).startswith("Single runs do not show which side is best")
 
 
@@ -145,7 +145,7 @@ def test_the_best_is_named_beyond_the_noise_of_the_repeats(noise, notes):
         curve(name, points=[*top, repeated(2, ops_s, spread=noise), repeated(4, ops_s * 0.8)])
         for name, ops_s in (("A", 1100.0), ("B", 1000.0))
     ]
-    assert [bar.note for bar in bars_of(sides, LIGHT)] == notes
+    assert [bar.note for bar in build_bars(sides, LIGHT)] == notes
     assert best_sentence(sides).startswith("Among the best: not distinguishable from the best")
 
 
@@ -153,9 +153,9 @@ def test_short_ladder_is_never_excluded_by_its_value():
     """Its ceiling lies higher, so the factor is a limit and the other side is not called best."""
     short = curve("A", points=[repeated(2, 500.0), repeated(4, 900.0)])
     long = curve("B", points=[repeated(2, 1000.0), repeated(4, 1500.0), repeated(8, 1000.0)])
-    notes = [bar.note for bar in bars_of([short, long], LIGHT)]
+    notes = [bar.note for bar in build_bars([short, long], LIGHT)]
     assert notes == ["among the best", "≤ 1.7\N{MULTIPLICATION SIGN} lower, short ladder"]
-    assert best_of([short, long]) == {short.sweep_id: None, long.sweep_id: True}
+    assert find_best([short, long]) == {short.sweep_id: None, long.sweep_id: True}
 
 
 def test_narrow_names_of_rungs_stay_off_line_and_axis():

@@ -8,16 +8,16 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from reports.analysis.points import Spread, spread
-from reports.curves import Progress, Standing
-from reports.figures.ceilings import CeilingsFigure, bars_of
-from reports.figures.ladder import LadderFigure
-from reports.figures.latency import LatencyFigure
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.percentiles import Distribution, PercentilesFigure
-from reports.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
-from reports.figures.theme import DARK, LIGHT, labels_of, looks
+from reports.compare.analysis.points import Spread, spread
+from reports.compare.curves import Progress, Standing
+from reports.compare.figures.ceilings import CeilingsFigure, build_bars
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.percentiles import Distribution, PercentilesFigure
+from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
+from reports.compare.figures.theme import DARK, LIGHT, get_labels, looks
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
 pytestmark = pytest.mark.slow
@@ -58,11 +58,11 @@ def every_figure(curves, frame):
     }
 
 
-def lines_of(figure):
+def get_lines(figure):
     return [trace for trace in figure["data"] if trace["mode"] == "lines+markers"]
 
 
-def hollow_of(figure):
+def find_hollow_traces(figure):
     return [t for t in figure["data"] if t["mode"] == "markers" and t["x"] != [None] and "not counted" in t["name"]]
 
 
@@ -124,14 +124,14 @@ def test_axes_name_their_units():
 
 def test_latency_figure_shows_chosen_statistic_in_ms():
     figure = LatencyFigure([curve()], Choice("UPDATE", "p999")).draw(FRAMES[0])
-    (line,) = lines_of(figure)
+    (line,) = get_lines(figure)
     assert line["x"] == [1000.0, 1900.0, 3300.0, 3900.0, 3800.0]
     assert line["y"][0] == pytest.approx(2 / 1000 * 1.2 * 7 * 1e3)
     assert "UPDATE p99.9 16.8" in line["text"][0] and "1.00k" in line["text"][0]
 
 
 def test_a_curve_follows_its_ladder_even_when_throughput_falls():
-    (line,) = lines_of(LatencyFigure([curve()], Choice()).draw(FRAMES[0]))
+    (line,) = get_lines(LatencyFigure([curve()], Choice()).draw(FRAMES[0]))
     assert line["x"][-1] < line["x"][-2]
     rungs = next(t for t in LatencyFigure([curve()], Choice()).draw(FRAMES[0])["data"] if "rungs" in t["name"])
     assert rungs["text"] == ["2", "4", "8", "16", "32"]
@@ -144,12 +144,12 @@ def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
         LatencyFigure([curve(points=points)], Choice()).draw(FRAMES[0]),
         LadderFigure([curve(points=points)]).draw(FRAMES[0]),
     ):
-        (line,), (hollow,) = lines_of(figure), hollow_of(figure)
+        (line,), (hollow,) = get_lines(figure), find_hollow_traces(figure)
         assert len(line["x"]) == 2 and len(hollow["x"]) == 1
         assert hollow["marker"]["symbol"].endswith("-open")
         assert ("rejected" if standing is Standing.REJECTED else "left out") in hollow["text"][0]
         assert any("hollow" in trace["name"] for trace in figure["data"])
-    assert bars_of([curve(points=points)], LIGHT)[0].value == 3000.0
+    assert build_bars([curve(points=points)], LIGHT)[0].value == 3000.0
 
 
 def test_the_ceiling_and_the_knee_are_marked():
@@ -164,12 +164,12 @@ def test_repeats_are_a_band():
     figure = LadderFigure([curve(points=[repeated, point(4, 1500.0)])]).draw(FRAMES[0])
     band = next(trace for trace in figure["data"] if trace.get("fill") == "toself")
     assert band["y"] == [950.0, 1500.0, 1500.0, 800.0]
-    assert "median of 3 repeats, 800 to 950" in lines_of(figure)[0]["text"][0]
+    assert "median of 3 repeats, 800 to 950" in get_lines(figure)[0]["text"][0]
 
 
 def test_bars_begin_with_the_highest():
     curves = [curve(mode=f"m{ops_s}", points=[point(2, ops_s)]) for ops_s in (500.0, 900.0, 700.0)]
-    bars = bars_of([*curves, curve(mode="none", points=[])], LIGHT)
+    bars = build_bars([*curves, curve(mode="none", points=[])], LIGHT)
     assert [bar.detail for bar in bars] == ["m900.0", "m700.0", "m500.0", "none"]
 
 
@@ -199,7 +199,7 @@ def test_bars_carry_their_value_and_by_how_much_they_are_lower():
     repeats = [spread((x, x * 0.99, x * 1.01)) for x in (505.0, 1818.0)]
     slow = curve("Redis", "always", points=[point(2, 500.0), point(4, 505.0, throughput_ops_s=repeats[0])])
     fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0, throughput_ops_s=repeats[1])])
-    high, low = bars_of([slow, fast], LIGHT)
+    high, low = build_bars([slow, fast], LIGHT)
     assert (high.value_label, high.note) == ("≥ 1.82k", "best, short ladder")
     assert (low.value_label, low.note) == ("505", "≤ 0.28\N{MULTIPLICATION SIGN} of off")
 
@@ -207,7 +207,7 @@ def test_bars_carry_their_value_and_by_how_much_they_are_lower():
 def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
     going = curve(points=[], progress=Progress(runs=4, succeeded=0))
     failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
-    bars = bars_of([going, failed], LIGHT)
+    bars = build_bars([going, failed], LIGHT)
     assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
     assert all(trace["x"] == [None] for trace in CeilingsFigure([going, failed]).draw(FRAMES[0])["data"])
 
@@ -260,9 +260,9 @@ def test_only_the_highlight_has_colour_beyond_five_databases():
 
 def test_labels_say_what_tells_curves_apart():
     first, second = curve(workload="A"), curve(workload="B")
-    assert list(labels_of([first, second]).values()) == ["Redis 7.0 · always · A", "Redis 7.0 · always · B"]
-    assert list(labels_of([curve(), curve()]).values()) == ["Redis 7.0 · always #1", "Redis 7.0 · always #2"]
-    assert list(labels_of([curve()]).values()) == ["Redis 7.0 · always"]
+    assert list(get_labels([first, second]).values()) == ["Redis 7.0 · always · A", "Redis 7.0 · always · B"]
+    assert list(get_labels([curve(), curve()]).values()) == ["Redis 7.0 · always #1", "Redis 7.0 · always #2"]
+    assert list(get_labels([curve()]).values()) == ["Redis 7.0 · always"]
 
 
 def test_axes_become_logarithmic_where_ceilings_lie_far_apart():

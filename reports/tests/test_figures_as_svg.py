@@ -7,24 +7,24 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from reports.figures.ceilings import CeilingsFigure
-from reports.figures.history import AXES, HistoryFigure
-from reports.figures.latency import LatencyFigure
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.svg import svg_of, svg_of_text
-from reports.figures.theme import DARK, LIGHT
-from reports.histories import THROUGHPUT_METRIC, history_of, points_of
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.svg import render_svg, svg_of_text
+from reports.compare.figures.theme import DARK, LIGHT
 from reports.tests.curves import curve
 from reports.tests.test_compare_page import sources, study
 from reports.tests.test_history_figure import measured, wave
+from reports.trends.figures.history import AXES, HistoryFigure
+from reports.trends.histories import THROUGHPUT_METRIC, build_history, build_points
 
 SVG = "{http://www.w3.org/2000/svg}"
 UGLY = "</text><script>alert(1)</script>&\x00\"'"
 
 
 def drawn(figure, theme=LIGHT):
-    return ET.fromstring(svg_of(figure.draw(Frame(theme)), height_px=figure.height_px, title=figure.caption))
+    return ET.fromstring(render_svg(figure.draw(Frame(theme)), height_px=figure.height_px, title=figure.caption))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
@@ -63,7 +63,7 @@ def test_curves_lie_within_the_drawing(scale):
 
 @pytest.mark.parametrize("along", AXES)
 def test_history_has_the_axis_that_is_visible(along):
-    figure = HistoryFigure(history_of(THROUGHPUT_METRIC, points_of(measured(wave(200)))), along=along)
+    figure = HistoryFigure(build_history(THROUGHPUT_METRIC, build_points(measured(wave(200)))), along=along)
     texts = [text.text for text in drawn(figure).iter(f"{SVG}text")]
     assert "throughput (ops/s)" in texts and "1.00k" in texts
     assert not {"0.500", "0.200"} & set(texts)  # of the axis for marks at the bottom

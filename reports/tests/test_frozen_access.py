@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from conftest import signed_in
-from reports.frozen.links import link_of, revoke, rotate
 from reports.models import Report
+from reports.published.links import find_link, revoke, rotate
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team, make_user
 
@@ -26,13 +26,13 @@ def viewer(team):
 
 @pytest.mark.parametrize("access", ["unlisted", "public"])
 def test_whoever_has_the_link_reads_it(team, stranger, viewer, access):
-    token = link_of(published(team, access=access)).token
+    token = find_link(published(team, access=access)).token
     for who in (Client(), stranger, viewer):
         assert [who.get(f"/r/{token}{part}").status_code for part in PARTS] == [200] * len(PARTS)
 
 
 def test_private_report_exists_for_members_only(team, stranger, viewer):
-    token = link_of(published(team, access="private")).token
+    token = find_link(published(team, access="private")).token
     for part in PARTS:
         assert viewer.get(f"/r/{token}{part}").status_code == 200, part
         for who in (Client(), stranger):
@@ -42,7 +42,7 @@ def test_private_report_exists_for_members_only(team, stranger, viewer):
 def test_a_member_of_several_teams_reads_it_whichever_is_current(team, django_user_model):
     user = make_user(team=make_team(name="Another"), username="two")
     user.memberships.create(team=team, role="viewer")
-    token = link_of(published(team, access="private")).token
+    token = find_link(published(team, access="private")).token
     assert signed_in(user).get(f"/r/{token}").status_code == 200
 
 
@@ -56,14 +56,14 @@ def gone(client, token):
 
 def test_a_revoked_link_is_gone_and_says_so_kindly(team, client):
     report = published(team)
-    token = link_of(report).token
+    token = find_link(report).token
     revoke(report, None)
     assert "revoked" in gone(client, token)
 
 
 def test_a_rotated_link_is_gone_and_the_new_one_opens(team, client):
     report = published(team)
-    old = link_of(report).token
+    old = find_link(report).token
     new = rotate(report, None).token
     gone(client, old)
     assert client.get(f"/r/{new}").status_code == 200
@@ -71,12 +71,12 @@ def test_a_rotated_link_is_gone_and_the_new_one_opens(team, client):
 
 def test_an_expired_link_is_gone(team, client):
     report = published(team, expires_at=timezone.now() - dt.timedelta(seconds=1))
-    assert "expired" in gone(client, link_of(report).token)
+    assert "expired" in gone(client, find_link(report).token)
 
 
 def test_the_link_of_a_deleted_report_is_gone(team, client):
     report = published(team)
-    token = link_of(report).token
+    token = find_link(report).token
     report.delete()
     assert "deleted" in gone(client, token)
 
@@ -87,7 +87,7 @@ def test_an_unknown_link_is_nowhere(db, client, token):
 
 
 def test_an_unlisted_one_asks_not_to_be_indexed_wherever_it_is(team, client):
-    token = link_of(published(team)).token
+    token = find_link(published(team)).token
     for part in PARTS:
         answer = client.get(f"/r/{token}{part}")
         assert "noindex" in answer["X-Robots-Tag"], part
@@ -96,13 +96,13 @@ def test_an_unlisted_one_asks_not_to_be_indexed_wherever_it_is(team, client):
 
 
 def test_a_public_one_may_be_indexed(team, client):
-    token = link_of(published(team, access=Report.Access.PUBLIC)).token
+    token = find_link(published(team, access=Report.Access.PUBLIC)).token
     answer = client.get(f"/r/{token}")
     assert "X-Robots-Tag" not in answer and "noindex" not in answer.content.decode()
 
 
 def test_no_page_of_it_sets_a_cookie_or_may_be_framed(team, client):
-    answer = client.get(f"/r/{link_of(published(team)).token}")
+    answer = client.get(f"/r/{find_link(published(team)).token}")
     assert not answer.cookies
     assert answer["X-Frame-Options"] == "DENY"
     assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
@@ -110,14 +110,14 @@ def test_no_page_of_it_sets_a_cookie_or_may_be_framed(team, client):
 
 
 def test_what_a_private_one_answers_is_kept_by_nobody(team, viewer):
-    token = link_of(published(team, access="private")).token
+    token = find_link(published(team, access="private")).token
     for part in ("", "@1/figures/ceilings/"):
         answer = viewer.get(f"/r/{token}{part}")
         assert answer["Cache-Control"] == "private, no-cache" and "Cookie" in answer["Vary"]
 
 
 def test_nobody_can_write_to_it(team, client):
-    token = link_of(published(team)).token
+    token = find_link(published(team)).token
     for part in PARTS:
         assert client.post(f"/r/{token}{part}").status_code == 405
         assert client.delete(f"/r/{token}{part}").status_code == 405

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from benchsite.tests.browser import axe_findings, chromium, playwright
-from reports.frozen.figure_images import encoded_anew, keep_pictures
-from reports.frozen.links import link_of
+from reports.published.figure_images import encoded_anew, keep_pictures
+from reports.published.links import find_link
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png
 from reports.tests.test_sanitising_reports import spoilt_content
@@ -42,8 +42,8 @@ class Reader:
         return self.page
 
 
-def token_of(report):
-    return link_of(report).token
+def get_token(report):
+    return find_link(report).token
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def widest(page):
 )
 def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live_server, ugly):
     report = published(team, **(spoilt_content(team) if ugly else {}))
-    url = f"{live_server.url}/r/{token_of(report)}"
+    url = f"{live_server.url}/r/{get_token(report)}"
     for width, scheme in ((1280, "light"), (390, "dark")):
         frozen = reader(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page = frozen.open(url)
@@ -79,7 +79,7 @@ def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live
 
 def test_axe_finds_nothing_serious(team, reader, live_server):
     report = published(team, access="public", demonstration="Too short.", plan="x")
-    token = token_of(report)
+    token = get_token(report)
     for address in (f"/r/{token}", f"/r/{token}/embed", reverse("public-reports", args=[team.slug])):
         frozen = reader(reduced_motion="reduce")
         page = frozen.open(live_server.url + address, figures=0)
@@ -95,7 +95,7 @@ def test_axe_finds_nothing_serious(team, reader, live_server):
 def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp_path):
     report = published(team, **spoilt_content(team))
     file = tmp_path / "report.html"
-    file.write_bytes(client.get(f"/r/{token_of(report)}.html").content)
+    file.write_bytes(client.get(f"/r/{get_token(report)}.html").content)
     frozen = reader(offline=True)
     page = frozen.open(file.as_uri())
     assert frozen.asked == [file.as_uri()]
@@ -110,7 +110,7 @@ def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp
 
 
 def test_a_hidden_frame_is_drawn_when_it_is_shown(team, reader, client, tmp_path):
-    (tmp_path / "report.html").write_bytes(client.get(f"/r/{token_of(published(team))}.html").content)
+    (tmp_path / "report.html").write_bytes(client.get(f"/r/{get_token(published(team))}.html").content)
     around = tmp_path / "around.html"
     around.write_text('<iframe src="report.html" width="800" height="900" style="display: none"></iframe>')
     frozen = reader(offline=True)
@@ -127,7 +127,7 @@ def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
     report = published(team)
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
     file = tmp_path / "report.html"
-    file.write_bytes(client.get(f"/r/{token_of(report)}.html").content)
+    file.write_bytes(client.get(f"/r/{get_token(report)}.html").content)
     frozen = reader(java_script_enabled=False, offline=True)
     page = frozen.open(file.as_uri(), figures=0)
     assert page.locator("#ceilings img").evaluate("image => image.naturalWidth") == 1200
@@ -138,7 +138,7 @@ def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
 def test_the_page_is_read_without_javascript(team, reader, live_server):
     report = published(team)
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
-    page = reader(java_script_enabled=False).open(f"{live_server.url}/r/{token_of(report)}", figures=0)
+    page = reader(java_script_enabled=False).open(f"{live_server.url}/r/{get_token(report)}", figures=0)
     page.locator("#ceilings img").scroll_into_view_if_needed()
     assert page.locator("#ceilings img").is_visible()
     page.locator("#latency details summary").click()
@@ -150,7 +150,7 @@ def test_the_page_is_read_without_javascript(team, reader, live_server):
 def test_a_picture_stands_where_the_figure_will_be(team, reader, live_server):
     report = published(team)
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
-    url = f"{live_server.url}/r/{token_of(report)}"
+    url = f"{live_server.url}/r/{get_token(report)}"
     frozen = reader(color_scheme="dark")
     frozen.page.route("**/plotly*", lambda route: None)  # on its way for ever
     page = frozen.open(url, figures=0)
@@ -167,7 +167,7 @@ def test_a_picture_stands_where_the_figure_will_be(team, reader, live_server):
 def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live_server):
     report = published(team, notes="[elsewhere](https://e.example/paper)")
     frozen = reader(color_scheme="dark")
-    page = frozen.open(f"{live_server.url}/r/{token_of(report)}")
+    page = frozen.open(f"{live_server.url}/r/{get_token(report)}")
     while sum("theme=light" in url for url in frozen.asked) < page.locator("figure[data-src]").count():
         page.wait_for_timeout(100)  # What a reader in the dark needs for paper is fetched when all is quiet.
     page.wait_for_timeout(500)
@@ -192,7 +192,7 @@ def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live
 
 
 def test_a_frame_in_this_site_shows_one_figure(team, reader, live_server):
-    token = link_of(published(team)).token
+    token = find_link(published(team)).token
     frozen = reader(viewport={"width": 640, "height": 420})
     page = frozen.open(f"{live_server.url}/r/{token}/embed?figure=latency", figures=1)
     assert page.locator("figure").count() == 1

@@ -8,28 +8,28 @@ from django.test.utils import CaptureQueriesContext
 
 from benchsite.core.formatting import NOTHING
 from benchsite.tests.line_breaks import without_line_breaks
-from reports.frozen.links import link_of
-from reports.frozen.pages import abreast, grid, page_of, shown
-from reports.frozen.publication import content_of
+from reports.published.links import find_link
+from reports.published.pages import abreast, get_page, grid, shown
+from reports.published.publication import load_content
 from reports.tests import frozen as measured
 from reports.tests.snapshots import published
-from runs.kits.plan_export import export_plan
-from runs.kits.script import repeat_script
 from runs.models import Matrix, Run, Sweep
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.script import repeat_script
 from runs.tests.planning_world import a_matrix
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def page_at(client, report, end=""):
-    answer = client.get(f"/r/{link_of(report).token}{end}")
+    answer = client.get(f"/r/{find_link(report).token}{end}")
     assert answer.status_code == 200, answer.status_code
     return without_line_breaks(answer.content.decode())
 
 
 def test_it_is_read_without_an_account_when_no_run_is_left(team, client):
     report = measured.published(team)
-    token = link_of(report).token
+    token = find_link(report).token
     assert Run.objects.exists()
     Run.objects.all().delete()
     Sweep.objects.all().delete()
@@ -56,13 +56,13 @@ def test_bare_link_shows_newest_and_number_pins_a_revision(team, client):
     assert "revision 3 of 3" in newest and "Revised 2 times" in newest
     assert "revision 1 of 3" in first and "Revised" not in first
     assert "This is revision 1 of 3" in first and "This is revision" not in newest
-    assert f"/r/{link_of(report).token}@3.json" in newest
+    assert f"/r/{find_link(report).token}@3.json" in newest
 
 
 def test_there_is_no_revision_beyond_the_newest(team, client):
     report = published(team)
     for end in ("@2", "@0", "@2.json", "@2/figures/ceilings/", "@99999999999999999999"):
-        assert client.get(f"/r/{link_of(report).token}{end}").status_code == 404, end
+        assert client.get(f"/r/{find_link(report).token}{end}").status_code == 404, end
 
 
 def test_what_nobody_stated_reads_not_stated(team, client):
@@ -96,11 +96,11 @@ def test_run_this_again_is_offered_with_a_plan_only(team, client):
     with_plan, without = published(team, plan="broken"), published(team)
     assert "plan.toml" in page_at(client, with_plan)
     assert "plan.toml" not in page_at(client, without)
-    assert client.get(f"/r/{link_of(without).token}/repeat.sh").status_code == 404
-    assert client.get(f"/r/{link_of(with_plan).token}/plan.toml").content == b"broken"
+    assert client.get(f"/r/{find_link(without).token}/repeat.sh").status_code == 404
+    assert client.get(f"/r/{find_link(with_plan).token}/plan.toml").content == b"broken"
     # A plan that came from elsewhere may be nonsense: no script is offered.
     assert "repeat.sh" not in page_at(client, with_plan)
-    assert client.get(f"/r/{link_of(with_plan).token}/repeat.sh").status_code == 404
+    assert client.get(f"/r/{find_link(with_plan).token}/repeat.sh").status_code == 404
 
 
 def test_shows_and_offers_the_script_that_repeats_it(team, client):
@@ -110,7 +110,7 @@ def test_shows_and_offers_the_script_that_repeats_it(team, client):
     page = page_at(client, report)
 
     assert "repeat.sh" in page and "cell 0001-" in page
-    saved = client.get(f"/r/{link_of(report).token}/repeat.sh")
+    saved = client.get(f"/r/{find_link(report).token}/repeat.sh")
     assert saved.content.decode() == repeat_script(plan)
     assert saved["Content-Disposition"].endswith('.sh"')
 
@@ -127,7 +127,7 @@ def test_it_says_how_to_cite_and_verify_it(team, client):
     report = published(team)
     page = page_at(client, report)
     assert report.revisions.get().digest in page
-    assert f"/r/{link_of(report).token}@1.json | sha256sum" in page
+    assert f"/r/{find_link(report).token}@1.json | sha256sum" in page
 
 
 def test_a_table_of_many_sides_is_cut_into_such_as_fit():
@@ -159,8 +159,8 @@ def test_short_rows_and_long_rows_break_no_table():
 
 
 def test_the_page_is_pure(team):
-    content = content_of(published(team).revisions.get())
-    assert page_of(content) == page_of(content)
+    content = load_content(published(team).revisions.get())
+    assert get_page(content) == get_page(content)
 
 
 def test_environment_column_is_text_despite_numeric_cells():

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from benchsite.core import formatting
-from reports.analysis.ceiling import Ladder, Rung, end_as_measured, thread_ceiling
-from reports.analysis.edivisive import best_split, distance_sums
-from reports.analysis.knee import power, power_knee
-from reports.analysis.repeat_comparison import compare_values
-from reports.analysis.scalability import score
-from reports.analysis.sizing import binding_ratio, product_as_published
+from reports.compare.analysis.ceiling import Ladder, Rung, end_as_measured, thread_ceiling
+from reports.compare.analysis.knee import power, power_knee
+from reports.compare.analysis.repeat_comparison import compare_values
+from reports.compare.analysis.scalability import score
+from reports.sizing.analysis import binding_ratio, product_as_published
 from reports.tests.test_scalability import DISPUTED, PRINTED, computed
-from runs.measures.coordinated_omission import throttled_thread
-from runs.measures.little import explained_share
-from runs.measures.search import Goal, State, Trial, search_target
-from runs.measures.stability import stability
-from runs.measures.steady import BATCH, mser5, mser_statistics
+from reports.trends.analysis.edivisive import best_split, distance_sums
+from runs.results.measures.coordinated_omission import throttled_thread
+from runs.results.measures.little import explained_share
+from runs.results.measures.search import Goal, State, Trial, search_target
+from runs.results.measures.stability import stability
+from runs.results.measures.steady import BATCH, mser5, mser_statistics
 from runs.ycsb.bounds import percentile_bounds
 from runs.ycsb.contradictions import bucket_contradiction
 from runs.ycsb.operation import Bucket, ReadOperation

@@ -7,19 +7,19 @@ import uuid
 import numpy as np
 import pytest
 
-from reports.curves import Standing
-from reports.figures.history import AXES, HistoryFigure
-from reports.figures.layout import Frame
-from reports.figures.theme import DARK, LIGHT
-from reports.histories import (
+from reports.compare.curves import Standing
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.theme import DARK, LIGHT
+from reports.trends.figures.history import AXES, HistoryFigure
+from reports.trends.histories import (
     THROUGHPUT_METRIC,
     Measured,
     Note,
     Triage,
+    build_history,
+    build_points,
     environment_changes,
-    history_of,
     metric_named,
-    points_of,
     step_sentence,
 )
 
@@ -45,7 +45,7 @@ def wave(size):
 @pytest.mark.parametrize("along", AXES)
 @pytest.mark.parametrize("frame", [Frame(LIGHT), Frame(DARK, narrow=True)])
 def test_figure_draws_at_most_2000_of_5000_points(along, frame):
-    history = history_of(THROUGHPUT_METRIC, points_of(measured(wave(5000))))
+    history = build_history(THROUGHPUT_METRIC, build_points(measured(wave(5000))))
     figure = HistoryFigure(history, along=along).draw(frame)
     assert len(history.points) == 5000
     assert max(len(trace["x"]) for trace in figure["data"]) <= 2000
@@ -64,7 +64,7 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
     ]
     note = Note(uuid.uuid4(), START + dt.timedelta(days=1), ugly)
     environments = [{"kernel": "a"}, {"kernel": ugly}]
-    history = history_of(THROUGHPUT_METRIC, points_of(runs), (), environments, (note,))
+    history = build_history(THROUGHPUT_METRIC, build_points(runs), (), environments, (note,))
     text = json.dumps(HistoryFigure(history).draw(Frame(LIGHT)), allow_nan=False)
     assert "<img" not in text
     assert "w" * 130 not in text
@@ -73,7 +73,7 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
 @pytest.mark.parametrize("values", [[], [None], [float("nan")] * 3, [0.0], [0.0] * 12, [5.0] * 12, [1e-9, 1e12] * 6])
 @pytest.mark.parametrize("metric", [THROUGHPUT_METRIC, P99])
 def test_any_values_make_a_picture_or_a_sentence(values, metric):
-    history = history_of(metric, points_of(measured(values)))
+    history = build_history(metric, build_points(measured(values)))
     figure = HistoryFigure(history)
     json.dumps(figure.answer(theme="light", narrow=False), allow_nan=False)
     assert bool(figure.empty) == (not any(value is not None and np.isfinite(value) for value in values))
@@ -82,7 +82,7 @@ def test_any_values_make_a_picture_or_a_sentence(values, metric):
 
 def test_latency_is_drawn_in_ms_and_its_rise_is_worse():
     values = np.repeat([2000.0, 3000.0], 15) * np.random.default_rng(1).normal(1, 0.01, 30)
-    history = history_of(P99, points_of(measured(values.tolist())))
+    history = build_history(P99, build_points(measured(values.tolist())))
     traces = {trace["name"]: trace for trace in HistoryFigure(history).draw(Frame(LIGHT))["data"]}
     worse = traces["change, worse"]
     assert (worse["x"], worse["marker"]["symbol"]) == ([15], ["triangle-up"])
@@ -95,24 +95,26 @@ def test_a_decision_stays_when_its_run_is_left_out():
     runs = measured(values)
     at = runs[15].run_id
     runs[15] = Measured(at, runs[15].at, "000000f", "main", None, 800.0, standing=Standing.EXCLUDED)
-    history = history_of(THROUGHPUT_METRIC, points_of(runs), [Triage(at, "confirmed", "seen")])
+    history = build_history(THROUGHPUT_METRIC, build_points(runs), [Triage(at, "confirmed", "seen")])
     (change,) = history.changes
     assert (change.index, change.state, change.change.kept) == (16, "confirmed", True)
 
 
 def test_a_decision_on_a_run_of_another_branch_is_passed_over():
-    history = history_of(THROUGHPUT_METRIC, points_of(measured([1000.0] * 12)), [Triage(uuid.uuid4(), "confirmed")])
+    history = build_history(
+        THROUGHPUT_METRIC, build_points(measured([1000.0] * 12)), [Triage(uuid.uuid4(), "confirmed")]
+    )
     assert history.changes == ()
 
 
 def test_points_are_ordered_by_first_run_of_each_commit():
     runs = measured([1.0, 2.0, 3.0, 4.0], commit=lambda n: "ab"[n % 2] * 5)
-    points = points_of(runs)
+    points = build_points(runs)
     assert [(point.commit, point.value, point.n) for point in points] == [("aaaaa", 2.0, 2), ("bbbbb", 3.0, 2)]
 
 
 def test_points_are_days_without_commit_and_matrix():
-    points = points_of(measured([1.0, 2.0, 3.0, 4.0, 5.0], commit=lambda n: ""))
+    points = build_points(measured([1.0, 2.0, 3.0, 4.0, 5.0], commit=lambda n: ""))
     assert [point.n for point in points] == [4, 1]
 
 
@@ -122,9 +124,9 @@ def test_what_nobody_knows_is_no_change_of_environment():
 
 
 def test_the_sentence_about_a_newest_point_says_the_side():
-    history = history_of(THROUGHPUT_METRIC, points_of(measured([*wave(30), 1500.0])))
+    history = build_history(THROUGHPUT_METRIC, build_points(measured([*wave(30), 1500.0])))
     assert "% above its level" in step_sentence(history).replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert step_sentence(history_of(THROUGHPUT_METRIC, points_of(measured(wave(30))))) == ""
+    assert step_sentence(build_history(THROUGHPUT_METRIC, build_points(measured(wave(30))))) == ""
 
 
 @pytest.mark.parametrize("text", ["", "READ", "READ service", "READ service p90", "READ both p99", "a b c d", "X" * 70])

@@ -13,10 +13,10 @@ from django.urls import reverse
 from benchsite.accounts.models import Role
 from benchsite.core.formatting import MINUS
 from reports.models import ChangePoint, History, HistoryNote
-from runs.denormalised_columns import config_key
 from runs.models import Run
+from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_run, make_spec, make_sweep, make_team, make_user
-from runs.tests.pages import counted, text_of
+from runs.tests.pages import counted, get_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 START = dt.datetime(2026, 1, 5, 3, 0, tzinfo=dt.UTC)
@@ -47,11 +47,11 @@ def dropped(sweep):
     return nightly(sweep, [1000] * 16 + [900] * 8, kernel_at=10)
 
 
-def page_of(client, key, query=""):
-    return text_of(client.get(reverse("history-series", args=[key]) + query))
+def get_page(client, key, query=""):
+    return get_text(client.get(reverse("history-series", args=[key]) + query))
 
 
-def figure_of(client, key, query=""):
+def get_figure(client, key, query=""):
     response = client.get(reverse("figure-history", args=[key]) + query)
     assert response.status_code == 200
     return json.loads(response.content)
@@ -97,7 +97,7 @@ def test_bulk_insert_counts_runs_once_for_each_test(team, sweep):
 
 
 def test_the_list_says_the_newest_value_and_the_last_change(client_in, dropped, sweep):
-    page = text_of(client_in.get("/history/"))
+    page = get_text(client_in.get("/history/"))
     assert reverse("history-series", args=[dropped]) in page
     assert f"▼ {MINUS}" in page
     assert "0010beef" in page  # the sixteenth night
@@ -107,7 +107,7 @@ def test_the_list_says_the_newest_value_and_the_last_change(client_in, dropped, 
 
 def test_the_list_is_filtered(client_in, dropped):
     for query in ("?system=mongodb", "?mode=off", "?q=nosuchthing", "?phase=load", "?cluster=elsewhere"):
-        assert "No history matches" in text_of(client_in.get(f"/history/{query}"))
+        assert "No history matches" in get_text(client_in.get(f"/history/{query}"))
 
 
 def test_list_shows_regressions_or_improvements(client_in, dropped, sweep):
@@ -124,11 +124,11 @@ def test_list_shows_regressions_or_improvements(client_in, dropped, sweep):
 def test_the_list_finds_by_words_and_orders(client_in, dropped, sweep):
     word = sweep.database.name.split()[0]
     for query in (f"q={word}", "system=redis", "mode=always", "sort=name", "sort=longest", "sort=x&page=99&phase=y"):
-        assert dropped in text_of(client_in.get(f"/history/?{query}"))
+        assert dropped in get_text(client_in.get(f"/history/?{query}"))
 
 
 def test_an_empty_list_says_how_a_history_begins(client_in):
-    assert "A history begins with the first run that succeeds" in text_of(client_in.get("/history/"))
+    assert "A history begins with the first run that succeeds" in get_text(client_in.get("/history/"))
 
 
 def test_list_query_count_does_not_depend_on_its_length(client_in, sweep):
@@ -139,7 +139,7 @@ def test_list_query_count_does_not_depend_on_its_length(client_in, sweep):
     for threads in range(20, 32):
         make_run(sweep, threads=threads)
     with counted() as many:
-        assert text_of(client_in.get("/history/")).count("/history/") > 13
+        assert get_text(client_in.get("/history/")).count("/history/") > 13
     assert few() == many() <= 8
 
 
@@ -147,7 +147,7 @@ def test_list_query_count_does_not_depend_on_its_length(client_in, sweep):
 
 
 def test_the_page_says_what_changed_and_which_way(client_in, dropped):
-    page = page_of(client_in, dropped)
+    page = get_page(client_in, dropped)
     assert "24 runs in 24 points" in page
     assert '<span class="worse nowrap"' in page
     assert '<span class="muted">new</span>' in page
@@ -157,14 +157,14 @@ def test_the_page_says_what_changed_and_which_way(client_in, dropped):
 
 def test_page_query_count_does_not_depend_on_runs(client_in, sweep):
     key = nightly(sweep, [1000] * 3)
-    page_of(client_in, key)
+    get_page(client_in, key)
     with counted() as few:
-        page_of(client_in, key)
+        get_page(client_in, key)
     for night in range(30, 50):
         make_run(sweep, spec=make_spec(sweep, threads=8), threads=8, repeat=night)
-    page_of(client_in, key)
+    get_page(client_in, key)
     with counted() as many:
-        page_of(client_in, key)
+        get_page(client_in, key)
     assert few() == many() <= 10
 
 
@@ -172,7 +172,7 @@ def test_the_figure_draws_levels_changes_and_what_else_changed(client_in, droppe
     HistoryNote.objects.create(
         team=History.objects.get().team, config_key=dropped, at=START + dt.timedelta(days=3), text="<b>new disks"
     )
-    answer = figure_of(client_in, dropped)
+    answer = get_figure(client_in, dropped)
     traces = {trace["name"]: trace for trace in answer["figure"]["data"]}
     assert traces["change, worse"]["x"] == [16]
     assert traces["change, worse"]["marker"]["symbol"] == ["triangle-down"]
@@ -181,13 +181,13 @@ def test_the_figure_draws_levels_changes_and_what_else_changed(client_in, droppe
     assert len(traces["throughput, median"]["y"]) == 24
     assert "at least 5" in answer["caption"]
     assert len(answer["table"]["rows"]) == 24
-    dates = figure_of(client_in, dropped, "?along=dates&theme=dark&narrow=1")
+    dates = get_figure(client_in, dropped, "?along=dates&theme=dark&narrow=1")
     assert dates["figure"]["data"][0]["x"][0].startswith("2026-01-21")  # the band begins with the current level
 
 
 def test_the_numbers_leave_as_files(client_in, dropped):
     address = reverse("figure-history-data", args=[dropped, "csv"])
-    rows = list(csv.DictReader(io.StringIO(text_of(client_in.get(address)))))
+    rows = list(csv.DictReader(io.StringIO(get_text(client_in.get(address)))))
     assert len(rows) == 24
     assert (rows[16]["change is"], rows[16]["commit"]) == ("worse", "0010beef")
     assert float(rows[16]["change (%)"]) == pytest.approx(-10, abs=1)
@@ -202,7 +202,7 @@ def test_point_is_the_median_of_counted_runs_of_a_commit(client_in, sweep):
         [(1000, {}), (1010, {}), (1020, {}), (5000, {"verdict": "reject"}), (1, {"excluded_reason": "the <i>disk</i>"})]
     ):
         make_run(sweep, spec=spec, threads=8, repeat=repeat, throughput=value, commit="cafe1", **more)
-    answer = figure_of(client_in, config_key(spec))
+    answer = get_figure(client_in, config_key(spec))
     traces = {trace["name"]: trace for trace in answer["figure"]["data"]}
     assert traces["throughput, median"]["y"] == [1010]
     assert sorted(traces["does not count"]["y"]) == [1, 5000]
@@ -214,16 +214,16 @@ def test_runs_without_a_commit_are_one_point_for_each_matrix(client_in, sweep):
     spec = make_spec(sweep, threads=8)
     for repeat in range(3):
         make_run(sweep, spec=spec, threads=8, repeat=repeat)
-    assert len(figure_of(client_in, config_key(spec))["table"]["rows"]) == 1
+    assert len(get_figure(client_in, config_key(spec))["table"]["rows"]) == 1
 
 
 def test_a_metric_and_a_branch_are_chosen_in_the_address(client_in, sweep):
     key = nightly(sweep, [1000] * 6, branch="main")
     make_run(sweep, spec=make_spec(sweep, threads=8), threads=8, repeat=90, commit="feed1", branch="topic")
-    page = page_of(client_in, key, "?metric=READ+service+p99&branch=main&along=dates")
+    page = get_page(client_in, key, "?metric=READ+service+p99&branch=main&along=dates")
     assert '<option value="READ service p99" selected>' in page
     assert "6 points" in page
-    answer = figure_of(client_in, key, "?metric=READ+service+p99")
+    answer = get_figure(client_in, key, "?metric=READ+service+p99")
     assert answer["figure"]["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms)"
 
 
@@ -239,40 +239,40 @@ BAD_ADDRESSES = [
 
 def test_what_cannot_be_meant_is_said_and_the_default_shown(client_in, dropped):
     for query, says in BAD_ADDRESSES:
-        assert says in page_of(client_in, dropped, query)
-        figure_of(client_in, dropped, query)
+        assert says in get_page(client_in, dropped, query)
+        get_figure(client_in, dropped, query)
 
 
 def test_a_metric_nobody_measured_draws_a_sentence(client_in, dropped):
-    assert "Choose another metric" in figure_of(client_in, dropped, "?metric=SCAN+service+mean")["empty"]
+    assert "Choose another metric" in get_figure(client_in, dropped, "?metric=SCAN+service+mean")["empty"]
 
 
 @pytest.mark.parametrize("fields", [{"verdict": "reject"}, {"excluded_reason": "wrong disk"}])
 def test_a_history_of_runs_that_do_not_count_is_drawn_hollow(client_in, sweep, fields):
     key = nightly(sweep, [1000] * 3, **fields)
-    assert "3 runs in 3 points" in page_of(client_in, key)
-    traces = figure_of(client_in, key)["figure"]["data"]
+    assert "3 runs in 3 points" in get_page(client_in, key)
+    traces = get_figure(client_in, key)["figure"]["data"]
     assert len(next(trace for trace in traces if trace["name"] == "does not count")["x"]) == 3
-    assert "too few to say anything of changes" in page_of(client_in, key)
+    assert "too few to say anything of changes" in get_page(client_in, key)
 
 
 def test_one_point_and_values_of_zero_and_none_are_no_error(client_in, sweep):
     key = nightly(sweep, [0.0])
-    page_of(client_in, key)
-    figure_of(client_in, key)
+    get_page(client_in, key)
+    get_figure(client_in, key)
     Run.objects.filter(config_key=key).update(throughput_ops_s=None)
-    assert figure_of(client_in, key)["empty"]
+    assert get_figure(client_in, key)["empty"]
     Run.objects.filter(config_key=key).update(throughput_ops_s=float("nan"))
-    assert figure_of(client_in, key)["empty"]
+    assert get_figure(client_in, key)["empty"]
     assert client_in.get("/history/").status_code == 200
 
 
 def test_a_newest_point_that_stands_out_is_to_be_run_again(client_in, sweep):
     key = nightly(sweep, [1000] * 14 + [800])
-    page = page_of(client_in, key)
+    page = get_page(client_in, key)
     assert "Run it again." in page
     assert "One point is no change" in page
-    assert "run again" in text_of(client_in.get("/history/"))
+    assert "run again" in get_text(client_in.get("/history/"))
 
 
 # --- Who may see and do what ---
@@ -286,7 +286,7 @@ def test_an_unknown_or_malformed_key_is_not_found(client_in, dropped):
 def test_another_team_finds_nothing(dropped):
     stranger = Client()
     stranger.force_login(make_user(team=make_team(), role=Role.ADMIN))
-    assert dropped not in text_of(stranger.get("/history/"))
+    assert dropped not in get_text(stranger.get("/history/"))
     for name, args in (("history-series", [dropped]), ("figure-history", [dropped]),
                        ("figure-history-data", [dropped, "csv"])):  # fmt: skip
         assert stranger.get(reverse(name, args=args)).status_code == 404
@@ -298,7 +298,7 @@ def test_another_team_finds_nothing(dropped):
 def test_a_viewer_reads_and_does_not_decide(team, dropped):
     viewer = Client()
     viewer.force_login(make_user(team=team, role=Role.VIEWER))
-    page = page_of(viewer, dropped)
+    page = get_page(viewer, dropped)
     assert "Add the note" not in page
     assert "<summary>Decide" not in page
     assert viewer.post(reverse("history-decide", args=[dropped])).status_code == 403
@@ -311,16 +311,16 @@ def decide(client, key, **data):
 
 def test_a_decision_is_kept_shown_and_taken_back(client_in, dropped):
     run = Run.objects.get(commit="0010beef")
-    page = text_of(decide(client_in, dropped, run=run.pk, state="false", note="the <b>lab</b> was hot"))
+    page = get_text(decide(client_in, dropped, run=run.pk, state="false", note="the <b>lab</b> was hot"))
     assert "Decided: false alarm." in page
     assert "a false alarm" in page
     assert "the &lt;b&gt;lab&lt;/b&gt; was hot" in page
-    colours = [trace["name"] for trace in figure_of(client_in, dropped)["figure"]["data"]]
+    colours = [trace["name"] for trace in get_figure(client_in, dropped)["figure"]["data"]]
     assert "change, uncertain, small or false" in colours
     assert "change, worse" not in colours
     decide(client_in, dropped, run=run.pk, state="confirmed")
     assert ChangePoint.objects.get().state == "confirmed"
-    assert "confirmed" in text_of(client_in.get("/history/"))
+    assert "confirmed" in get_text(client_in.get("/history/"))
     decide(client_in, dropped, run=run.pk, state="new")
     assert not ChangePoint.objects.exists()
 
@@ -329,8 +329,8 @@ def test_a_decision_belongs_to_its_metric(client_in, dropped):
     run = Run.objects.get(commit="0010beef")
     decide(client_in, dropped, run=run.pk, state="accepted", metric="READ service mean")
     assert ChangePoint.objects.get().metric == "READ service mean"
-    assert '<span class="muted">new</span>' in page_of(client_in, dropped)
-    assert "accepted" in page_of(client_in, dropped, "?metric=READ+service+mean")
+    assert '<span class="muted">new</span>' in get_page(client_in, dropped)
+    assert "accepted" in get_page(client_in, dropped, "?metric=READ+service+mean")
 
 
 BAD_DECISIONS = [
@@ -344,7 +344,7 @@ BAD_DECISIONS = [
 def test_a_decision_that_cannot_be_kept_says_why(client_in, dropped):
     for data, says in BAD_DECISIONS:
         run = Run.objects.get(commit="0010beef")
-        assert says in text_of(decide(client_in, dropped, **{"run": run.pk, **data}))
+        assert says in get_text(decide(client_in, dropped, **{"run": run.pk, **data}))
         assert not ChangePoint.objects.exists()
 
 
@@ -353,13 +353,13 @@ def test_notes_are_added_here_or_everywhere_and_deleted(client_in, team, dropped
     client_in.post(address, {"text": "new kernel", "day": "2026-01-08"})
     client_in.post(address, {"text": "moved", "everywhere": "1"})
     assert set(HistoryNote.objects.values_list("text", "config_key")) == {("new kernel", dropped), ("moved", "")}
-    page = page_of(client_in, dropped)
+    page = get_page(client_in, dropped)
     assert "2026-01-08: new kernel" in page
     assert "on all histories" in page
     for note in HistoryNote.objects.all():
         client_in.post(address, {"delete": note.pk})
     assert not HistoryNote.objects.exists()
-    assert "deleted before" in text_of(client_in.post(address, {"delete": note.pk}, follow=True))
+    assert "deleted before" in get_text(client_in.post(address, {"delete": note.pk}, follow=True))
 
 
 BAD_NOTES = [
@@ -373,7 +373,7 @@ BAD_NOTES = [
 
 def test_a_note_that_cannot_be_kept_says_why(client_in, dropped):
     for data, says in BAD_NOTES:
-        assert says in text_of(client_in.post(reverse("history-note", args=[dropped]), data, follow=True))
+        assert says in get_text(client_in.post(reverse("history-note", args=[dropped]), data, follow=True))
         assert not HistoryNote.objects.exists()
 
 
@@ -385,15 +385,15 @@ def test_a_note_of_another_team_is_not_deleted(client_in, dropped):
 
 def test_the_run_links_to_its_history(client_in, dropped):
     run = Run.objects.filter(config_key=dropped).first()
-    assert reverse("history-series", args=[dropped]) in text_of(client_in.get(f"/runs/{run.pk}/"))
+    assert reverse("history-series", args=[dropped]) in get_text(client_in.get(f"/runs/{run.pk}/"))
 
 
 def test_second_request_reads_older_environments(client_in, dropped, monkeypatch):
-    monkeypatch.setattr("reports.queries.history.MAX_SPECS", 13)
-    first = page_of(client_in, dropped)
+    monkeypatch.setattr("reports.trends.queries.history.MAX_SPECS", 13)
+    first = get_page(client_in, dropped)
     assert "11 older points have not been looked at yet" in first
     assert "Linux 6.12" not in first
-    second = page_of(client_in, dropped)
+    second = get_page(client_in, dropped)
     assert "looked at yet" not in second
     assert "kernel: Linux 6.1 → Linux 6.12" in second
 
@@ -401,5 +401,5 @@ def test_second_request_reads_older_environments(client_in, dropped, monkeypatch
 def test_histories_need_no_redis(client_in, dropped, settings):
     nowhere = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     settings.CACHES = {"default": nowhere}
-    assert "kernel: Linux 6.1 → Linux 6.12" in page_of(client_in, dropped)
-    assert figure_of(client_in, dropped)["figure"]
+    assert "kernel: Linux 6.1 → Linux 6.12" in get_page(client_in, dropped)
+    assert get_figure(client_in, dropped)["figure"]

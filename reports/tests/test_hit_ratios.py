@@ -2,12 +2,12 @@
 
 import pytest
 
-from reports.queries import curves, sweeps_of
-from reports.queries.run_pair import run_sides
-from reports.queries.sides import sides_by_sweep
+from reports.compare.queries import curves, get_sweeps
+from reports.compare.queries.run_pair import run_sides
+from reports.compare.queries.sides import sides_by_sweep
+from runs.checks import judge_pair, profile
 from runs.models import MeasurementSet
 from runs.tests.factories import make_run, make_sweep
-from runs.validity import judge_pair, profile
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +30,7 @@ def test_sides_have_the_mean_of_the_runs_that_count(team):
     measured(warm, 0.1, threads=16, excluded_reason="a backup ran")
     measured(cold, 0.5)
     make_run(unknown)
-    sides = sides_by_sweep(curves(sweeps_of(team)))
+    sides = sides_by_sweep(curves(get_sweeps(team)))
     assert sides[warm.pk].hit_ratio == pytest.approx(0.99)
     assert sides[warm.pk].hit_ratio_trend == pytest.approx(0.01)
     assert severity(sides[warm.pk], sides[cold.pk]) == "warn"

@@ -6,9 +6,9 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from conftest import signed_in
-from reports.frozen.links import link_of
-from reports.frozen.publication import content_of, write_revision
 from reports.models import Report, ReportRevision
+from reports.published.links import find_link
+from reports.published.publication import load_content, write_revision
 from reports.tests.snapshots import imported, published
 from runs.tests.factories import make_team, make_user
 
@@ -32,8 +32,8 @@ def test_its_page_is_that_of_the_original(team, other, olga, client):
 
     pages = []
     for reader, report in ((client, original), (signed_in(olga), foreign)):
-        page = reader.get(f"/r/{link_of(report).token}").content.decode()
-        pages.append(page[page.index("<main") : page.index('id="cite"')].replace(link_of(report).token, ""))
+        page = reader.get(f"/r/{find_link(report).token}").content.decode()
+        pages.append(page[page.index("<main") : page.index('id="cite"')].replace(find_link(report).token, ""))
 
     assert pages[0] != pages[1]
     assert pages[0] == re.sub(r"<p class=\"note note--warn\"><strong>Imported report.*?</p>", "", pages[1], count=1)
@@ -51,7 +51,7 @@ def test_renderings_show_who_imported_a_report(team, other, olga, client):
     original = published(team)
     copy = imported(other, olga, original.revisions.get())
     Report.objects.filter(pk=copy.pk).update(access=Report.Access.PUBLIC)
-    own, foreign = (f"/r/{link_of(report).token}" for report in (original, copy))
+    own, foreign = (f"/r/{find_link(report).token}" for report in (original, copy))
     sentence = f"Imported by Elsewhere on {copy.revisions.get().imported_at:%Y-%m-%d}."
 
     for rendering in RENDERINGS:
@@ -75,12 +75,12 @@ def test_a_revision_keeps_who_imported_it(team, other, olga):
 def test_large_harmless_numbers_are_shown(team, other, olga):
     """Numbers at the end of what an import took have a place in every rendering."""
     original = published(team)
-    content = content_of(original.revisions.get())
+    content = load_content(original.revisions.get())
     content["tables"][0]["table"]["rows"][0] = [int(1e18), -1e18, *content["tables"][0]["table"]["rows"][0][2:]]
     content["verdicts"][0] |= {"ratio": int(1e18), "low": -1e18, "high": 5e-324}
     content["figures"][0]["drawn"]["light"]["layout"]["margin"]["l"] = int(1e18)
     copy = imported(other, olga, write_revision(original, content, None))
 
-    url = f"/r/{link_of(copy).token}"
+    url = f"/r/{find_link(copy).token}"
     for rendering in RENDERINGS:
         assert signed_in(olga).get(url + rendering).status_code == 200, rendering

@@ -8,21 +8,21 @@ import pytest
 from django.http import QueryDict
 
 from benchsite.core.formatting import TIMES
-from reports.analysis.ceiling import Rung, ceiling
-from reports.analysis.ratios import bound_sign
-from reports.analysis.repeat_comparison import Outcome, compare_values, interval_text, times_text, widen
-from reports.analysis.scalability import score
-from reports.analysis.sizing import nodes_by_measurement
-from reports.curves import Setup
-from reports.durability_costs import durability_costs
-from reports.frozen.tables import against_table, verdicts_of
-from reports.pages.baseline_ratios import Judging, against, throughput_ratio
-from reports.pages.equal_load import equal_load
-from reports.pages.sizing_question import read_question
+from reports.compare.analysis.ceiling import Rung, ceiling
+from reports.compare.analysis.ratios import bound_sign
+from reports.compare.analysis.repeat_comparison import Outcome, compare_values, interval_text, times_text, widen
+from reports.compare.analysis.scalability import score
+from reports.compare.curves import Setup
+from reports.compare.durability_costs import durability_costs
+from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.compare.pages.equal_load import equal_load
+from reports.published.tables import against_table, collect_verdicts
+from reports.sizing.analysis import nodes_by_measurement
+from reports.sizing.question import read_question
+from reports.sizing.views import answer
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_against_a_baseline import repeated, with_latencies
-from reports.views.sizing import answer
-from runs.validity import profile
+from runs.checks import profile
 
 SCATTER = (1.0, 1.01, 0.99)
 FULL = ((1, 1000.0), (2, 1900.0), (4, 3300.0), (8, 3900.0), (16, 3850.0))
@@ -171,7 +171,7 @@ def test_frozen_tables_name_bounds_and_are_json():
     bounded, base = side("off", *FULL[:3], times=3.0), side("always", *FULL)
     short = side("mid", (4, 5000.0), (8, 9600.0))
     rows = table(bounded, replace(base, name="other"), short, base)
-    verdicts = verdicts_of(rows, None, {})
+    verdicts = collect_verdicts(rows, None, {})
     assert json.loads(json.dumps(verdicts, allow_nan=False))[0]["bound"] == "at least"
     assert verdicts[0]["high"] is None and verdicts[0]["low"] > 2
     cells = against_table(rows, None, {}).rows[0]

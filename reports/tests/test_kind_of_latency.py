@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.ceiling import Rung
-from reports.analysis.knee import power_knee
-from reports.curves import kind_of
-from reports.pages.charts import latency_pictures
-from reports.selection import Selection
+from reports.compare.analysis.ceiling import Rung
+from reports.compare.analysis.knee import power_knee
+from reports.compare.curves import detect_kind
+from reports.compare.pages.charts import latency_pictures
+from reports.compare.selection import Selection
+from reports.compare.views.compare import build_controls
 from reports.tests.curves import curve, operation, point
-from reports.views.compare import controls_of
 
 pytestmark = pytest.mark.slow
 
@@ -36,9 +36,9 @@ def test_target_ladder_needs_response_time_at_every_point():
 
 def test_comparison_needs_response_times_of_all_sides():
     """Otherwise it is read by service time."""
-    assert kind_of([targets(), targets()]) == "response"
-    assert kind_of([targets(), curve()]) == "service"
-    assert kind_of([]) == "service"
+    assert detect_kind([targets(), targets()]) == "response"
+    assert detect_kind([targets(), curve()]) == "service"
+    assert detect_kind([]) == "service"
 
 
 def test_who_chooses_a_kind_gets_it():
@@ -46,8 +46,8 @@ def test_who_chooses_a_kind_gets_it():
     assert Selection().kind_for(both) == "response"
     assert Selection(kind="service").choice("READ", both).kind == "service"
     assert Selection(kind="service").query() == "?v=1&kind=service"
-    assert [value for value, _ in controls_of(Selection(), both)["kinds"]] == ["service", ""]
-    assert [value for value, _ in controls_of(Selection(), [*both, curve()])["kinds"]] == ["", "response"]
+    assert [value for value, _ in build_controls(Selection(), both)["kinds"]] == ["service", ""]
+    assert [value for value, _ in build_controls(Selection(), [*both, curve()])["kinds"]] == ["", "response"]
 
 
 def test_the_knee_never_mixes_kinds():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reports.analysis.ceiling import Rung
-from reports.analysis.knee import power_knee, refine_ladder
+from reports.compare.analysis.ceiling import Rung
+from reports.compare.analysis.knee import power_knee, refine_ladder
 from reports.tests.test_ceiling_and_knee import L1, ladder
 
 

@@ -1,7 +1,7 @@
 """Direct labels: beside their points, on nothing else, and inside."""
 
-from reports.figures.labels import Box, Label, place
-from reports.figures.layout import escaped
+from reports.compare.figures.labels import Box, Label, place
+from reports.compare.figures.layout import escaped
 
 
 def test_a_label_stands_right_of_its_point_where_nothing_is():

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from reports.analysis.ceiling import Rung, ceiling
-from reports.analysis.points import spread
-from reports.curves import Progress
-from reports.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence
-from reports.pages.ladder import choose_next_loads, next_step
+from reports.compare.analysis.ceiling import Rung, ceiling
+from reports.compare.analysis.points import spread
+from reports.compare.curves import Progress
+from reports.compare.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence
+from reports.compare.pages.ladder import choose_next_loads, next_step
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_ceiling_and_knee import L1
 from runs.tests.factories import make_run, make_sweep, measurement

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from reports.figures.ceilings import CeilingsFigure
-from reports.figures.latency import LatencyFigure
-from reports.figures.latency_points import Choice
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
 from reports.tests.curves import curve
 
 

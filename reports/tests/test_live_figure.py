@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs import live
+from runs.queue import live
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 def run(team):
     made = make_run(make_sweep(team=team), status="running", threads=4, target_ops_s=500)
     yield made
-    live.connection().delete(live.key_of(made.pk))
+    live.connection().delete(live.build_key(made.pk))
 
 
 def answer(client, run, **query):

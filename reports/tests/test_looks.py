@@ -13,18 +13,18 @@ from benchmarks.simulations.blocks import LOOK_HEADER, SHAPE, Case, look_rates
 from benchmarks.simulations.ladders import LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
 from benchsite.core.formatting import THIN
-from reports.analysis.best import best_set
-from reports.analysis.looks import ALPHA, Look, levels
-from reports.analysis.multiple import adjusted
-from reports.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
-from reports.curves import Standing
-from reports.figures.ceilings import bars_of, best_of, best_sentence
-from reports.figures.theme import LIGHT
-from reports.frozen.tables import verdicts_of
-from reports.pages.baseline_ratios import Judging, against, throughput_ratio
-from reports.queries.curves import curves
+from reports.compare.analysis.best import best_set
+from reports.compare.analysis.looks import ALPHA, Look, levels
+from reports.compare.analysis.multiple import adjusted
+from reports.compare.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
+from reports.compare.curves import Standing
+from reports.compare.figures.ceilings import best_sentence, build_bars, find_best
+from reports.compare.figures.theme import LIGHT
+from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.compare.queries.curves import curves
+from reports.published.tables import collect_verdicts
+from runs.checks import profile
 from runs.tests.factories import make_matrix, make_run, make_sweep
-from runs.validity import profile
 
 MATRIX = uuid.UUID(int=5)
 
@@ -158,8 +158,8 @@ def test_p_of_a_look_is_adjusted_among_its_table():
 
 def test_best_set_waits_for_the_look_of_its_plan():
     sides = [side(1.15, 8), side(1, 8, seed=2)]
-    best = best_of(sides)
-    assert best == best_of([replace(side, points=side.first_repeats(5).points) for side in sides])
+    best = find_best(sides)
+    assert best == find_best([replace(side, points=side.first_repeats(5).points) for side in sides])
     values = [side.first_repeats(5).ceiling.repeats_ops_s for side in sides]
     level = Look(LOOKS, 5).level
     assert list(best.values()) == best_set(values, level) == [True, False]
@@ -168,23 +168,23 @@ def test_best_set_waits_for_the_look_of_its_plan():
 
 def test_side_that_lost_repeats_does_not_hold_the_set_back():
     sides = [side(1.15, 5), side(1, 5, seed=2), side(1.14, 4, seed=3)]
-    assert list(best_of(sides).values()) == [True, False, True]
+    assert list(find_best(sides).values()) == [True, False, True]
     assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
 
 
 def test_no_side_is_best_before_the_first_look():
     sides = [side(2, 2), side(1, 2, seed=2)]
-    assert list(best_of(sides).values()) == [None, None]
+    assert list(find_best(sides).values()) == [None, None]
     assert best_sentence(sides).startswith("2 of 3 repeats: no verdict before the first look. ")
-    assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", bars_of(sides, LIGHT)[1].note)
+    assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", build_bars(sides, LIGHT)[1].note)
     others = [replace(side, matrix_id=uuid.uuid4()) for side in sides]
-    assert list(best_of(others).values()) == [True, False], "sides of different plans have no look"
+    assert list(find_best(others).values()) == [True, False], "sides of different plans have no look"
 
 
 def test_table_and_report_name_the_look():
     table = against([side(1.1), side(1, seed=2)], Judging({}, profile("measured", {}), {}), None)
     assert table.has_looks
-    (verdict,) = verdicts_of(table, None, {})
+    (verdict,) = collect_verdicts(table, None, {})
     assert verdict["level"] == levels(LOOKS)[1] and "Verdict after 5 of 9 repeats" in verdict["reason"]
 
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from benchsite.core.formatting import THIN
-from reports.figures.ceilings import CeilingsFigure
-from reports.figures.layout import Frame
-from reports.figures.loss import LossFigure
-from reports.figures.theme import LIGHT
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.loss import LossFigure
+from reports.compare.figures.theme import LIGHT
 from reports.tests.curves import curve, point
 from runs.catalog import load_catalog
 from runs.catalog.measured_losses import power_cut_loss

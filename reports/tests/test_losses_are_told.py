@@ -7,9 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.accounts.models import Delivery, Membership, Notice, Preference, Scope
-from reports import upload_alerts
 from reports.models import CommitLook
 from reports.tests.verdicts import commit_runs, headers, make_test
+from reports.trends import upload_alerts
 from runs.models import Run
 from runs.tests.importing import summary
 from runs.tests.programs import Program

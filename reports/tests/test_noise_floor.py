@@ -9,9 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reports.analysis.sessions import SessionSpread, largest_spread, level_of, session_interval, session_spread
-from reports.queries import session_spreads
+from reports.compare.queries import session_spreads
 from reports.tests.verdicts import commit_runs, make_test
+from reports.trends.analysis.sessions import SessionSpread, find_level, largest_spread, session_interval, session_spread
 from runs.tests.factories import make_team
 
 
@@ -47,22 +47,22 @@ def test_too_little_is_unknown(tests):
 def test_a_history_is_split_where_its_level_shifted():
     random = np.random.default_rng(8)
     means = np.concatenate([random.normal(-0.11, 0.015, 2), random.normal(0, 0.015, 12)])
-    level = level_of(means)
+    level = find_level(means)
     assert len(level.means) == 2 and level.degrees == 12
     assert math.sqrt(level.squares / level.degrees) == pytest.approx(0.015, rel=0.4)
-    assert len(level_of(random.normal(0, 0.02, 20)).means) == 20 and level_of([]).means == ()
+    assert len(find_level(random.normal(0, 0.02, 20)).means) == 20 and find_level([]).means == ()
 
 
 def test_a_level_is_seldom_split_where_nothing_shifted():
     random = np.random.default_rng(4)
-    assert sum(len(level_of(random.normal(0, 0.05, 20)).means) < 20 for _ in range(300)) <= 6
+    assert sum(len(find_level(random.normal(0, 0.05, 20)).means) < 20 for _ in range(300)) <= 6
 
 
 def test_the_interval_of_sessions_is_that_of_students_t():
     from scipy import stats
 
     new, old = [0.9, 0.93], [1.0, 1.02, 0.99, 1.01]
-    interval, _ = session_interval(new, level_of(old))
+    interval, _ = session_interval(new, find_level(old))
     expected = stats.ttest_ind(new, old)
     assert interval.p == pytest.approx(expected.pvalue) and interval.df == 4
     ends = expected.confidence_interval()

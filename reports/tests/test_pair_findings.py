@@ -1,8 +1,8 @@
 """The checks of every two sides of a comparison, gathered by check."""
 
-from reports.analysis.pairs import pair_findings
+from reports.compare.analysis.pairs import pair_findings
 from reports.tests.curves import DISK, MEMORY
-from runs.validity import ClusterFacts, SideFacts, profile
+from runs.checks import ClusterFacts, SideFacts, profile
 
 MEASURED = profile("measured")
 NODE = {"memory_bytes": 10**10, "cores": 8}

@@ -1,6 +1,6 @@
 """Published numbers beside measured ones."""
 
-from reports.figures.overlay import overlays
+from reports.compare.figures.overlay import overlays
 
 
 def test_overlays_are_throughputs_and_say_what_they_are():

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from runs.studies import studies
+from runs.plans.studies import studies
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 # Session, person, membership with the team.

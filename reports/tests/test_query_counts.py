@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.queries import computed_cache
+from reports.compare.queries import computed_cache
 from runs.models import Run, Sweep
 from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
 

@@ -6,14 +6,14 @@ import pytest
 from django.conf import settings
 
 from benchsite.core.formatting import NOTHING, significant, times
-from reports.analysis.ratios import (
+from reports.compare.analysis.ratios import (
     cliffs_delta,
     cohens_d,
+    compute_ratio,
     half_width_in_cv,
     hedges_g,
     log_welch,
     mean_interval,
-    ratio_of,
     repeats_needed,
     unusable,
 )
@@ -43,7 +43,7 @@ B2 = [101.8, 99.9, 103.0, 100.6, 102.2]
     ],
 )
 def test_the_printed_ratios_reproduce_or_do_not(better, worse, higher, printed, reproduces):
-    ratio = ratio_of(better, worse) if higher else ratio_of(worse, better)
+    ratio = compute_ratio(better, worse) if higher else compute_ratio(worse, better)
     assert (significant(ratio, 2) == printed) is reproduces
 
 
@@ -64,8 +64,8 @@ def test_halves_go_upwards(value, text):
 
 @pytest.mark.parametrize(("a", "b"), [(1, 0), (1, -1), (math.nan, 1), (1, math.nan), (math.inf, 1), (1e300, 1e-300)])
 def test_there_is_no_ratio_to_nothing(a, b):
-    assert ratio_of(a, b) is None
-    assert times(ratio_of(a, b)) == NOTHING
+    assert compute_ratio(a, b) is None
+    assert times(compute_ratio(a, b)) == NOTHING
 
 
 def test_the_first_worked_example():

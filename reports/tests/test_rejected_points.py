@@ -2,17 +2,17 @@
 
 import pytest
 
-from reports.curves import Standing
-from reports.figures.captions import caption
-from reports.figures.ladder import LadderFigure
-from reports.figures.latency import LatencyFigure, points_table
-from reports.figures.latency_points import Choice
-from reports.figures.layout import Frame
-from reports.figures.theme import theme_named
-from reports.queries import curves
+from reports.compare.curves import Standing
+from reports.compare.figures.captions import caption
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.latency import LatencyFigure, points_table
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.theme import theme_named
+from reports.compare.queries import curves
 from reports.tests.curves import curve, point
 from runs.models import Run
-from runs.pages.matrix import GridCell, mark_of
+from runs.plans.pages.matrix import GridCell, get_mark
 from runs.tests.factories import make_run, make_sweep
 
 WHY = "the client <machine> was small on purpose"
@@ -35,7 +35,7 @@ def counted():
     return with_points(("verdict", "reject"), ("overridden", (WHY,)))
 
 
-def traces_of(figure, what):
+def find_traces(figure, what):
     return [trace for trace in figure["data"] if what in trace.get("name", "")]
 
 
@@ -48,7 +48,7 @@ def test_a_rejected_point_is_no_ceiling_and_no_knee(rejected):
     "draw", [lambda c, f: LadderFigure(c).draw(f), lambda c, f: LatencyFigure(c, Choice("READ")).draw(f)]
 )
 def test_it_stays_visible_hollow_and_named(rejected, draw):
-    (hollow,) = traces_of(draw([rejected], FRAME), "not counted")[:1]
+    (hollow,) = find_traces(draw([rejected], FRAME), "not counted")[:1]
     assert hollow["marker"]["symbol"].endswith("-open")
     assert "rejected by the validity checks" in hollow["text"][0]
 
@@ -63,15 +63,15 @@ def test_a_counted_one_is_the_ceiling_again(counted):
 def test_a_counted_one_is_drawn_apart_with_its_reason(counted, draw):
     figure = draw([counted], FRAME)
     line = next(trace for trace in figure["data"] if trace["mode"] == "lines+markers")
-    (cross,) = [trace for trace in traces_of(figure, "rejected, counted") if trace["x"] != [None]]
+    (cross,) = [trace for trace in find_traces(figure, "rejected, counted") if trace["x"] != [None]]
     assert (cross["x"][0], cross["y"][0]) == (line["x"][-1], line["y"][-1])
     assert "rejected, counted: the client &lt;machine&gt; was small" in line["text"][-1]
-    assert traces_of(figure, "rejected, counted with a reason")  # the legend says what the cross means
+    assert find_traces(figure, "rejected, counted with a reason")  # the legend says what the cross means
 
 
 def test_without_one_nothing_is_marked():
     figure = LadderFigure([curve()]).draw(FRAME)
-    assert not traces_of(figure, "rejected")
+    assert not find_traces(figure, "rejected")
 
 
 def test_tables_and_captions_carry_the_reason(counted):
@@ -104,5 +104,5 @@ def test_a_reason_that_is_left_over_marks_nothing(team):
 @pytest.mark.django_db
 def test_a_matrix_follows(team):
     run = make_run(make_sweep(team=team), verdict="reject", verdict_override=WHY)
-    assert mark_of(run).word == "rejected, counted"
+    assert get_mark(run).word == "rejected, counted"
     assert GridCell(rung=2, runs=(run,)).accepted_ops_s == run.throughput_ops_s

@@ -6,17 +6,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.frozen.builder import build
-from reports.frozen.content import canonical, digest
-from reports.frozen.drafts import Draft
-from reports.frozen.links import link_of
-from reports.frozen.publication import content_of, publish
+from reports.compare.queries import compared
 from reports.models import Report
-from reports.queries import compared
-from reports.queries.sources import source_runs
+from reports.published.builder import build
+from reports.published.content import canonical, digest
+from reports.published.drafts import Draft
+from reports.published.links import find_link
+from reports.published.publication import load_content, publish
+from reports.published.queries.sources import source_runs
 from reports.tests.frozen import measured_matrix
-from runs.kits.plan_file import read_plan
 from runs.models import Measurement, Run, Sweep
+from runs.plans.files.plan_file import read_plan
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -40,11 +40,11 @@ def test_it_is_shown_when_every_run_of_the_team_is_deleted(team, user, client):
     draft = about(matrix, items=every_item(team, matrix))
     report = Report.objects.create(team=team, title="Kept", draft=draft.as_json(), access="unlisted", created_by=user)
     revision = publish(report, user, {})
-    before = canonical(content_of(revision))
+    before = canonical(load_content(revision))
     Run.objects.filter(team=team).delete()
     Sweep.objects.filter(team=team).delete()
-    assert canonical(content_of(revision)) == before
-    page = client.get(f"/r/{link_of(report).token}")
+    assert canonical(load_content(revision)) == before
+    page = client.get(f"/r/{find_link(report).token}")
     assert page.status_code == 200 and b"Kept" in page.content and b"Everything ran on one machine" in page.content
 
 

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry
-from reports.frozen.links import LinkRevoked, LinkUnknown, link_of, make_link, open_link, revoke, rotate
 from reports.models import Report, ReportLink
+from reports.published.links import LinkRevoked, LinkUnknown, find_link, make_link, open_link, revoke, rotate
 from runs.tests.factories import make_team
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def test_revoked_link_is_gone_and_second_revoke_does_nothing(report, user):
     assert revoke(report, user) and not revoke(report, user)
     with pytest.raises(LinkRevoked):
         open_link(link.token)
-    assert link_of(report) is None and AuditEntry.objects.count() == 1
+    assert find_link(report) is None and AuditEntry.objects.count() == 1
     assert open_link(rotate(report, user).token).report == report
 
 

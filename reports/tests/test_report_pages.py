@@ -8,9 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry, Membership, Role
-from reports.frozen.links import LinkRevoked, link_of, open_link
-from reports.frozen.publication import content_of
 from reports.models import Report
+from reports.published.links import LinkRevoked, find_link, open_link
+from reports.published.publication import load_content
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_user
 
@@ -54,9 +54,9 @@ def test_it_is_built_looked_at_and_published(client_in, report, team):
     assert "Ours is fine." in page and "<strong>Why</strong>" in page and "not stated" in page
     answer = client_in.post(f"/reports/{report.pk}/publish/", {"seen": seen(client_in, report)}, follow=True)
     assert "Revision 1 of “Durability” is published" in answer.content.decode()
-    content = content_of(report.revisions.get())
+    content = load_content(report.revisions.get())
     assert content["order"] == ["table-sustained", "ceilings"] and content["disclosures"]["paid_by"] == "us"
-    assert link_of(report) and AuditEntry.objects.get(kind="report_published").subject == "Durability"
+    assert find_link(report) and AuditEntry.objects.get(kind="report_published").subject == "Durability"
 
 
 def test_the_headline_follows_the_numbers_until_it_is_rewritten(client_in, report):
@@ -131,7 +131,7 @@ def test_access_and_the_last_day_are_changed_and_audited(client_in, team, user):
 
 def test_share_section_offers_link_badge_image_and_frame(client_in, team, user):
     report = published(team, user=user)
-    token = link_of(report).token
+    token = find_link(report).token
     page = client_in.get(f"/reports/{report.pk}/").content.decode()
     share = page.partition('id="share"')[2].partition("</section>")[0]
     assert 'name="access"' in share and f'id="address">http://testserver/r/{token}</code>' in share
@@ -145,9 +145,9 @@ def test_share_section_offers_link_badge_image_and_frame(client_in, team, user):
 
 def test_the_link_is_rotated_and_taken_back(client_in, team, user):
     report = published(team, user=user)
-    first = link_of(report)
+    first = find_link(report)
     client_in.post(f"/reports/{report.pk}/link/", {"rotate": "1"})
-    second = link_of(report)
+    second = find_link(report)
     assert first != second
     page = client_in.post(f"/reports/{report.pk}/link/", {"revoke": "1"}, follow=True).content.decode()
     assert "is revoked" in page and "Make a new link" in page
@@ -161,7 +161,7 @@ def test_deleting_asks_and_is_for_its_author_and_admins(client_in, team, user, c
     client.force_login(other)
     assert "Delete the report" not in client.get(f"/reports/{report.pk}/").content.decode()
     assert client.post(f"/reports/{report.pk}/delete/").status_code == 403
-    token = link_of(report).token
+    token = find_link(report).token
     page = client_in.get(f"/reports/{report.pk}/").content.decode()
     assert f"Delete “{report.title}” with 1 revision?" in page
     page = client_in.post(f"/reports/{report.pk}/delete/", follow=True).content.decode()

@@ -7,8 +7,8 @@ import zlib
 import pytest
 from PIL import Image, PngImagePlugin
 
-from reports.frozen.figure_images import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
-from reports.frozen.links import link_of
+from reports.published.figure_images import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
+from reports.published.links import find_link
 from reports.tests.snapshots import published
 
 
@@ -88,10 +88,10 @@ def test_what_is_no_picture_of_a_figure_is_refused(bad):
 @pytest.mark.django_db
 def test_previews_elsewhere_find_it(team, client):
     report = published(team)
-    revision, token = report.revisions.get(), link_of(report).token
+    revision, token = report.revisions.get(), find_link(report).token
     assert "og:image" not in client.get(f"/r/{token}").content.decode()
     other = published(team)
-    revision, token = other.revisions.get(), link_of(other).token
+    revision, token = other.revisions.get(), find_link(other).token
     keep_pictures(revision, {"ceilings": encoded_anew(png((1200, 630)))})
     page = client.get(f"/r/{token}").content.decode()
     assert f'<meta property="og:image" content="http://testserver/r/{token}@1/figures/ceilings.png">' in page

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from reports.frozen.builder import build
-from reports.frozen.content import canonical
-from reports.frozen.drafts import Draft, DraftFootnote
-from reports.frozen.redaction import Kind, Redactor, safe_settings, safe_value
 from reports.models import Report
+from reports.published.builder import build
+from reports.published.content import canonical
+from reports.published.drafts import Draft, DraftFootnote
+from reports.published.redaction import Kind, Redactor, safe_settings, safe_value
 from runs.models import Deployment, Node
 from runs.tests.factories import (
     make_cluster,

@@ -6,10 +6,10 @@ import sys
 import pytest
 from django.db import DatabaseError, transaction
 
-from reports.frozen import content as shape
-from reports.frozen.content import canonical, digest
-from reports.frozen.publication import ContentRefused, content_of, write_revision
 from reports.models import Report, ReportRevision
+from reports.published import content as shape
+from reports.published.content import canonical, digest
+from reports.published.publication import ContentRefused, load_content, write_revision
 from reports.tests.frozen import published
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -22,7 +22,7 @@ def report(team, user):
 
 def test_it_is_read_back_as_it_was_written(report):
     revision = report.revisions.get()
-    content = content_of(revision)
+    content = load_content(revision)
     assert content["title"] == report.title and digest(content) == revision.digest
     assert [figure["name"] for figure in content["figures"]][:2] == ["ceilings", "latency"]
     assert set(content["figures"][0]["drawn"]) == {"light", "dark", "light-narrow", "dark-narrow"}
@@ -30,7 +30,7 @@ def test_it_is_read_back_as_it_was_written(report):
 
 
 def test_it_is_numbered_after_the_last_one(report, user):
-    content = content_of(report.revisions.get())
+    content = load_content(report.revisions.get())
     second = write_revision(report, {**content, "headline": "Something else."}, user)
     assert second.number == 2 and second.digest != report.revisions.get(number=1).digest
 
@@ -45,9 +45,9 @@ def test_it_never_changes(report, change):
 
 def test_it_has_the_same_digest_in_another_process(report, tmp_path):
     revision = report.revisions.get()
-    (tmp_path / "content.json").write_bytes(canonical(content_of(revision)))
+    (tmp_path / "content.json").write_bytes(canonical(load_content(revision)))
     program = (
-        "import json, sys; from reports.frozen.content import digest;"
+        "import json, sys; from reports.published.content import digest;"
         "print(digest(json.load(open(sys.argv[1], encoding='utf-8'))))"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "content.json")]
@@ -56,10 +56,10 @@ def test_it_has_the_same_digest_in_another_process(report, tmp_path):
 
 
 def test_it_refuses_what_is_no_report_or_too_large(report, user, monkeypatch):
-    content = content_of(report.revisions.get())
+    content = load_content(report.revisions.get())
     with pytest.raises(ContentRefused, match="benchsite-report"):
         write_revision(report, {**content, "format": "something"}, user)
-    monkeypatch.setattr("reports.frozen.publication.MAX_BYTES", 1000)
+    monkeypatch.setattr("reports.published.publication.MAX_BYTES", 1000)
     with pytest.raises(ContentRefused, match="Leave figures or tables out"):
         write_revision(report, content, user)
 
@@ -68,10 +68,10 @@ def test_two_who_publish_at_once_get_two_numbers(race, transactional_db):
     from runs.tests.factories import make_team
 
     report = published(make_team())
-    content = content_of(report.revisions.get())
+    content = load_content(report.revisions.get())
     race(lambda: write_revision(Report.objects.get(), content, None), times=3)
     assert sorted(report.revisions.values_list("number", flat=True)) == [1, 2, 3, 4]
 
 
 def test_it_says_which_version_of_the_shape_it_has(report):
-    assert content_of(report.revisions.get())["version"] == shape.VERSION
+    assert load_content(report.revisions.get())["version"] == shape.VERSION

@@ -7,9 +7,9 @@ from django.test import Client
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Membership, Role, Scope
-from reports.frozen.links import LinkRevoked, open_link
-from reports.frozen.publication import content_of
 from reports.models import Report, ReportRevision
+from reports.published.links import LinkRevoked, open_link
+from reports.published.publication import load_content
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_team, make_user
 
@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 WHERE = "/api/v1/reports"
 
 
-def token_of(team, user, *scopes):
+def get_token(team, user, *scopes):
     return tokens.make(team, user, name="CI", scopes=scopes or (Scope.REPORTS_WRITE,), life=tokens.DEFAULT_LIFE)
 
 
 @pytest.fixture
 def ask(team, user):
-    return asking(token_of(team, user))
+    return asking(get_token(team, user))
 
 
 def asking(token):
@@ -105,7 +105,7 @@ def test_a_later_revision_is_about_the_same_matrix(ask, query, team):
     assert Report.objects.get().draft["query"] == query
     measured_matrix(team)
     again = ask("post", f"/{said['id']}/revisions", {})
-    first, second = ({source["run"] for source in content_of(row)["sources"]} for row in ReportRevision.objects.all())
+    first, second = ({source["run"] for source in load_content(row)["sources"]} for row in ReportRevision.objects.all())
     assert again.status_code == 201 and first == second
 
 
@@ -155,7 +155,7 @@ def test_another_teams_report_is_not_there(ask, team, method, what):
 
 
 def test_another_scope_may_read_only(team, user, query):
-    ask = asking(token_of(team, user, Scope.RUNS_READ))
+    ask = asking(get_token(team, user, Scope.RUNS_READ))
     report = published(team, user=user)
     assert ask("get").status_code == 200 and ask("get", f"/{report.pk}").status_code == 200
     assert ask("post", "", {"title": "T", "query": query}).status_code == 403
@@ -166,7 +166,7 @@ def test_deleting_is_for_its_author_and_admins(ask, team, user):
     report = published(team, user=make_user(team=team))
     assert ask("delete", f"/{report.pk}").status_code == 403
     admin = make_user(team=team, role=Role.ADMIN)
-    assert asking(token_of(team, admin))("delete", f"/{report.pk}").status_code == 204
+    assert asking(get_token(team, admin))("delete", f"/{report.pk}").status_code == 204
 
 
 def test_a_draft_has_no_link_to_rotate(ask, team):

@@ -10,10 +10,10 @@ from django.utils import timezone
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Membership, Role, Scope
 from conftest import signed_in
-from reports.frozen import publication
-from reports.frozen.links import link_of, make_link, revoke
-from reports.frozen.rights import NotAllowed
 from reports.models import Report
+from reports.published import publication
+from reports.published.links import find_link, make_link, revoke
+from reports.published.rights import NotAllowed
 from reports.tests.frozen import measured_matrix
 from runs.tests.factories import make_user
 
@@ -36,7 +36,7 @@ def api(team, user, method, address, said=None):
     return getattr(client, method)(f"/api/v1/reports{address}", **body)
 
 
-def access_of(report):
+def get_access(report):
     return Report.objects.get(pk=report.pk).access
 
 
@@ -45,7 +45,7 @@ def test_a_runner_does_not_make_it_public(client_in, team, user, report):
     assert refused.status_code == 403 and b"Only admins of the team make a report public" in refused.content
     refused = api(team, user, "patch", f"/{report.pk}", {"access": "public"})
     assert refused.status_code == 403 and refused.json()["type"] == "/problems/insufficient-scope"
-    assert access_of(report) == "unlisted"
+    assert get_access(report) == "unlisted"
     assert b'value="public"' not in client_in.get(f"/reports/{report.pk}/").content
 
 
@@ -54,7 +54,7 @@ def test_an_admin_makes_it_public(team, report):
     browser = signed_in(admin)
     assert b'value="public"' in browser.get(f"/reports/{report.pk}/").content
     browser.post(f"/reports/{report.pk}/access/", {"access": "public"})
-    assert access_of(report) == "public"
+    assert get_access(report) == "public"
     Report.objects.update(access="private")
     assert api(team, admin, "patch", f"/{report.pk}", {"access": "public"}).status_code == 200
 
@@ -79,7 +79,7 @@ def test_runners_may_limit_or_end_access_an_admin_made_public(client_in, report)
     client_in.post(f"/reports/{report.pk}/access/", {"access": "public", "expires_on": day})
     assert Report.objects.get().expires_at is not None
     client_in.post(f"/reports/{report.pk}/access/", {"access": "private"})
-    assert access_of(report) == "private"
+    assert get_access(report) == "private"
 
 
 def test_runners_cannot_prolong_expired_public_access(user, report):
@@ -97,14 +97,14 @@ def test_stale_report_does_not_reopen_access_an_admin_closed(user, report):
 
 
 def test_runners_rotate_active_links_but_not_revoked_links(client_in, team, user, report):
-    first = link_of(report)
+    first = find_link(report)
     client_in.post(f"/reports/{report.pk}/link/", {"rotate": "1"})
-    assert link_of(report) not in (first, None)
+    assert find_link(report) not in (first, None)
     revoke(report, None)
     assert b"Make a new link" not in client_in.get(f"/reports/{report.pk}/").content
     assert client_in.post(f"/reports/{report.pk}/link/", {"rotate": "1"}).status_code == 403
     assert api(team, user, "post", f"/{report.pk}/link/rotate").status_code == 403
-    assert link_of(report) is None
+    assert find_link(report) is None
 
 
 def test_its_author_and_admins_renew_it(team, report):
@@ -120,6 +120,6 @@ def test_a_new_revision_does_not_open_it_again(team, user):
     publication.publish(report, author, {})
     revoke(report, None)
     publication.publish(report, user, {})
-    assert report.revisions.count() == 2 and link_of(report) is None
+    assert report.revisions.count() == 2 and find_link(report) is None
     publication.publish(report, author, {})
-    assert link_of(report)
+    assert find_link(report)

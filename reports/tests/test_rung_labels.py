@@ -1,8 +1,8 @@
 """Names of rungs: none lies on another, and the ends of a curve keep theirs."""
 
-from reports.figures.labels import thin_rung_labels
-from reports.figures.layout import Frame
-from reports.figures.theme import LIGHT
+from reports.compare.figures.labels import thin_rung_labels
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.theme import LIGHT
 
 LAYOUT = {"xaxis": {"range": [0, 100]}, "yaxis": {"range": [0, 100]}}
 

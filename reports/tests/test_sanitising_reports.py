@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reports.frozen.links import link_of
-from reports.frozen.publication import content_of
-from reports.frozen.sanitizer import harmless, harmless_text, notes_html
+from reports.published.links import find_link
+from reports.published.publication import load_content
+from reports.published.sanitizer import harmless, harmless_text, notes_html
 from reports.tests.snapshots import published
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>\"'{{ 7*7 }}</script>\u202e"
@@ -92,7 +92,7 @@ def test_a_figure_names_no_address():
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_the_figures_that_we_draw_stay_as_they_are(team):
-    content = content_of(published(team).revisions.get())
+    content = load_content(published(team).revisions.get())
     drawn = [one for figure in content["figures"] for one in figure["drawn"].values()]
     assert drawn
     for one in drawn:
@@ -112,7 +112,7 @@ KEPT = {"format", "version", "published_at", "order", "name", "drawn", "plan"}
 
 
 def spoilt_content(team):
-    content = content_of(published(team).revisions.get())
+    content = load_content(published(team).revisions.get())
     found = {key: value if key in KEPT else spoilt(value) for key, value in content.items()}
     for kind in ("figures", "tables"):
         for one, was in zip(found[kind], content[kind], strict=True):
@@ -133,8 +133,8 @@ def spoilt_layout(layout):
 def test_no_text_of_a_report_becomes_an_element(team, client):
     content = spoilt_content(team)
     clean = published(team)
-    token = link_of(published(team, **content)).token
-    plain = [tag for tag, _ in Tags(client.get(f"/r/{link_of(clean).token}").content.decode()).found]
+    token = find_link(published(team, **content)).token
+    plain = [tag for tag, _ in Tags(client.get(f"/r/{find_link(clean).token}").content.decode()).found]
     for end in ("", "/embed", ".html"):
         html = client.get(f"/r/{token}{end}").content.decode()
         for tag, attributes in Tags(html).found:

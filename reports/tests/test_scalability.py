@@ -4,7 +4,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 
-from reports.analysis.scalability import score
+from reports.compare.analysis.scalability import score
 
 # Highest throughput in ops/s on 4, 6 and 8 nodes as Thumbtack 2014 prints it. RH: 95 % reads, BA: 50 %.
 THROUGHPUTS = {

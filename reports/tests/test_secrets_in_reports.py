@@ -8,8 +8,8 @@ from django.test import Client
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Scope
-from reports.frozen.publication import content_of
 from reports.models import Report
+from reports.published.publication import load_content
 from runs.models import Run
 from runs.tests.factories import (
     make_cluster,
@@ -97,7 +97,7 @@ def read_forms(client_in, program, response) -> dict[str, str]:
     """Everything that can be asked of the report, with and without an account."""
     report = Report.objects.get()
     path = re.sub(r"https?://[^/]+", "", response.json()["permalink"])
-    content = content_of(report.revisions.get())
+    content = load_content(report.revisions.get())
     reader = Client()
     paths = [
         path,

@@ -8,8 +8,8 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports.analysis.comparability import VARIES
-from reports.selection import FACETS, NAMES, Selection, read
+from reports.compare.analysis.comparability import VARIES
+from reports.compare.selection import FACETS, NAMES, Selection, read
 
 SWEEP = uuid.UUID("01a1fc46-58f0-777e-8fbe-44e9fd1efff7")
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from reports.figures.layout import Frame
-from reports.figures.run_series import Window
-from reports.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
-from reports.figures.svg import svg_of
-from reports.figures.theme import DARK, LIGHT
-from runs import artifacts
-from runs.measures.host import HostSamples, Samples
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.run_series import Window
+from reports.compare.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
+from reports.compare.figures.svg import render_svg
+from reports.compare.figures.theme import DARK, LIGHT
+from runs.results import artifacts
+from runs.results.measures.host import HostSamples, Samples
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import artifact_folder
 
@@ -74,7 +74,7 @@ def test_panels_lie_below_each_other_on_one_axis(frame):
 
 def test_svg_draws_each_panel_within_its_own_part():
     made = figure(host())
-    root = ET.fromstring(svg_of(made.draw(Frame(LIGHT)), height_px=made.height_px, title=made.caption))
+    root = ET.fromstring(render_svg(made.draw(Frame(LIGHT)), height_px=made.height_px, title=made.caption))
     lines = list(root.iter("{http://www.w3.org/2000/svg}polyline"))
     heights = [{float(place.split(",")[1]) for place in line.get("points").split()} for line in lines]
     assert all(len(height) == 1 for height in heights)  # every value is constant

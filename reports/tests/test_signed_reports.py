@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings as site
 
 from conftest import signed_in
-from reports.frozen.links import link_of
 from reports.models import Report
+from reports.published.links import find_link
 from reports.tests.snapshots import imported, published
 from runs.tests.factories import make_team, make_user
 
@@ -40,7 +40,7 @@ def public_keys(client):
 
 
 def test_every_export_has_a_genuine_signature(team, client, verifier, key_file):
-    url = f"/r/{link_of(published(team)).token}"
+    url = f"/r/{find_link(published(team)).token}"
     keys = verifier.read_keys(public_keys(client))
     for file in FILES:
         signature = client.get(f"{url}{file}.sig")
@@ -50,14 +50,14 @@ def test_every_export_has_a_genuine_signature(team, client, verifier, key_file):
 
 
 def test_compressed_answers_have_the_same_signature(team, client):
-    url = f"/r/{link_of(published(team)).token}@1.json.sig"
+    url = f"/r/{find_link(published(team)).token}@1.json.sig"
     assert client.get(url, HTTP_ACCEPT_ENCODING="gzip").content == client.get(url).content
 
 
 @pytest.mark.slow
 def test_any_flipped_bit_is_detected(team, client, verifier):
     """In 1,000 of 1,000 random places of the file, and in every byte of the signature."""
-    url = f"/r/{link_of(published(team)).token}@1.json"
+    url = f"/r/{find_link(published(team)).token}@1.json"
     data, signature = client.get(url).content, client.get(f"{url}.sig").content
     keys = verifier.read_keys(public_keys(client))
     assert verifier.is_genuine(data, signature, keys)
@@ -73,7 +73,7 @@ def flipped(data, at, bits):
 
 
 def test_the_script_checks_files_offline(team, client, tmp_path):
-    url = f"/r/{link_of(published(team)).token}"
+    url = f"/r/{find_link(published(team)).token}"
     key, files = tmp_path / "key.pem", [tmp_path / f"report{suffix}" for suffix in (".json", ".csv")]
     key.write_bytes(public_keys(client))
     for file in files:
@@ -93,7 +93,7 @@ def exit_code(key, *files):
 
 
 def test_signatures_of_a_former_key_stay_genuine(team, client, verifier, settings, key_file):
-    url = f"/r/{link_of(published(team)).token}@1.json"
+    url = f"/r/{find_link(published(team)).token}@1.json"
     data, signature = client.get(url).content, client.get(f"{url}.sig").content
     settings.SIGNING_KEY = "another text of forty characters or more"
     assert not verifier.is_genuine(data, signature, verifier.read_keys(public_keys(client)))
@@ -107,7 +107,7 @@ def test_imported_reports_are_not_signed(team):
     original = published(team).revisions.get()
     other = make_team(name="Elsewhere")
     olga = make_user(team=other, username="olga")
-    url = f"/r/{link_of(imported(other, olga, original)).token}"
+    url = f"/r/{find_link(imported(other, olga, original)).token}"
     assert signed_in(olga).get(f"{url}.json").status_code == 200
     for file in FILES:
         assert signed_in(olga).get(f"{url}{file}.sig").status_code == 404, file
@@ -116,4 +116,4 @@ def test_imported_reports_are_not_signed(team):
 
 def test_signatures_of_private_reports_are_private(team, client):
     report = published(team, access=Report.Access.PRIVATE)
-    assert client.get(f"/r/{link_of(report).token}.json.sig").status_code == 404
+    assert client.get(f"/r/{find_link(report).token}.json.sig").status_code == 404

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from django.http import QueryDict
 
-from reports.curves import Setup, Standing
-from reports.pages.sizing_question import read_question
+from reports.compare.curves import Setup, Standing
+from reports.sizing.question import read_question
+from reports.sizing.views import answer
 from reports.tests.curves import DISK, curve, operation, point
-from reports.views.sizing import answer
 
 NODES = Setup(nodes=3, price_per_hour=6.0, replication_factor=2, records=1_000_000, record_bytes=1000)
 REPLICATED = {**DISK, "replicas_acked": 1, "replica_ack": "memory"}

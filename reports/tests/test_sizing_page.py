@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from reports.models import StoredCurve
 from runs.models import Run, Series
-from runs.planning.faults import EXCLUDED_REASON
+from runs.plans.faults import EXCLUDED_REASON
 from runs.tests.factories import (
     make_cluster,
     make_database,

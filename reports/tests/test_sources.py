@@ -3,12 +3,12 @@
 import pytest
 
 from benchsite.accounts import tokens
-from reports.analysis.differences import differences
-from reports.frozen.method import method_sentences
-from reports.pages.filter_menus import menus
-from reports.queries import facets
-from reports.queries.sweep_selection import compared
-from reports.selection import ALL, Selection
+from reports.compare.analysis.differences import differences
+from reports.compare.pages.filter_menus import menus
+from reports.compare.queries import facets
+from reports.compare.queries.sweep_selection import compared
+from reports.compare.selection import ALL, Selection
+from reports.published.method import method_sentences
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

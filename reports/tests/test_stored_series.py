@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from reports.queries import stored_series
+from reports.compare.queries import stored_series
 from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
 from runs.ycsb.series import POINT, Series, pack
@@ -73,12 +73,12 @@ def long_run(team):
     return run
 
 
-def figure_of(client, run, **part):
+def get_figure(client, run, **part):
     return client.get(f"/figures/runs/{run.pk}/series/", part).json()
 
 
 def test_a_long_run_is_shown_at_the_level_that_fits(client_in, long_run):
-    answer = figure_of(client_in, long_run)
+    answer = get_figure(client_in, long_run)
     least, greatest, total, read, update = answer["figure"]["data"]
     assert total["x"] == [4.5 + 10 * row for row in range(1080)] and set(total["y"]) == {1000.0}
     # Percentiles are those of ten seconds, not some of their seconds'.
@@ -91,17 +91,17 @@ def test_a_long_run_is_shown_at_the_level_that_fits(client_in, long_run):
 
 @pytest.mark.slow
 def test_a_part_of_it_is_shown_second_by_second(client_in, long_run):
-    answer = figure_of(client_in, long_run, from_s="990.5", to_s=1009)
+    answer = get_figure(client_in, long_run, from_s="990.5", to_s=1009)
     total, read, _ = answer["figure"]["data"]
     assert total["x"] == [float(second) for second in range(990, 1010)]
     assert total["y"].count(0.0) == 1 and set(read["y"]) == {3.0}
     assert "per second" in answer["caption"]
-    nowhere = figure_of(client_in, long_run, from_s=5, to_s="x")
+    nowhere = get_figure(client_in, long_run, from_s=5, to_s="x")
     assert len(nowhere["table"]["rows"]) == 1080
 
 
 def test_a_very_long_part_is_shown_at_a_coarser_level(client_in, long_run):
-    assert len(figure_of(client_in, long_run, from_s=1000, to_s=8000)["table"]["rows"]) == 701
+    assert len(get_figure(client_in, long_run, from_s=1000, to_s=8000)["table"]["rows"]) == 701
 
 
 @pytest.mark.slow

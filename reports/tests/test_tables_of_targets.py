@@ -3,10 +3,10 @@
 import pytest
 from django.template.loader import render_to_string
 
-from reports.figures.ceilings import COLUMNS, CeilingsFigure
+from reports.compare.figures.ceilings import COLUMNS, CeilingsFigure
+from reports.compare.views.compare import ceiling_rows
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_target_ladders import held, laddered, rejected
-from reports.views.compare import ceiling_rows
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ STARVED = [
 ]
 
 
-def row_of(points):
+def get_row(points):
     return CeilingsFigure([curve(points=points, ladder="target")]).table.rows[0]
 
 
@@ -29,10 +29,10 @@ def test_the_twin_has_target_bracket_and_notes():
     assert tuple(COLUMNS)[FROM:TO] == (
         "target (ops/s)", "first failed target (ops/s)", "knee at target (ops/s)", "notes",
     )  # fmt: skip
-    assert row_of(FAILED)[FROM:TO] == (75_000, 100_000, None, "")
-    assert "non-monotone" in row_of(CONTRADICTED)[TO - 1]
-    assert row_of(UNKNOWN)[FROM:TO] == (25_000, None, None, "the next target has no counted run")
-    assert "lacked threads" in row_of(STARVED)[TO - 1]
+    assert get_row(FAILED)[FROM:TO] == (75_000, 100_000, None, "")
+    assert "non-monotone" in get_row(CONTRADICTED)[TO - 1]
+    assert get_row(UNKNOWN)[FROM:TO] == (25_000, None, None, "the next target has no counted run")
+    assert "lacked threads" in get_row(STARVED)[TO - 1]
     assert CeilingsFigure([curve()]).table.rows[0][FROM:TO] == (None, None, None, "")
     assert len(CeilingsFigure([curve(points=[])]).table.rows[0]) == len(COLUMNS)
 
@@ -48,15 +48,15 @@ def test_the_twin_has_target_bracket_and_notes():
     ],
 )
 def test_the_page_says_target_and_bracket(points, said):
-    html = page_of(curve(points=points, ladder="target"))
+    html = get_page(curve(points=points, ladder="target"))
     assert said in html and ">at target<" in html and "at threads" not in html
 
 
-def page_of(*curves):
+def get_page(*curves):
     context = {"rows": ceiling_rows(curves), "labels": {}, "selection": {}, "facets": {"workloads": ()}}
     return render_to_string("reports/compare/ceilings.html", context)
 
 
 def test_threads_are_called_threads_and_both_are_called_both():
-    assert page_of(curve()).count(">at threads<") == 2
-    assert page_of(curve(), laddered((1000, 1000.0, 100.0))).count(">at threads or target<") == 2
+    assert get_page(curve()).count(">at threads<") == 2
+    assert get_page(curve(), laddered((1000, 1000.0, 100.0))).count(">at threads or target<") == 2

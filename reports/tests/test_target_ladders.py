@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.ceiling import (
+from reports.compare.analysis.ceiling import (
     NON_MONOTONE,
     NOT_KNOWN,
     THREAD_LIMITED,
@@ -15,8 +15,8 @@ from reports.analysis.ceiling import (
     ceiling,
     target_ceiling,
 )
-from reports.analysis.points import Spread
-from reports.curves import LeftOut, Standing
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import LeftOut, Standing
 from reports.tests.curves import curve, operation, point
 
 # Target and achieved, in ops/s: the worked ladder.

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from reports.analysis.repeat_comparison import compare_values
-from reports.analysis.sessions import SessionSpread, look
-from reports.analysis.verdicts import (
+from reports.compare.analysis.repeat_comparison import compare_values
+from reports.trends.analysis.sessions import SessionSpread, look
+from reports.trends.analysis.verdicts import (
     ALGORITHM,
     DiffersAnswer,
     EnvironmentAnswer,
@@ -14,8 +14,8 @@ from reports.analysis.verdicts import (
     State,
     Verdict,
     combined,
+    get_threshold,
     judge,
-    threshold_of,
 )
 from runs.ycsb.tests.samples import golden
 
@@ -110,9 +110,9 @@ def test_a_gain_that_may_be_small_is_no_loss():
 
 def test_threshold_is_by_name_then_statistic_then_default():
     metric = p99(BASE, BASE)
-    assert threshold_of(metric, {}) == 0.10 and threshold_of(throughput(BASE, BASE), {}) == 0.05
-    assert threshold_of(metric, {"p99": 0.2}) == 0.2
-    assert threshold_of(metric, {"p99": 0.2, "READ p99": 0.3}) == 0.3
+    assert get_threshold(metric, {}) == 0.10 and get_threshold(throughput(BASE, BASE), {}) == 0.05
+    assert get_threshold(metric, {"p99": 0.2}) == 0.2
+    assert get_threshold(metric, {"p99": 0.2, "READ p99": 0.3}) == 0.3
     assert judge([throughput(SLOWER, BASE)], ALIKE, thresholds={"throughput": 0.15}).verdict == Verdict.PASS
     assert judge([throughput([v * 0.97 for v in BASE], BASE)], ALIKE, thresholds={"throughput": 0.02}).verdict == (
         Verdict.REGRESSION

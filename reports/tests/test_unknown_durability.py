@@ -3,10 +3,10 @@
 import itertools
 import uuid
 
-from reports.analysis.differences import differences
-from reports.curves import Curve, Setup, durability_key, in_order, promise_of
-from reports.figures.captions import machine_sentence
-from reports.figures.theme import LIGHT, looks
+from reports.compare.analysis.differences import differences
+from reports.compare.curves import Curve, Setup, describe_durability, durability_key, in_order
+from reports.compare.figures.captions import machine_sentence
+from reports.compare.figures.theme import LIGHT, looks
 from runs.catalog.durability import ACKS
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
@@ -34,7 +34,7 @@ def test_it_has_the_key_of_no_known_record():
         for ack, other, copies, window in itertools.product(ACKS, ACKS, (0, 1, "quorum", "all"), (None, 0.0, 1.0))
     ]
     assert durability_key({}) not in {durability_key(record) for record in known}
-    assert promise_of({}) == ""
+    assert describe_durability({}) == ""
     assert [curve.name for curve in in_order([curve("b", {}), curve("a", DISK)])] == ["a", "b"]
 
 

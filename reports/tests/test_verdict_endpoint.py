@@ -10,11 +10,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from benchsite.accounts.models import Scope
-from reports.api import verdicts
-from reports.baselines import set_baseline
 from reports.tests.verdicts import commit_runs, headers, make_test
-from runs.denormalised_columns import config_key
+from reports.trends.api import verdicts
+from reports.trends.baselines import set_baseline
 from runs.models import Run
+from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_database, make_run, make_spec, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports.analysis.multiple import adjusted, holm
-from reports.analysis.repeat_comparison import Outcome, compare_values, interval_text, not_comparable
-from reports.analysis.sessions import SessionSpread
+from reports.compare.analysis.multiple import adjusted, holm
+from reports.compare.analysis.repeat_comparison import Outcome, compare_values, interval_text, not_comparable
+from reports.trends.analysis.sessions import SessionSpread
 
 FAST = [405.1, 412.3, 409.0, 414.2, 408.4]
 SLOW = [111.2, 114.9, 112.4, 113.6, 112.9]

@@ -2,8 +2,8 @@
 
 import uuid
 
-from reports.curves import LeftOut, Standing
-from reports.pages.exclusions import effect_sentence, left_out
+from reports.compare.curves import LeftOut, Standing
+from reports.compare.pages.exclusions import effect_sentence, left_out
 from reports.tests.curves import curve, point
 
 

@@ -47,12 +47,12 @@ def pair(team):
     return sweeps
 
 
-def run_of(sweep, threads=8, repeat=1):
+def get_run(sweep, threads=8, repeat=1):
     return sweep.runs.get(threads=threads, repeat=repeat)
 
 
 def test_it_shows_numbers_causes_and_settings(client_in, pair):
-    a, b = run_of(pair[0]), run_of(pair[1])
+    a, b = get_run(pair[0]), get_run(pair[1])
     html = shown(client_in, a.pk, b.pk)
     assert "B did 200 % more than A" in html and "B is faster, by the repeats of both rungs." in html
     assert "1. Durability class." in html and "In A a write waits for the disk" in html
@@ -64,11 +64,11 @@ def test_it_shows_numbers_causes_and_settings(client_in, pair):
 def test_sweeps_stand_for_the_runs_at_their_ceilings(client_in, pair):
     html = shown(client_in, pair[0].pk, pair[1].pk)
     assert "Each is the run in the middle of those at its sweep" in html
-    assert run_of(pair[0], 16, 2).name in html and "Another load" not in html
+    assert get_run(pair[0], 16, 2).name in html and "Another load" not in html
 
 
 def test_runs_under_different_loads_have_no_verdict(client_in, pair):
-    html = shown(client_in, run_of(pair[0]).pk, run_of(pair[0], 16).pk)
+    html = shown(client_in, get_run(pair[0]).pk, get_run(pair[0], 16).pk)
     assert "They are not comparable, so that neither is called faster. The loads differ: 8 threads and 16" in html
     assert "B is faster" not in html and "B did " in html
 
@@ -87,8 +87,8 @@ def test_does_not_compare_sides_that_compare_page_refuses(client_in, team):
 
 
 def test_few_repeats_are_said_to_be_few(client_in, pair):
-    assert ">low n</span>" in shown(client_in, run_of(pair[0]).pk, run_of(pair[1]).pk)
-    assert "low n" not in shown(client_in, run_of(pair[0]).pk, run_of(pair[0], repeat=2).pk)
+    assert ">low n</span>" in shown(client_in, get_run(pair[0]).pk, get_run(pair[1]).pk)
+    assert "low n" not in shown(client_in, get_run(pair[0]).pk, get_run(pair[0], repeat=2).pk)
 
 
 def test_one_run_is_compared_with_the_one_before_it(client_in, team):
@@ -103,11 +103,11 @@ def test_one_run_is_compared_with_the_one_before_it(client_in, team):
 def test_one_run_of_a_test_is_compared_with_its_nearest_rung(client_in, pair):
     lonely = make_run(pair[0], threads=12)
     html = shown(client_in, lonely.pk)
-    assert f'<a href="{reverse("run", args=[run_of(pair[0]).pk])}">' in html
+    assert f'<a href="{reverse("run", args=[get_run(pair[0]).pk])}">' in html
 
 
 def test_identical_runs_leave_the_noise(client_in, pair):
-    first, second = run_of(pair[0]), run_of(pair[0], repeat=2)
+    first, second = get_run(pair[0]), get_run(pair[0], repeat=2)
     html = shown(client_in, first.pk, second.pk)
     assert "No recorded value differs." in html and "No rule finds a cause" in html
     assert "1 run each: no interval." in html and "this difference is not above that noise" in html
@@ -128,7 +128,7 @@ def test_sides_without_numbers_are_sentences(client_in, team, pair):
     empty = make_sweep(team=team)
     assert "has no ceiling" in shown(client_in, empty.pk)
     failed = make_run(pair[0], status="failed")
-    html = shown(client_in, failed.pk, run_of(pair[0]).pk)
+    html = shown(client_in, failed.pk, get_run(pair[0]).pk)
     assert "A has no throughput" in html and "A missing number" in html
     assert "is no run and no sweep" in shown(client_in, only.pk, "xyz")
 
@@ -141,7 +141,7 @@ def test_zero_throughput_divides_nothing(client_in, team):
 
 
 def test_another_teams_runs_are_not_there(client_in, stranger, pair):
-    ours = run_of(pair[0])
+    ours = get_run(pair[0])
     shown(stranger, ours.pk, status=404)
     shown(stranger, pair[0].pk, pair[1].pk, status=404)
     shown(client_in, ours.pk, uuid.uuid4(), status=404)
@@ -164,7 +164,7 @@ def asked(client, a, b=""):
 
 
 def test_the_number_of_queries_is_fixed(client_in, team, pair):
-    a, b = run_of(pair[0]), run_of(pair[1])
+    a, b = get_run(pair[0]), get_run(pair[1])
     few = asked(client_in, a.pk, b.pk)
     sweeps = asked(client_in, pair[0].pk, pair[1].pk)
     for repeat in range(4, 20):
@@ -175,6 +175,6 @@ def test_the_number_of_queries_is_fixed(client_in, team, pair):
 
 
 def test_runs_lead_to_it(client_in, pair):
-    run = run_of(pair[0])
+    run = get_run(pair[0])
     html = client_in.get(reverse("run", args=[run.pk])).content.decode()
     assert f'href="{reverse("why")}?a={run.pk}"' in html and "Why different from" in html

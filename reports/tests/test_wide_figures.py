@@ -8,16 +8,16 @@ import plotly.graph_objects as go
 import pytest
 
 from benchsite.core.formatting import TIMES
-from reports.analysis.points import Spread
-from reports.curves import Setup, Standing
-from reports.durability_costs import durability_costs, list_trades
-from reports.figures.ceilings import CeilingsFigure
-from reports.figures.ladder import LadderFigure
-from reports.figures.layout import Frame
-from reports.figures.loss import LossFigure
-from reports.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
-from reports.figures.scalability import ScalabilityFigure, scalings_of
-from reports.figures.theme import DARK, LIGHT, PAPER
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import Setup, Standing
+from reports.compare.durability_costs import durability_costs, list_trades
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.layout import Frame
+from reports.compare.figures.loss import LossFigure
+from reports.compare.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
+from reports.compare.figures.scalability import ScalabilityFigure, build_scalings
+from reports.compare.figures.theme import DARK, LIGHT, PAPER
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
 
 pytestmark = pytest.mark.slow
@@ -129,7 +129,7 @@ def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
 
 
 def test_scaling_is_scored_and_super_linear_sizes_are_marked():
-    (scaling,) = scalings_of([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
+    (scaling,) = build_scalings([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
     assert [size.nodes for size in scaling.sizes] == [4, 6, 8]
     assert scaling.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
     assert scaling.score.super_linear == (8,)

@@ -17,6 +17,7 @@ from runs.catalog.configuration import (
 )
 from runs.catalog.durability import Durability
 from runs.catalog.loader import load_catalog
+from runs.catalog.property_schema import Property, PropertyError
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
     GO_FLAVOUR,
@@ -36,6 +37,5 @@ from runs.catalog.records import (
     UnknownMode,
     UnknownName,
     UnknownSystem,
-    flavour_of,
+    get_flavour,
 )
-from runs.property_schema import Property, PropertyError

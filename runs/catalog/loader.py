@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from runs.catalog.configuration import render_config
 from runs.catalog.durability import Durability
+from runs.catalog.property_schema import Kind, Property, PropertyError, check_properties
 from runs.catalog.records import (
     OTHER_SYSTEM,
     STATED_SUFFIX,
@@ -32,7 +33,6 @@ from runs.catalog.records import (
     System,
 )
 from runs.catalog.toml_table import CatalogError, Table, check_slug
-from runs.property_schema import Kind, Property, PropertyError, check_properties
 
 # One folder per system: its description, binding, servers and verifications. Only the description is read here.
 SYSTEMS = Path(__file__).resolve().parents[2] / "workers" / "systems"

@@ -127,7 +127,7 @@ def power_cut_loss(system: str, mode: str, nodes: int = 1) -> MeasuredLoss | Non
     return results.get(nodes, results.get(1))
 
 
-def contradiction_of(system: str, mode: str, record: Mapping[str, object]) -> str:
+def find_contradiction(system: str, mode: str, record: Mapping[str, object]) -> str:
     """How a measurement contradicts a record that `Durability.as_dict` wrote; empty where none does or is known."""
     losses = [loss for loss in load_measured_losses() if (loss.system, loss.mode) == (system, mode)]
     try:

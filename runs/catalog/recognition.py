@@ -30,7 +30,7 @@ def recognise(name: str, properties: Mapping[str, str] | None = None) -> str | N
         return _behind_jdbc(properties or {})
     systems = load_catalog().systems.values()
     exact = [s.slug for s in systems if text in _names(s) or named in s.recognition.classes]
-    return _only(exact) or _only(_spoken_of(text))
+    return _only(exact) or _only(_find_named_systems(text))
 
 
 def _names(system: System) -> frozenset[str]:
@@ -45,7 +45,7 @@ def _behind_jdbc(properties: Mapping[str, str]) -> str | None:
     return _only([s.slug for s in load_catalog().systems.values() if scheme[1] in s.recognition.jdbc])
 
 
-def _spoken_of(text: str) -> Iterator[str]:
+def _find_named_systems(text: str) -> Iterator[str]:
     """The systems whose names stand in `text` as words, with or without a version's digits behind them."""
     words = re.findall(r"[a-z0-9]+", text)
     spoken = {*words, *(word.rstrip("0123456789") for word in words)}

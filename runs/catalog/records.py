@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypedDict
 
 from runs.catalog.durability import Durability
-from runs.property_schema import Property, PropertyError, check_properties, nearest
+from runs.catalog.property_schema import Property, PropertyError, check_properties, nearest
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
 # of theirs is ever compared by its durability.
@@ -29,7 +29,7 @@ StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
-def flavour_of(client: str) -> str:
+def get_flavour(client: str) -> str:
     """The flavour of a registered client, "ycsb-0.17.0/redis" or "go-ycsb-1.0.3/redis"; empty: Benchsite's own."""
     if not client:
         return OWN_FLAVOUR

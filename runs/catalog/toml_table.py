@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from runs.property_schema import unknown_name
+from runs.catalog.property_schema import unknown_name
 
 R = TypeVar("R")
 _SLUG = re.compile(r"[a-z][a-z0-9-]{0,39}")

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import migrations, models
 
-from runs.denormalised_columns import config_key, sweep_columns
+from runs.results.denormalised_columns import config_key, sweep_columns
 
 
 CHUNK = 1_000

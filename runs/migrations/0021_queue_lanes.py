@@ -1,6 +1,6 @@
 """What the scheduler reads of the queue: lanes of runs that need the same machines, reservations, last starts.
 
-The key of queued runs is computed here as `runs.generators.generator_key` does.
+The key of queued runs is computed here as `runs.catalog.generators.generator_key` does.
 """
 
 from django.conf import settings

@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
-from runs.facts import readable_facts
 from runs.models.client_properties import ClientPropertiesField
+from runs.results.facts import readable_facts
 
 if TYPE_CHECKING:
     from runs.models.run import Run
@@ -135,7 +135,7 @@ class LoadGenerator(Row):
     # It did not start a client: it gets no run until it passes a probe, or an operator releases it.
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantine_reason = models.TextField(blank=True, default="", db_default="")
-    # binding -> what clients with it can generate here at most: `runs.bindings.Capacity`.
+    # binding -> what clients with it can generate here at most: `runs.catalog.bindings.Capacity`.
     capacity = models.JSONField(default=dict, blank=True, db_default={})
     calibration_requested_at = models.DateTimeField(null=True, blank=True)  # until it has ended
     calibration_error = models.TextField(blank=True, default="", db_default="")  # of the last one
@@ -242,7 +242,7 @@ class Matrix(Row):
     """Databases x durability modes x workloads x load ladder x repeats, minus exclusions plus overrides: the plan.
 
     `exclusions` is a list of {"match": {axis: value}, "reason": text}; `overrides` of {"match": ..., "set": {...}}.
-    The axes are database (id), mode, workload (id), rung and repeat; `runs.planning` gives both their meaning.
+    The axes are database (id), mode, workload (id), rung and repeat; `runs.plans` gives both their meaning.
     """
 
     class Ladder(models.TextChoices):
@@ -276,7 +276,7 @@ class Matrix(Row):
     ladder = models.CharField(max_length=10, choices=Ladder, default=Ladder.THREADS)
     rungs = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list)
     threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
-    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.spec.SearchSpec`).
+    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.plans.spec.SearchSpec`).
     search = models.JSONField(null=True, blank=True)
     # Of fixed rungs: two beyond saturation, the rest of the sweep is skipped.
     stops_early = models.BooleanField(default=False, db_default=False)
@@ -296,7 +296,9 @@ class Matrix(Row):
     min_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     min_operations = models.PositiveBigIntegerField(default=0)
-    faults = models.JSONField(default=list, db_default=[], blank=True)  # of every measured run: `runs.spec.FaultSpec`
+    faults = models.JSONField(
+        default=list, db_default=[], blank=True
+    )  # of every measured run: `runs.plans.spec.FaultSpec`
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False

@@ -55,7 +55,7 @@ class MeasurementSet(Row):
     throughput_wall_ops_s = models.FloatField(null=True, blank=True)  # all operations / from first start to last end
     overlap = models.FloatField(null=True, blank=True)  # common part of the clients' time over the whole of it
     clients = models.JSONField(default=list, blank=True)  # per client: number, throughput, runtime, start, operations
-    # What the servers and their machines did in the window: `runs.measures.server_use.summary`. Empty: not sampled.
+    # Servers and machines in the window: `runs.results.measures.server_use.summary`. Empty: not sampled.
     server_use = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     reader_version = models.PositiveSmallIntegerField(default=1)
     algorithm_version = models.PositiveSmallIntegerField(default=1)
@@ -192,7 +192,7 @@ class ThresholdOverride(Row):
     """One threshold of one team, for one purpose or for all of them. Runs judged from then on use it."""
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="threshold_overrides")
-    threshold = models.CharField(max_length=40)  # a name of `runs.validity.THRESHOLDS`
+    threshold = models.CharField(max_length=40)  # a name of `runs.checks.THRESHOLDS`
     purpose = models.CharField(max_length=10, choices=Purpose, blank=True)  # empty: every purpose
     value = models.FloatField()  # in the unit of the threshold; shares as fractions
     reason = models.TextField()

@@ -15,7 +15,7 @@ from benchsite.accounts.tenancy import TeamManager
 from runs.models.client_properties import ClientOrderField
 from runs.models.plan import Cluster, Conductor, Database, LoadGenerator, Matrix, Purpose, Workload
 from runs.models.upload import Upload
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 
 
 class Phase(models.TextChoices):
@@ -84,7 +84,7 @@ class Sweep(Row):
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    # Copies of what the first run's spec says (`runs.denormalised_columns.sweep_columns`), for lists and facets.
+    # Copies of the first run's spec (`runs.results.denormalised_columns.sweep_columns`), for lists and facets.
     database_name = models.CharField(max_length=120, blank=True, default="", db_default="")
     version = models.CharField(max_length=120, blank=True, default="", db_default="")
     workload_name = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -99,10 +99,10 @@ class Sweep(Row):
 
 
 class Run(Row):
-    """One measured point: one rung of a sweep, one repeat. Only `runs.lifecycle` writes `status`.
+    """One measured point: one rung of a sweep, one repeat. Only `runs.queue.lifecycle` writes `status`.
 
     `spec` is what was submitted, immutable (a trigger in the database sees to it): pages, comparisons and verdicts
-    read it, never today's Database. Its shape is `runs.spec.RunSpec`.
+    read it, never today's Database. Its shape is `runs.plans.spec.RunSpec`.
     """
 
     class Source(models.TextChoices):
@@ -130,7 +130,7 @@ class Run(Row):
     repeat = models.PositiveSmallIntegerField(default=1)
     # The first cell of a matrix once more at its end: it tells the drift, and is part of no point.
     is_bracket = models.BooleanField(default=False, db_default=False)
-    # Which test it is one measurement of (`runs.denormalised_columns.config_key`), and what of the code was measured.
+    # Its test (`runs.results.denormalised_columns.config_key`), and which code was measured.
     config_key = models.CharField(max_length=32, blank=True, default="", db_default="")
     commit = models.CharField(max_length=64, blank=True, default="", db_default="")
     branch = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -145,7 +145,7 @@ class Run(Row):
     # Queued by Benchsite itself because the infrastructure broke the run that it repeats (`rerun_of`).
     is_retry = models.BooleanField(default=False, db_default=False)
     expected_s = models.FloatField(default=0)
-    # The same for all runs with the same load generators (`runs.generators.generator_key`).
+    # The same for all runs with the same load generators (`runs.catalog.generators.generator_key`).
     generator_key = models.CharField(max_length=32, blank=True, default="", db_default="")
     reserved_at = models.DateTimeField(null=True, blank=True)  # since when the machines it waits for are reserved
 
@@ -319,8 +319,8 @@ class SearchDecision(models.Model):
     sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="decisions")
     number = models.PositiveSmallIntegerField()
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="decisions")
-    rule = models.CharField(max_length=12)  # `runs.measures.search.Rule`
-    state = models.CharField(max_length=24)  # `runs.measures.search.State`
+    rule = models.CharField(max_length=12)  # `runs.results.measures.search.Rule`
+    state = models.CharField(max_length=24)  # `runs.results.measures.search.State`
     sentence = models.TextField()
     low = models.PositiveBigIntegerField(null=True)
     high = models.PositiveBigIntegerField(null=True)
@@ -354,7 +354,7 @@ class ClientRun(Row):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
     reason_detail = models.TextField(blank=True)
-    order = ClientOrderField()  # what this client is to do; `runs.spec.ClientOrder`
+    order = ClientOrderField()  # what this client is to do; `runs.plans.spec.ClientOrder`
     claim = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     claimed_at = models.DateTimeField(null=True, blank=True)

@@ -11,7 +11,7 @@ from runs.models.plan import Matrix
 
 
 class Schedule(Row):
-    """A submitted or drafted matrix, cloned and submitted again at times of the day in UTC (`runs.schedules.times`)."""
+    """A matrix that is cloned and submitted at times of the day in UTC (`runs.plans.schedules.times`)."""
 
     class Every(models.TextChoices):
         HOURS = "hours", "every few hours"  # `hours` apart, counted from `at`: the same times on every day.

@@ -9,10 +9,10 @@ from benchsite.accounts.tenancy import TeamManager
 
 
 class Upload(Row):
-    """Some files that a person uploaded together. Only `runs.uploading.upload_lifecycle` writes `state`.
+    """Some files that a person uploaded together. Only `runs.uploads.upload_lifecycle` writes `state`.
 
-    `recognised` is what reading them found (`runs.uploading.recognition.Recognised`), `stated` what the person added
-    (`runs.uploading.metadata.Stated`). A claim says who works on it: the request it came with, or a worker.
+    `recognised` is what reading them found (`runs.uploads.recognition.Recognised`), `stated` what the person added
+    (`runs.uploads.metadata.Stated`). A claim says who works on it: the request it came with, or a worker.
     """
 
     class State(models.TextChoices):
@@ -51,7 +51,7 @@ class Upload(Row):
     error = models.TextField(blank=True)
     recognised = models.JSONField(default=dict, blank=True)
     stated = models.JSONField(default=dict, blank=True)
-    # What a program stated with its files (`runs.uploading.manifest`); empty: a person completes it on the page.
+    # What a program stated with its files (`runs.uploads.manifest`); empty: a person completes it on the page.
     manifest = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     objects = TeamManager()
 
@@ -105,7 +105,7 @@ class UploadKey(models.Model):
     """The Idempotency-Key of an upload: repeating the request finds it, and stores nothing again. Forgotten after days.
 
     Its row commits together with what it names. Whoever works under a key holds PostgreSQL's advisory lock on it, so
-    nothing is left of a server that was killed. Only `runs.uploading.keys` writes it.
+    nothing is left of a server that was killed. Only `runs.uploads.keys` writes it.
     """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="upload_keys")

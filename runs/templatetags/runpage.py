@@ -8,9 +8,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
+from runs.checks.facts import fact
 from runs.models import Measurement, RunEvent
 from runs.models.run import Stage
-from runs.validity.facts import fact
 from runs.ycsb.merged import Phase
 
 register = template.Library()
@@ -102,7 +102,7 @@ def statistic_in(line: Measurement, name: str, unit: str) -> SafeString:
 
 
 @register.filter
-def bounds_of(line: Measurement, name: str) -> list[float | None] | None:
+def get_bounds(line: Measurement, name: str) -> list[float | None] | None:
     """The bounds between which a statistic lies; None where its value is known."""
     found: list[float | None] | None = line.bounds.get(name)
     return found

@@ -1,4 +1,4 @@
-"""Rows for tests, valid by the models and by `runs.spec`: plain functions, every argument optional.
+"""Rows for tests, valid by the models and by `runs.plans.spec`: plain functions, every argument optional.
 
     team = make_team()
     sweep = make_sweep(team=team, system="redis", mode="always")
@@ -21,9 +21,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import Membership, Role, Team, User
-from runs import lifecycle
-from runs.denormalised_columns import config_key, durability_class
-from runs.generators import generator_key
+from runs.catalog.generators import generator_key
 from runs.models import (
     ClientRun,
     Cluster,
@@ -43,8 +41,10 @@ from runs.models import (
     Workload,
 )
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
-from runs.spec import SPEC_VERSION, GeneratorSpec, MachineSpec, RunSpec
+from runs.plans.spec import SPEC_VERSION, GeneratorSpec, MachineSpec, RunSpec
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
+from runs.results.denormalised_columns import config_key, durability_class
 
 _numbers = itertools.count(1)
 
@@ -253,7 +253,7 @@ def make_sweep(
 
 
 def _columns(database: Database, workload: Workload, mode: str) -> dict[str, Any]:
-    """What `runs.denormalised_columns.sweep_columns` would copy of the spec of the sweep's runs."""
+    """What `runs.results.denormalised_columns.sweep_columns` would copy of the spec of the sweep's runs."""
     return {
         "database_name": database.name,
         "version": database.version,

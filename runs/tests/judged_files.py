@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runs.catalog import load_catalog, recognise
-from runs.recording.client_merge import Merged, merge_upload
-from runs.recording.uploaded_runs import judge_by
-from runs.uploading.file_pipeline import Reads, runs_in
-from runs.uploading.inline import NamedContent, read_at_once
-from runs.uploading.metadata import Stated, spec_of
-from runs.uploading.upload_errors import ResultRefused, check_files
-from runs.validity import CheckResult, profile
+from runs.checks import CheckResult, profile
+from runs.results.recording.client_merge import Merged, merge_upload
+from runs.results.recording.uploaded_runs import judge_by
+from runs.uploads.file_pipeline import Reads, runs_in
+from runs.uploads.inline import NamedContent, read_at_once
+from runs.uploads.metadata import Stated, build_spec
+from runs.uploads.upload_errors import ResultRefused, check_files
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import read_hints
@@ -93,7 +93,7 @@ def _judged(
         "client_on_database_host": None, "warmup_s": 0, "sweep": "", "tags": [], "notes": "", "runs": [],
     }  # fmt: skip
     load = threads or hints.threads or 8
-    spec = spec_of(
+    spec = build_spec(
         stated,
         {
             "index": index,

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchsite.accounts.models import Role, Team
 from runs.models import Matrix, RunEvent, Sweep
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_client_run, make_load_generator, make_matrix, make_run, make_sweep, make_user
 
 UGLY = "</script><script>alert('x')</script>" + "w" * 60
@@ -26,7 +26,7 @@ def sign_in(team: Team, role: str, username: str) -> Client:
     return client
 
 
-def viewer_of(team: Team) -> Client:
+def sign_in_viewer(team: Team) -> Client:
     return sign_in(team, Role.VIEWER, "vera")
 
 
@@ -55,7 +55,7 @@ def counted() -> Iterator[Callable[[], int]]:
         yield lambda: len(captured)
 
 
-def queries_of(client: Client, url: str) -> int:
+def count_queries(client: Client, url: str) -> int:
     """How many queries a page makes, once session and caches are warm."""
     assert client.get(url).status_code == 200
     with counted() as queries:
@@ -63,7 +63,7 @@ def queries_of(client: Client, url: str) -> int:
     return queries()
 
 
-def text_of(response: Any) -> str:
+def get_text(response: Any) -> str:
     assert response.status_code == 200, response.status_code
     body: str = response.content.decode()
     return body

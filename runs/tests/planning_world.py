@@ -3,9 +3,9 @@
 from typing import Any
 
 from benchsite.accounts.models import Team
-from runs.kits.plan import PlanFile
-from runs.kits.plan_fit import Chosen
 from runs.models import Cluster, LoadGenerator, Matrix
+from runs.plans.files.plan import PlanFile
+from runs.plans.files.plan_fit import Chosen
 from runs.tests.factories import (
     make_cluster,
     make_database,

@@ -20,7 +20,7 @@ MULTIPART = "multipart/form-data; boundary=a-boundary"
 SCOPES = ("runs:read", "runs:write", "runs:delete")
 
 
-def token_of(team: Team, user: User, *scopes: str) -> str:
+def get_token(team: Team, user: User, *scopes: str) -> str:
     return tokens.make(team, user, name="CI", scopes=scopes or SCOPES[:2])
 
 
@@ -29,7 +29,7 @@ class Program:
 
     def __init__(self, team: Team, user: User, *scopes: str) -> None:
         self.client = Client(raise_request_exception=False)
-        self.token = token_of(team, user, *scopes)
+        self.token = get_token(team, user, *scopes)
         self.number = 0
 
     def headers(self, **more: str) -> dict[str, str]:

@@ -6,10 +6,11 @@ from typing import Any
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
-from runs import artifacts, lifecycle
 from runs.models import Run, Sweep
 from runs.models.run import Status
-from runs.recording import scheduled_runs as recording
+from runs.queue import lifecycle
+from runs.results import artifacts
+from runs.results.recording import scheduled_runs as recording
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_spec, make_sweep
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.tests.samples import DATA

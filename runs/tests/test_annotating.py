@@ -2,9 +2,9 @@
 
 import pytest
 
-from runs import annotations
-from runs.annotations import AnnotationRefused
 from runs.models import Run, RunEvent
+from runs.results import annotations
+from runs.results.annotations import AnnotationRefused
 from runs.tests.factories import make_matrix, make_run, make_sweep
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.storage import storages
 
 from benchsite.core.artifact_storage import artifact_storage
-from runs import artifacts
+from runs.results import artifacts
 
 
 @pytest.fixture

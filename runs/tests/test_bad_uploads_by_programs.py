@@ -9,11 +9,11 @@ import zlib
 import pytest
 
 from runs.models import Artifact, Measurement, Run, Sweep, Upload, UploadKey
-from runs.recording.uploaded_runs import MAX_OPERATIONS
+from runs.results.recording.uploaded_runs import MAX_OPERATIONS
 from runs.tests.importing import DATA, import_folder, summary
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart
-from runs.uploading.upload_handlers import MAX_FILES
+from runs.uploads.upload_handlers import MAX_FILES
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -48,7 +48,7 @@ def test_names_are_text(program, client_in, name):
         ),
         201,
     )  # fmt: skip
-    page = text_of(client_in.get(f"/runs/{answer['runs'][0]['id']}/"))
+    page = get_text(client_in.get(f"/runs/{answer['runs'][0]['id']}/"))
     assert "<script>alert(1)" not in page
     assert "14" not in name
     assert Run.objects.get().branch == name

@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from runs.lifecycle import resume, run_again
 from runs.models import Run
-from runs.pages.matrix import matrix_page
-from runs.planning import expand, preview, stored_plan, submit
+from runs.plans import expand, preview, stored_plan, submit
+from runs.plans.pages.matrix import matrix_page
+from runs.queue.lifecycle import resume, run_again
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -17,7 +17,7 @@ from runs.tests.factories import (
     make_user,
     make_workload,
 )
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -94,7 +94,7 @@ def sweep(team):
     return make_sweep(team=team, matrix=make_matrix(team=team, bracket=True))
 
 
-def drift_of(sweep):
+def compute_drift(sweep):
     return matrix_page(sweep.matrix, []).drift
 
 
@@ -114,11 +114,11 @@ def test_a_drift_above_the_noise_of_the_cluster_flags_the_matrix(client_in, swee
     make_run(sweep, threads=16, throughput=3030, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=900, repeat=2, is_bracket=True)
-    drift = drift_of(sweep)
+    drift = compute_drift(sweep)
     assert drift.change == pytest.approx(-0.1)
     assert drift.noise.cells == 2
     assert drift.above
-    page = text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    page = get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
     assert "The machines drifted" in page
     assert "Repeats on this cluster differ by up to" in page
 
@@ -130,8 +130,8 @@ def test_a_drift_within_the_noise_does_not(client_in, sweep):
     make_run(sweep, threads=16, throughput=3600, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=950, repeat=2, is_bracket=True)
-    assert not drift_of(sweep).above
-    assert "The machines drifted" not in text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    assert not compute_drift(sweep).above
+    assert "The machines drifted" not in get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
 
 
 def test_with_one_repeated_cell_nobody_knows_the_noise(client_in, sweep):
@@ -139,8 +139,8 @@ def test_with_one_repeated_cell_nobody_knows_the_noise(client_in, sweep):
     make_run(sweep, threads=8, throughput=2400, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=500, repeat=2, is_bracket=True)
-    assert (drift_of(sweep).floor, drift_of(sweep).above) == (None, False)
-    page = text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    assert (compute_drift(sweep).floor, compute_drift(sweep).above) == (None, False)
+    page = get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
     assert "Fewer than two cells were repeated on this cluster yet" in page
 
 
@@ -148,8 +148,8 @@ def test_with_one_repeated_cell_nobody_knows_the_noise(client_in, sweep):
 def test_a_bracket_that_does_not_count_tells_nothing_yet(client_in, sweep, fields):
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, repeat=2, is_bracket=True, **fields)
-    assert drift_of(sweep).change is None
-    assert "it tells once both runs have counted" in text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    assert compute_drift(sweep).change is None
+    assert "it tells once both runs have counted" in get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
 
 
 def test_the_drift_costs_one_query(sweep, django_assert_num_queries):
@@ -157,7 +157,7 @@ def test_the_drift_costs_one_query(sweep, django_assert_num_queries):
     bracket = make_run(sweep, threads=4, throughput=500, repeat=2, is_bracket=True)
     runs = list(sweep.runs.order_by("position"))
     assert bracket in runs
-    from runs.pages.drift import drift_of as found
+    from runs.results.pages.drift import compute_drift as found
 
     with django_assert_num_queries(1):
         found(sweep.matrix, runs)

@@ -7,11 +7,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from runs import lifecycle
 from runs.models import Run
-from runs.pages.progress import progress_of
+from runs.queue import lifecycle
+from runs.queue.pages.progress import get_progress
 from runs.tests.factories import make_load_generator, make_matrix, make_run, make_sweep, make_user
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -45,21 +45,21 @@ def statuses(page):
 def test_shows_cancelling_until_the_last_run_ends(client_in, cancelled, address):
     run = cancelled.runs.get(status="running")
     url = reverse(address, args={"matrix": [cancelled.pk], "run": [run.pk]}.get(address, []))
-    page = text_of(client_in.get(url))
+    page = get_text(client_in.get(url))
     assert "cancelling" in statuses(page)
     assert "running" not in statuses(page) and "stopping" not in page
     end(cancelled)
-    assert "cancelling" not in statuses(text_of(client_in.get(url)))
+    assert "cancelling" not in statuses(get_text(client_in.get(url)))
 
 
 def test_names_the_parts_of_the_progress_in_words(client_in, cancelled):
     url = reverse("matrix", args=[cancelled.pk])
-    page = text_of(client_in.get(url))
+    page = get_text(client_in.get(url))
     assert "1 of 6 runs succeeded" in page
     assert 'aria-label="1 succeeded, 1 failed, 3 cancelled, 1 cancelling"' in page
     assert "Cancel this matrix" not in page
     end(cancelled)
-    page = text_of(client_in.get(url))
+    page = get_text(client_in.get(url))
     assert "1 of 6 runs succeeded" in page and "6 of 6" not in page
     assert 'aria-label="1 succeeded, 1 failed, 4 cancelled"' in page
     assert "Cancel this matrix" not in page
@@ -67,7 +67,7 @@ def test_names_the_parts_of_the_progress_in_words(client_in, cancelled):
 
 def test_list_counts_what_succeeded_not_what_ended(client_in, cancelled):
     end(cancelled)
-    page = text_of(client_in.get(reverse("matrices")))
+    page = get_text(client_in.get(reverse("matrices")))
     assert "1 of 6" in page
     assert 'aria-label="1 succeeded, 1 failed, 4 cancelled"' in page
 
@@ -75,9 +75,9 @@ def test_list_counts_what_succeeded_not_what_ended(client_in, cancelled):
 def test_polls_while_it_is_cancelling(client_in, cancelled):
     cancelled.runs.filter(status="succeeded").update(phase="load")
     url = reverse("matrix-live", args=[cancelled.pk])
-    assert "hx-trigger" in text_of(client_in.get(url, headers={"HX-Request": "true"}))
+    assert "hx-trigger" in get_text(client_in.get(url, headers={"HX-Request": "true"}))
     end(cancelled)
-    page = text_of(client_in.get(url, {"seen": "cancelling"}, headers={"HX-Request": "true"}))
+    page = get_text(client_in.get(url, {"seen": "cancelling"}, headers={"HX-Request": "true"}))
     assert "hx-trigger" not in page
     assert "failed" in statuses(page)
     assert '<section class="panel" id="matrix-loads" hx-swap-oob="true">' in page
@@ -93,7 +93,7 @@ def test_one_cancelled_run_does_not_cancel_its_matrix(sweep, team):
     run = make_run(sweep, threads=2, status="running")
     make_run(sweep, threads=4, status="queued")
     lifecycle.request_cancel(run, make_user(team=team, username="ada"))
-    progress = progress_of([sweep.matrix])[sweep.matrix_id]
+    progress = get_progress([sweep.matrix])[sweep.matrix_id]
     assert progress.status == "running"
     assert progress.parts == [("cancelling", 1), ("queued", 1)]
 
@@ -113,13 +113,13 @@ def test_one_cancelled_run_does_not_cancel_its_matrix(sweep, team):
 def test_status_of_a_matrix(team, sweep, runs, status):
     for threads, each in enumerate(runs, start=1):
         make_run(sweep, threads=threads, status=each)
-    progress = progress_of([sweep.matrix])[sweep.matrix_id]
+    progress = get_progress([sweep.matrix])[sweep.matrix_id]
     assert (progress.status, progress.total) == (status, len(runs))
 
 
 def test_a_plan_that_was_not_submitted_says_so(team):
     matrix = make_matrix(team=team, submitted_at=None)
-    assert progress_of([matrix])[matrix.pk].status_word == "not submitted"
+    assert get_progress([matrix])[matrix.pk].status_word == "not submitted"
 
 
 def test_a_run_that_no_conductor_claims_is_cancelled(sweep, team):

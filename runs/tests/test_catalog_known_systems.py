@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 
 from runs.catalog import load_catalog
-from runs.pages.durability import mode_rows
+from runs.results.pages.durability import mode_rows
+from runs.results.verifications import load_verifications
 from runs.tests.factories import make_cluster, make_database
-from runs.verifications import verifications_of
 
 CATALOG = load_catalog()
 KNOWN = [system for system in CATALOG.systems.values() if system.slug not in ("redis", "postgresql")]
@@ -174,7 +174,7 @@ def test_it_lists_four_facts_of_each_system(client_in):
     for slug, system in CATALOG.systems.items():
         assert ("mode stated" in rows[slug]) == (not system.administered)
         assert ("process" in rows[slug]) == system.can_be_started
-        assert all(verification["label"] in rows[slug] for verification in verifications_of(slug))
+        assert all(verification["label"] in rows[slug] for verification in load_verifications(slug))
     assert "CouchbaseMock v1.5.25 (vendor mock)" in rows["couchbase"]
     assert "(wire stand-in)" in rows["aerospike"] and "(real server)" in rows["redis"]
 

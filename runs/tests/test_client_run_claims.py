@@ -6,9 +6,9 @@ import uuid
 import pytest
 from django.db import transaction
 
-from runs import client_lifecycle
 from runs.models import ClientRun, Run
-from runs.reasons import Reason
+from runs.queue import client_lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_load_generator, make_run, make_sweep
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from runs.models import Run
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.importing import answers, bring, import_folder, save, sent, summary
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -17,11 +17,11 @@ COMMIT = "3f2a91c7d0e4b5a6978812345678abcdef012345"
 
 def test_it_is_stated_with_an_import_and_is_no_part_of_the_spec(client_in):
     upload = bring(client_in, sent("a.txt", summary()))
-    assert 'name="commit"' in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert 'name="commit"' in get_text(client_in.get(f"/import/{upload.pk}/"))
     run = save(client_in, upload, commit=f" {COMMIT} ", branch="feature/wal <1>").runs.get()
     assert (run.commit, run.branch) == (COMMIT, "feature/wal <1>")
     assert COMMIT not in str(run.spec)
-    page = text_of(client_in.get(f"/runs/{run.pk}/"))
+    page = get_text(client_in.get(f"/runs/{run.pk}/"))
     assert "3f2a91c7d0e4…" in page
     assert "feature/wal &lt;1&gt;" in page
 
@@ -60,7 +60,7 @@ def test_runs_are_found_by_the_beginning_of_their_commit(client_in, team):
     sweep = make_sweep(team=team)
     make_run(sweep, repeat=1, name="first", commit=COMMIT, branch="main")
     make_run(sweep, repeat=2, name="second", commit="c7d0e4b5")
-    page = text_of(client_in.get("/runs/?q=3F2A91"))
+    page = get_text(client_in.get("/runs/?q=3F2A91"))
     assert "first" in page
     assert "second" not in page
     lines = b"".join(client_in.get("/runs.csv?q=3f2a91c").streaming_content).decode()

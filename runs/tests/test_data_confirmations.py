@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from benchsite.accounts.models import AuditEntry
-from runs.data_confirmations import confirm, confirmation_of, target_rows
+from runs.catalog.data_confirmations import confirm, find_confirmation, target_rows
 from runs.models import Cluster, DataConfirmation, Node
 from runs.tests.factories import make_cluster, make_database, make_machine, make_user, make_workload
 from runs.tests.world import browser
@@ -34,10 +34,10 @@ def test_admin_confirms_and_withdraws(team, cluster):
         assert statement in asking
     assert not DataConfirmation.objects.exists()
     admin.post(reverse("cluster-confirm", args=[cluster.pk]), {"target": REDIS})
-    assert confirmation_of(cluster, REDIS)
+    assert find_confirmation(cluster, REDIS)
     assert "confirmed by" in page(admin, cluster)
     admin.post(reverse("cluster-withdraw", args=[cluster.pk]), {"target": REDIS})
-    assert not confirmation_of(cluster, REDIS)
+    assert not find_confirmation(cluster, REDIS)
     entries = AuditEntry.objects.filter(team=team).order_by("id").values_list("kind", "subject", "text")
     assert list(entries) == [("data_confirmed", "rack", REDIS), ("data_withdrawn", "rack", REDIS)]
 

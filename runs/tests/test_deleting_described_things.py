@@ -56,7 +56,7 @@ def test_it_explains_what_needs_a_thing_and_keeps_it(operator, team, name, block
 
 def test_explains_blockers_that_appear_during_deletion(operator, team, monkeypatch):
     world = make_world(team, name="study")
-    from runs.views import deletion
+    from runs.results.views import deletion
 
     looked = []
     blockers = deletion.blockers

@@ -6,10 +6,10 @@ import pytest
 from django.db import transaction
 
 from benchsite.accounts.models import AuditEntry
-from runs import artifacts
-from runs.deletion import DeletionRefused, RunPinned, delete_run, obstacle
 from runs.models import Artifact, Matrix, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status
+from runs.results import artifacts
+from runs.results.deletion import DeletionRefused, RunPinned, delete_run, obstacle
 from runs.tests.factories import make_client_run, make_run, make_sweep
 
 pytestmark = pytest.mark.django_db
@@ -107,8 +107,10 @@ def test_a_load_stays_while_a_run_needs_it(team, user):
 
 def test_whoever_pins_a_run_keeps_it(team, user, settings, monkeypatch):
     run, free = make_run(make_sweep(team=team)), make_run(make_sweep(team=team))
-    settings.RUN_PINS = ["reports.baselines.pinned"]
-    monkeypatch.setattr("reports.baselines.pinned", lambda other: "“nightly” pins it." if other.pk == run.pk else "")
+    settings.RUN_PINS = ["reports.trends.baselines.pinned"]
+    monkeypatch.setattr(
+        "reports.trends.baselines.pinned", lambda other: "“nightly” pins it." if other.pk == run.pk else ""
+    )
     with pytest.raises(RunPinned, match="nightly"):
         delete_run(run, user)
     assert isinstance(obstacle(run), RunPinned)

@@ -5,8 +5,8 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from runs import lifecycle
 from runs.models import Cluster, Database, Machine, Node, Workload
+from runs.queue import lifecycle
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -331,7 +331,7 @@ def test_it_saves_external_nodes_with_their_addresses(team, settings):
 
 
 def test_of_many_machines_a_node_names_its_own(operator, monkeypatch):
-    monkeypatch.setattr("runs.forms.clusters.MAX_LISTED", 1)
+    monkeypatch.setattr("runs.catalog.forms.clusters.MAX_LISTED", 1)
     machine, _ = make_machine(name="rack-1"), make_machine(name="rack-2")
     sent = {"name": "Rack", "provisioner": "process", "node-0-machine": "rack-x", "node-0-address": ""}
     page = operator.post(reverse("cluster-add"), sent).content.decode()

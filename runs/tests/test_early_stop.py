@@ -3,15 +3,15 @@
 import pytest
 from django.urls import reverse
 
-from runs import lifecycle
-from runs.extension import ExtensionRefused, extend, more_rungs, more_targets
 from runs.models import Matrix, Run
 from runs.models.run import Status
-from runs.next_runs import rungs_beyond
-from runs.pages.matrix import matrix_page
-from runs.reasons import Reason
+from runs.plans.extension import ExtensionRefused, extend, more_rungs, more_targets
+from runs.plans.pages.matrix import matrix_page
+from runs.queue import lifecycle
+from runs.queue.next_runs import rungs_beyond
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.test_searches import drive, end, submitted, token_bucket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -22,7 +22,7 @@ def ladder(team, rungs, **fields):
     return submitted(team, **{"ladder": "threads", "rungs": rungs, "search": None, "stops_early": True, **fields})
 
 
-def next_of(sweep):
+def find_next_run(sweep):
     return sweep.runs.filter(status="queued").order_by("position").first()
 
 
@@ -36,24 +36,24 @@ def statuses(sweep):
 def test_two_rungs_beyond_saturation_skip_the_rest(client_in, team, user):
     sweep = ladder(team, [1, 2, 4, 8, 16, 32], repeats=1)
     for ops_s in (1000, 1980, 2000, 1990):
-        end(next_of(sweep), ops_s)
+        end(find_next_run(sweep), ops_s)
     assert statuses(sweep) == ["succeeded"] * 4 + ["skipped"] * 2
     page = matrix_page(sweep.matrix, [])
     assert (page.missing, page.skipped, page.progress.status, page.progress.total) == (0, 2, "succeeded", 5)
     assert page.saved_s == sum(sweep.runs.filter(reason=Reason.BEYOND_CEILING).values_list("expected_s", flat=True)) > 0
     assert page.rows[0].cells[-1].word == "skipped"
-    text = text_of(client_in.get(reverse("matrix", args=[sweep.matrix_id])))
+    text = get_text(client_in.get(reverse("matrix", args=[sweep.matrix_id])))
     assert "2 runs skipped: beyond the ceiling." in text and "Run the skipped rungs (2)" in text
     assert lifecycle.resume(sweep.matrix, user) == 0
     client_in.post(reverse("matrix-resume", args=[sweep.matrix_id]), {"skipped": "1"})
-    end(next_of(sweep), 1900)
-    assert next_of(sweep).threads == 32
+    end(find_next_run(sweep), 1900)
+    assert find_next_run(sweep).threads == 32
 
 
 def test_repeats_of_measured_rungs_still_run(team):
     sweep = ladder(team, [1, 2, 4, 8, 16], repeats=2, order="interleaved")
     for ops_s in (1990, 2000, 1995):
-        end(next_of(sweep), ops_s)
+        end(find_next_run(sweep), ops_s)
     waiting = sweep.runs.filter(status="queued")
     assert sorted(waiting.values_list("threads", "repeat")) == [(1, 2), (2, 2), (4, 2)]
 
@@ -61,21 +61,21 @@ def test_repeats_of_measured_rungs_still_run(team):
 def test_ladders_that_still_grow_go_on(team):
     sweep = ladder(team, [1, 2, 4, 8, 16], repeats=1)
     for ops_s in (1000, 1100, 1210, 1330):
-        end(next_of(sweep), ops_s)
+        end(find_next_run(sweep), ops_s)
     assert statuses(sweep)[-1] == "queued"
 
 
 def test_stops_only_where_it_is_switched_on(team):
     sweep = ladder(team, [1, 2, 4, 8, 16], repeats=1, stops_early=False)
     for _ in range(4):
-        end(next_of(sweep), 1000)
+        end(find_next_run(sweep), 1000)
     assert statuses(sweep)[-1] == "queued"
 
 
 def test_two_targets_below_95_percent_skip_higher_ones(team):
     sweep = ladder(team, [1000, 2000, 3000, 4000, 5000], ladder="target", threads=8, repeats=1)
     for ops_s in (1000, 1800, 1850):
-        end(next_of(sweep), ops_s, verdict="reject")
+        end(find_next_run(sweep), ops_s, verdict="reject")
     assert statuses(sweep) == ["succeeded"] * 3 + ["skipped"] * 2
 
 
@@ -91,24 +91,24 @@ def test_never_skips_a_rung_at_or_below_the_best():
 
 def test_two_failed_rungs_in_a_row_pause_the_cell_alone(team, user):
     sweep, other = ladder(team, [1, 2, 4, 8], repeats=1), ladder(team, [1, 2], repeats=1)
-    end(next_of(sweep), 1000)
-    end(next_of(sweep), reason=Reason.SERVER_LOST)
+    end(find_next_run(sweep), 1000)
+    end(find_next_run(sweep), reason=Reason.SERVER_LOST)
     assert statuses(sweep) == ["succeeded", "failed", "queued", "queued"]
-    end(next_of(sweep), reason=Reason.SERVER_LOST)
+    end(find_next_run(sweep), reason=Reason.SERVER_LOST)
     last = sweep.runs.get(threads=8)
     assert (last.status, last.reason) == (Status.CANCELLED, Reason.CELL_PAUSED)
     assert last.reason_detail.startswith("Two rungs failed in a row: the server went away.")
     assert statuses(other) == ["queued", "queued"]
     assert matrix_page(sweep.matrix, []).missing == 3
     assert lifecycle.resume(sweep.matrix, user) == 3
-    end(next_of(sweep), 2000)
+    end(find_next_run(sweep), 2000)
     assert sweep.runs.filter(status="queued").count() == 2
 
 
 def test_infrastructure_does_not_pause_a_cell(team):
     sweep = ladder(team, [1, 2, 4], repeats=1)
     for _ in range(2):
-        end(next_of(sweep), reason=Reason.WORKER_LOST)
+        end(find_next_run(sweep), reason=Reason.WORKER_LOST)
     assert not sweep.runs.filter(reason=Reason.CELL_PAUSED).exists()
 
 
@@ -145,13 +145,13 @@ def test_two_more_targets_narrow_the_bracket(values, targets):
 
 def test_extends_a_sweep_with_the_repeats_of_its_plan(client_in, team, user):
     sweep = ladder(team, [1, 2], repeats=2, stops_early=False)
-    while run := next_of(sweep):
+    while run := find_next_run(sweep):
         end(run, 1000 * run.threads)
     client_in.post(reverse("sweep-extend", args=[sweep.pk]))
     queued = sweep.runs.filter(status="queued").order_by("position")
     assert list(queued.values_list("threads", "repeat")) == [(4, 1), (4, 2), (8, 1), (8, 2)]
     assert queued[0].name == f"{sweep.name} 4t r1" and queued[0].spec["load"]["threads"] == 4
-    while run := next_of(sweep):
+    while run := find_next_run(sweep):
         end(run, 2500)
     assert {run.threads for run in extend(sweep, user)} == {3, 5}
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from benchsite.accounts.models import Team
-from runs.planning.plan import stored_plan
-from runs.planning.preview import preview
+from runs.plans.plan import stored_plan
+from runs.plans.preview import preview
 from runs.tests.factories import (
     make_cluster,
     make_database,

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from runs.catalog import load_catalog
-from runs.recording.client_merge import merge_upload
-from runs.recording.uploaded_runs import judge_by
+from runs.checks import CheckResult, profile
+from runs.checks.tests.verdicts import worst
+from runs.results.recording.client_merge import merge_upload
+from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA
-from runs.uploading.file_pipeline import runs_in
-from runs.uploading.inline import NamedContent, read_at_once
-from runs.uploading.metadata import Stated, spec_of
-from runs.validity import CheckResult, profile
-from runs.validity.tests.verdicts import worst
+from runs.uploads.file_pipeline import runs_in
+from runs.uploads.inline import NamedContent, read_at_once
+from runs.uploads.metadata import Stated, build_spec
 from runs.ycsb.grouping import group
-from runs.ycsb.histogram import indices_of, lowest_values
+from runs.ycsb.histogram import get_bucket_indices, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
-from runs.ycsb.tests.hdrlogs import file_of, lines_of
+from runs.ycsb.tests.hdrlogs import build_file, get_lines
 from runs.ycsb.tests.samples import merge_files
 
 Files = dict[str, str]
@@ -61,7 +61,7 @@ def judged(files: Mapping[str, str], *, grouping: str = "told", **stated: Any) -
         "purpose": "smoke", "hardware": "", "nodes": 3, "cores": None, "memory_gib": None,
         "client_on_database_host": False, "warmup_s": 0, "sweep": "", "tags": [], "notes": "", "runs": [],
     }  # fmt: skip
-    spec = spec_of(
+    spec = build_spec(
         {**everything, **stated},  # type: ignore[typeddict-item]
         {"index": 0, "phase": "measure", "threads": 4, "target_ops_s": None, "repeat": None},
         catalog=load_catalog(), upload_id="u", by="", files=list(files), clients=len(run.clients), version="0.17.0",
@@ -129,9 +129,9 @@ def timeouts(log: str) -> str:
     """A log with five timeouts of one length in each interval of `log`."""
     failed = read_file("READ.hdr", io.BytesIO(log.encode()))[0].runs[0].logs[0]
     intervals = len(failed)
-    slowest = indices_of(np.full(intervals, 10_002_431)).astype(np.int32)
+    slowest = get_bucket_indices(np.full(intervals, 10_002_431)).astype(np.int32)
     offsets, count = np.arange(intervals + 1), np.full(intervals, 5)
-    return file_of(lines_of(replace(failed, index=slowest, count=count, offsets=offsets))).decode()
+    return build_file(get_lines(replace(failed, index=slowest, count=count, offsets=offsets))).decode()
 
 
 @pytest.mark.parametrize("is_log", [True, False], ids=["logs", "summaries"])
@@ -158,8 +158,8 @@ def moved(text: str, name: str, to: Callable[[Any], Any]) -> str:
     """The latencies of a log or of a summary, moved."""
     if name.endswith(".hdr"):
         log = read_file(name, io.BytesIO(text.encode()))[0].runs[0].logs[0]
-        index = indices_of(np.rint(to(lowest_values(log.index).astype(float))).astype(np.int64))
-        return file_of(lines_of(replace(log, index=index.astype(np.int32)))).decode()
+        index = get_bucket_indices(np.rint(to(lowest_values(log.index).astype(float))).astype(np.int64))
+        return build_file(get_lines(replace(log, index=index.astype(np.int32)))).decode()
     return re.sub(
         r"(?m)^(\[[A-Z]+\], (\w+)Latency\(us\), )([\d.]+)$",
         lambda line: line[1] + (repr(to(float(line[3]))) if line[2] == "Average" else str(round(to(float(line[3]))))),

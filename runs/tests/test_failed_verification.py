@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from runs.recording.recut import recut
+from runs.results.recording.recut import recut
 from runs.tests.importing import DATA
 from runs.tests.judged_files import JudgedRun, judge_files
 from runs.tests.pages import artifact_folder

@@ -5,20 +5,20 @@ import json
 import pytest
 from django.urls import reverse
 
-from runs import annotations
-from runs.annotations import AnnotationRefused
-from runs.forms.faults import FaultRow, rows_of
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import export_plan, plan_file_of
-from runs.kits.plan_file import read_plan
-from runs.kits.plan_import import import_plan
-from runs.kits.script import repeat_script
-from runs.lifecycle import run_again
 from runs.models import Matrix, Run
-from runs.planning import preview, start_trial, stored_plan, submit
-from runs.planning.faults import KINDS, fault_sentence, list_problems
+from runs.plans import preview, start_trial, stored_plan, submit
+from runs.plans.faults import KINDS, fault_sentence, list_problems
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import build_plan_file, export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.files.plan_import import import_plan
+from runs.plans.files.script import repeat_script
+from runs.plans.forms.faults import FaultRow, get_rows
+from runs.queue.lifecycle import run_again
+from runs.results import annotations
+from runs.results.annotations import AnnotationRefused
 from runs.tests.factories import make_cluster, make_database, make_matrix
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.planning_world import a_matrix, chosen_for
 from runs.tests.test_plan_files_over_rest import ROOT, program
 
@@ -111,7 +111,7 @@ def test_refuses_searches(team):
     assert any("has no search" in text for text in refusals(with_faults(team, search=search)))
 
 
-def on_cluster_of(kind, matrix):
+def set_provisioner(kind, matrix):
     database = matrix.entries.first().database
     database.cluster.provisioner = kind
     database.cluster.save()
@@ -119,14 +119,14 @@ def on_cluster_of(kind, matrix):
 
 
 def test_refuses_servers_that_benchsite_does_not_start(team):
-    texts = refusals(on_cluster_of("external", with_faults(team)))
+    texts = refusals(set_provisioner("external", with_faults(team)))
     part = "Choose a database on a process or docker cluster, or leave the faults out."
     assert texts and all(part in text for text in texts)
 
 
 @pytest.mark.parametrize(("planned", "is_refused"), [(fault("slow_disk", value=100.0), True), (fault("pause"), False)])
 def test_refuses_containers_what_they_cannot_have(team, planned, is_refused):
-    texts = refusals(on_cluster_of("docker", with_faults(team, faults=[planned])))
+    texts = refusals(set_provisioner("docker", with_faults(team, faults=[planned])))
     assert any("containers have no such fault" in text for text in texts) == bool(texts) == is_refused
 
 
@@ -165,7 +165,7 @@ def test_plan_file_keeps_faults(team, user):
     matrix = with_faults(team)
     text = export_plan(matrix)
     file = read_plan(text)
-    assert file == plan_file_of(matrix) and file.procedure["faults"] == FAULTS
+    assert file == build_plan_file(matrix) and file.procedure["faults"] == FAULTS
     again = import_plan(team, file, chosen_for(file, matrix), user)
     assert again.faults == FAULTS and export_plan(again) == text
     assert "faults" not in export_plan(with_faults(team, [], suffix=" 2"))
@@ -213,7 +213,7 @@ def test_programs_plan_faults(team, user):
 def test_builder_shows_rows_and_submits_them(team, client_in):
     matrix = with_faults(team)
     client = client_in
-    form = text_of(client.get(f"{reverse('matrix-add')}?from={matrix.pk}"))
+    form = get_text(client.get(f"{reverse('matrix-add')}?from={matrix.pk}"))
     assert form.count('name="fault_kind"') == len(FAULTS) + 1
     assert all(kind.name in form for kind in KINDS.values())
     entry = matrix.entries.first()
@@ -253,4 +253,4 @@ def test_row_says_what_is_wrong(row, error):
 
 
 def test_rows_are_the_faults_again():
-    assert [row.fault().model_dump() for row in rows_of(FAULTS)] == FAULTS
+    assert [row.fault().model_dump() for row in get_rows(FAULTS)] == FAULTS

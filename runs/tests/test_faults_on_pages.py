@@ -11,7 +11,7 @@ from benchsite.core.formatting import NOTHING
 from runs.models import MeasurementSet
 from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.test_plan_files_over_rest import program
 from runs.ycsb.series import POINT, Series, pack
 
@@ -48,7 +48,7 @@ def run(team):
 
 
 def test_page_shows_each_fault_with_its_recovery(client_in, run):
-    page = text_of(client_in.get(reverse("run", args=[run.pk])))
+    page = get_text(client_in.get(reverse("run", args=[run.pk])))
     table = page[page.index('id="recovery"') : page.index("</section>", page.index('id="recovery"'))]
     assert "pause of all nodes at second 5 for 2 s" in table and "The run ended before." in table
     cells = [re.sub(r"<[^>]*>", "", cell).replace("\u202f", " ") for cell in re.findall(r"<td.*?</td>", table)]
@@ -57,14 +57,14 @@ def test_page_shows_each_fault_with_its_recovery(client_in, run):
 
 def test_page_explains_silence_after_a_network_cut(client_in, run):
     note = "connections may stay silent for as long again as the cut"
-    assert note not in text_of(client_in.get(reverse("run", args=[run.pk])))
+    assert note not in get_text(client_in.get(reverse("run", args=[run.pk])))
     run.evidence["faults"][0]["fault"] = {**PAUSE, "kind": "network_cut"}
     run.save(update_fields=["evidence"])
-    assert note in text_of(client_in.get(reverse("run", args=[run.pk])))
+    assert note in get_text(client_in.get(reverse("run", args=[run.pk])))
 
 
 def test_page_of_other_runs_has_no_table(client_in, team):
-    assert 'id="recovery"' not in text_of(client_in.get(reverse("run", args=[make_run(make_sweep(team=team)).pk])))
+    assert 'id="recovery"' not in get_text(client_in.get(reverse("run", args=[make_run(make_sweep(team=team)).pk])))
 
 
 def test_programs_read_faults_and_recovery(team, user, run):

@@ -224,7 +224,7 @@ ALL = (
 )  # fmt: skip
 
 
-def name_of(case: Case) -> str:
+def get_name(case: Case) -> str:
     words = [case.path, case.grouping if case.grouping != "told" else "", str(case.threads or "")]
     return " ".join(filter(None, words))
 
@@ -238,7 +238,7 @@ def judge(case: Case) -> JudgedUpload:
     )
 
 
-@pytest.mark.parametrize("case", ALL, ids=name_of)
+@pytest.mark.parametrize("case", ALL, ids=get_name)
 def test_gives_stated_value(case: Case):
     upload = judge(case)
 

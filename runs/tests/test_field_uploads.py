@@ -9,12 +9,12 @@ import pytest
 from django.conf import settings
 
 from benchsite.accounts.models import AuditEntry, Role
-from runs import artifacts
 from runs.models import Artifact, ClientRun, Run
+from runs.results import artifacts
 from runs.tests.factories import make_user
 from runs.tests.importing import bring, import_folder, save, sent, summary
-from runs.tests.pages import text_of
-from runs.tests.programs import MANIFEST, Program, token_of
+from runs.tests.pages import get_text
+from runs.tests.programs import MANIFEST, Program, get_token
 from runs.tests.test_failed_verification import verify
 from runs.ycsb.readers.tests.test_writers import client, interleaved
 
@@ -51,7 +51,7 @@ def test_wrong_data_is_rejected_on_both_ways(program, client_in):
     assert answer["verdict"] == "reject"
     assert "V33" in {finding["check_id"] for finding in answer["runs"][0]["findings"]}
     assert imported.verdict == "reject"
-    assert "1,000 of 50,000" in text_of(client_in.get(f"/runs/{imported.pk}/")).replace("\u202f", ",")
+    assert "1,000 of 50,000" in get_text(client_in.get(f"/runs/{imported.pk}/")).replace("\u202f", ",")
 
 
 def test_clients_in_one_file_are_one_run_on_both_ways(program, client_in):
@@ -98,7 +98,7 @@ def test_no_secret_is_kept_anywhere(program, client_in, caplog):
         json.dumps(run.spec),
         *(json.dumps(row) for row in ClientRun.objects.values_list("order", flat=True)),
         *(artifacts.open_artifact(artifact).decode() for artifact in Artifact.objects.all()),
-        text_of(client_in.get(f"/runs/{run.pk}/")),
+        get_text(client_in.get(f"/runs/{run.pk}/")),
         caplog.text,
     ]
 
@@ -123,7 +123,7 @@ def test_takes_more_records_than_32_bits_on_both_ways(program, client_in):
     ]
     assert [run.spec["workload"]["properties"]["recordcount"] for run in (by_program, imported)] == [str(HUGE)] * 2
     for run in (by_program, imported):
-        assert "3,000,000,000" in text_of(client_in.get(f"/runs/{run.pk}/")).replace("\u202f", ",")
+        assert "3,000,000,000" in get_text(client_in.get(f"/runs/{run.pk}/")).replace("\u202f", ",")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -139,7 +139,7 @@ def test_script_uploads_what_the_api_takes(live_server, team, user, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "BENCHSITE_URL": live_server.url,
-        "BENCHSITE_TOKEN": token_of(team, user),
+        "BENCHSITE_TOKEN": get_token(team, user),
     }
     printed = {}
     for name, content in contents.items():
@@ -165,7 +165,7 @@ def test_admin_lists_harmless_properties(program, client_in, team):
     program.post(("a.txt", content))
     first = Run.objects.get()
 
-    page = text_of(client_in.get(f"/runs/{first.pk}/"))
+    page = get_text(client_in.get(f"/runs/{first.pk}/"))
     client_in.force_login(make_user(team=team, role=Role.ADMIN))
     response = client_in.post("/team/harmless-properties/", {"names": "azure.key\nazurecosmos.primaryKey"})
     program.post(("b.txt", content))
@@ -173,9 +173,9 @@ def test_admin_lists_harmless_properties(program, client_in, team):
     second = Run.objects.exclude(pk=first.pk).get()
     assert "4 hidden values" in page
     assert response.status_code == 302
-    assert "TableKey9" in text_of(client_in.get(f"/runs/{second.pk}/"))
-    assert "2 hidden values" in text_of(client_in.get(f"/runs/{second.pk}/"))
-    assert "TableKey9" not in text_of(client_in.get(f"/runs/{first.pk}/"))
+    assert "TableKey9" in get_text(client_in.get(f"/runs/{second.pk}/"))
+    assert "2 hidden values" in get_text(client_in.get(f"/runs/{second.pk}/"))
+    assert "TableKey9" not in get_text(client_in.get(f"/runs/{first.pk}/"))
     assert AuditEntry.objects.get(kind="harmless_properties_changed").subject == "azure.key, azurecosmos.primaryKey"
 
 

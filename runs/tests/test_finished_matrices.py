@@ -4,9 +4,9 @@ import pytest
 from django.db import transaction
 
 from benchsite.accounts.models import Notice
-from runs import lifecycle, run_completion
 from runs.models import Ending, Run
 from runs.models.run import Status
+from runs.queue import lifecycle, run_completion
 from runs.tests.factories import claim_run, make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -4,12 +4,12 @@ import uuid
 
 import pytest
 
-from runs import generators
+from runs.catalog import generators
 from runs.models import LoadGenerator, Node, Run
-from runs.planning import preview, stored_plan
-from runs.planning.capacity import capacity_ops_s
-from runs.planning.plan import PlannedGenerator
-from runs.recording import scheduled_runs as recording
+from runs.plans import preview, stored_plan
+from runs.plans.capacity import capacity_ops_s
+from runs.plans.plan import PlannedGenerator
+from runs.results.recording import scheduled_runs as recording
 from runs.tests.factories import (
     make_cluster,
     make_database,

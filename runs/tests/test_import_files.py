@@ -25,10 +25,10 @@ from runs.tests.importing import (
     summary,
     zipped,
 )
-from runs.tests.pages import queries_of, text_of
+from runs.tests.pages import count_queries, get_text
 from runs.tests.world import UGLY, browser
-from runs.uploading import file_pipeline, recognition, upload_handlers, upload_lifecycle
-from runs.uploading.recognition import MAX_RUNS
+from runs.uploads import file_pipeline, recognition, upload_handlers, upload_lifecycle
+from runs.uploads.recognition import MAX_RUNS
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -56,7 +56,7 @@ def test_it_shows_no_other_team_an_import(client_in, stranger):
     for name in PAGES:
         for method in (stranger.get, stranger.post):
             assert method(reverse(name, args=[upload.pk])).status_code in (404, 405), name
-    assert "a.txt" not in text_of(stranger.get("/import/"))
+    assert "a.txt" not in get_text(stranger.get("/import/"))
     assert Upload.objects.filter(pk=upload.pk).exists()
 
 
@@ -64,7 +64,7 @@ def test_it_asks_for_the_token_of_its_own_form(user):
     client = Client(enforce_csrf_checks=True)
     client.force_login(user)
     assert client.post("/import/", {"files": [sent("a.txt", summary())]}).status_code == 403
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', text_of(client.get("/import/")))[1]
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', get_text(client.get("/import/")))[1]
     sent_along = {"csrfmiddlewaretoken": token, "files": [sent("a.txt", summary())]}
     assert client.post("/import/", sent_along).status_code == 302
 
@@ -116,15 +116,15 @@ def test_it_leaves_large_files_to_a_worker(client_in, monkeypatch):
     monkeypatch.setattr(upload_lifecycle, "MAX_IN_REQUEST", 100)
     upload = bring(client_in, sent("a.txt", summary()))
     assert (upload.state, upload.claim) == ("received", None)
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert "as soon as no run measures" in page
     assert 'hx-trigger="every 2s"' in page
     progress = client_in.get(f"/import/{upload.pk}/progress/", headers={"HX-Request": "true"})
-    assert "waiting to be read" in text_of(progress)
+    assert "waiting to be read" in get_text(progress)
     upload_lifecycle.fail(upload.pk, upload_lifecycle.begin(upload.pk), "It went wrong.")
     ended = client_in.get(f"/import/{upload.pk}/progress/", headers={"HX-Request": "true"})
     assert ended["HX-Refresh"] == "true"
-    assert "It went wrong." in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "It went wrong." in get_text(client_in.get(f"/import/{upload.pk}/"))
 
 
 # --- secrets ---
@@ -156,13 +156,13 @@ def test_it_never_stores_a_secret(client_in, import_folder, packed):
     content = gzip.compress(secretive()) if packed else secretive()
     upload = bring(client_in, sent("a.txt.gz" if packed else "a.txt", content))
     assert upload.recognised["files"][0]["redacted_lines"] == 1
-    assert "1 line with a secret hidden" in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "1 line with a secret hidden" in get_text(client_in.get(f"/import/{upload.pk}/"))
     for secret in SECRETS:
         assert secret.encode() not in everything_stored(import_folder)
     run = save(client_in, upload).runs.get()
     stored = everything_stored(import_folder)
     assert b"Return=OK" in stored  # What is looked through does hold the file.
-    page = text_of(client_in.get(reverse("run", args=[run.pk])))
+    page = get_text(client_in.get(reverse("run", args=[run.pk])))
     for secret in SECRETS:
         assert secret.encode() not in stored
         assert secret not in page
@@ -196,7 +196,7 @@ def test_it_keeps_nothing_of_what_is_discarded(client_in, import_folder):
     upload = bring(client_in, sent("a.txt", summary()))
     assert left_in(import_folder) != []
     response = client_in.post(f"/import/{upload.pk}/discard/", follow=True)
-    assert "nothing of it is kept" in text_of(response)
+    assert "nothing of it is kept" in get_text(response)
     assert left_in(import_folder) == []
     assert client_in.get(f"/import/{upload.pk}/").status_code == 404
 
@@ -205,7 +205,7 @@ def test_what_is_saved_stays(client_in):
     upload = save(client_in, bring(client_in, sent("a.txt", summary())))
     client_in.post(f"/import/{upload.pk}/discard/")
     assert Run.objects.count() == 1
-    assert "Saved" in text_of(client_in.get(f"/import/{upload.pk}/")).replace("saved", "Saved")
+    assert "Saved" in get_text(client_in.get(f"/import/{upload.pk}/")).replace("saved", "Saved")
 
 
 # --- files that are none ---
@@ -213,7 +213,7 @@ def test_what_is_saved_stays(client_in):
 
 def test_it_says_why_a_file_is_refused(client_in):
     upload = bring(client_in, corpus("009"), sent("notes.txt", "Dear diary,\ntoday nothing ran.\n"))
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert page.count(">refused<") == 2
     assert "none of them holds a result" in page
     assert "Save as uploaded runs" not in page
@@ -222,7 +222,7 @@ def test_it_says_why_a_file_is_refused(client_in):
 def test_many_files_are_one_table_below_those_refused(client_in):
     files = [sent(f"client-{number}.txt", summary()) for number in range(5)]
     upload = bring(client_in, *files, sent("notes.txt", "Dear diary,\ntoday nothing ran.\n"))
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert "6 files: 5 read, 1 refused" in page
     assert page.index("Refused files") < page.index("All files of this import") < page.index("Operations in each file")
     assert page.count(">refused<") == 2
@@ -255,13 +255,13 @@ def test_it_survives_any_file(client_in, name, content):
     upload = bring(client_in, sent(name, content), sent("good.txt", summary()))
     assert upload.state == "recognised", upload.error
     assert any("good.txt" in names for run in upload.recognised["runs"] for names in run["clients"])
-    text_of(client_in.get(f"/import/{upload.pk}/"))
+    get_text(client_in.get(f"/import/{upload.pk}/"))
 
 
 def test_it_says_that_impossible_numbers_cannot_be_saved(client_in):
     upload = bring(client_in, sent("a.txt", summary().replace(b"Operations, 50000", b"Operations, -3")))
     assert client_in.post(f"/import/{upload.pk}/", answers(upload)).status_code == 302
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert "Nothing was saved" in page
     assert "something impossible" in page
     assert not Run.objects.exists()
@@ -272,7 +272,7 @@ def test_it_saves_no_more_runs_together_than_a_form_can_hold(client_in, monkeypa
     monkeypatch.setattr(file_pipeline, "MAX_RUNS", 3)
     upload = bring(client_in, sent("many.txt", b"".join(summary(reads=1000 + n) for n in range(10))))
     assert (len(upload.recognised["runs"]), upload.recognised["more_runs"]) == (3, 7)
-    assert "7 more runs in these files" in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "7 more runs in these files" in get_text(client_in.get(f"/import/{upload.pk}/"))
     save(client_in, upload)
     assert Run.objects.count() == 3
 
@@ -282,12 +282,12 @@ def test_it_shows_no_more_lines_than_anybody_reads(client_in, monkeypatch):
     upload = bring(client_in, sent("a.txt", summary()), sent("b.txt", summary(reads=1)))
     shown = [[len(run["operations"]) for run in file["runs"]] for file in upload.recognised["files"]]
     assert shown == [[2], [0]]
-    assert "and 2 more operations" in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "and 2 more operations" in get_text(client_in.get(f"/import/{upload.pk}/"))
 
 
 def test_an_uploaded_run_cannot_be_run_again(client_in):
     run = save(client_in, bring(client_in, sent("a.txt", summary()))).runs.get()
-    page = text_of(client_in.post(reverse("run-again", args=[run.pk]), follow=True))
+    page = get_text(client_in.post(reverse("run-again", args=[run.pk]), follow=True))
     assert "import another repeat" in page
     assert Run.objects.count() == 1
 
@@ -301,12 +301,12 @@ def test_it_refuses_a_bomb_in_time(client_in):
 
 def test_it_shows_ugly_names_as_they_are(client_in):
     upload = bring(client_in, *[sent(f"{UGLY}{n}.txt", summary(reads=50_000 + n)) for n in range(40)])
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert "<script>alert" not in page
     assert len({file["name"] for file in upload.recognised["files"]}) == 40
     save(client_in, upload, database=UGLY[:80], hardware=UGLY, notes=UGLY, version=UGLY[:40], workload_name=UGLY[:80])
     for run in Run.objects.all()[:2]:
-        assert "<script>alert" not in text_of(client_in.get(reverse("run", args=[run.pk])))
+        assert "<script>alert" not in get_text(client_in.get(reverse("run", args=[run.pk])))
 
 
 def test_it_keeps_files_of_one_name_apart(client_in):
@@ -319,24 +319,24 @@ def test_it_keeps_files_of_one_name_apart(client_in):
 
 def test_it_asks_the_database_as_often_for_many_files_as_for_one(client_in):
     upload = bring(client_in, sent("a.txt", summary()))
-    few = queries_of(client_in, f"/import/{upload.pk}/")
+    few = count_queries(client_in, f"/import/{upload.pk}/")
     many = bring(client_in, *[sent(f"{n}-many.txt", summary(reads=n + 1)) for n in range(20)])
-    assert queries_of(client_in, f"/import/{many.pk}/") == few <= 9
-    listed = queries_of(client_in, "/import/")
+    assert count_queries(client_in, f"/import/{many.pk}/") == few <= 9
+    listed = count_queries(client_in, "/import/")
     for _ in range(5):
         bring(client_in, sent("b.txt", summary()))
-    assert queries_of(client_in, "/import/") == listed <= 9
+    assert count_queries(client_in, "/import/") == listed <= 9
 
 
 def test_it_says_what_to_do_where_nothing_was_imported(client_in):
-    page = text_of(client_in.get("/import/"))
+    page = get_text(client_in.get("/import/"))
     assert "Drop files here" in page
     assert 'type="file"' in page
     assert "multiple" in page
 
 
 def test_it_has_a_place_in_the_navigation(client_in):
-    assert '<a href="/import/">Import</a>' in text_of(client_in.get("/runs/"))
+    assert '<a href="/import/">Import</a>' in get_text(client_in.get("/runs/"))
 
 
 def test_its_storages_are_what_the_tests_think(import_folder):
@@ -350,5 +350,5 @@ def test_it_knows_who_uploaded_when_that_person_is_gone(team):
     upload = save(client, bring(client, sent("a.txt", summary())))
     run = upload.runs.get()
     person.delete()
-    page = text_of(browser(team).get(reverse("run", args=[run.pk])))
+    page = get_text(browser(team).get(reverse("run", args=[run.pk])))
     assert "passing" in page

@@ -8,7 +8,7 @@ from benchsite.core import formatting
 from runs.models import Run, Sweep
 from runs.tests.factories import make_run, make_sweep, make_workload
 from runs.tests.importing import DATA, answers, bring, corpus, import_folder, save, sent, summary, zipped
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), p
 
 def test_it_shows_what_was_recognised_before_anything_is_saved(client_in):
     upload = bring(client_in, corpus("024"))
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert "YCSB text" in page
     assert "READ-MODIFY-WRITE" in page
     assert formatting.throughput(9717.22864639005) in page
@@ -107,7 +107,7 @@ def test_it_adds_a_rung_to_a_curve_that_was_uploaded_before(client_in):
     save(client_in, second, sweep=str(sweep.pk), **{"run-0-threads": "16"})
     save(client_in, bring(client_in, sent("c.txt", summary(reads=91_000))), sweep=str(sweep.pk))
     assert sorted(sweep.runs.values_list("threads", "repeat")) == [(8, 1), (8, 2), (16, 1)]
-    assert len(text_of(client_in.get(reverse("sweep", args=[sweep.pk])))) > 0
+    assert len(get_text(client_in.get(reverse("sweep", args=[sweep.pk])))) > 0
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_it_keeps_a_curve_of_one_kind(client_in, changes, says):
 
 def test_it_begins_the_form_with_what_the_command_line_says(client_in):
     upload = bring(client_in, sent("a.txt", summary()))
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert '<option value="redis:unknown" selected>' in page
     assert 'value="8"' in page  # threads
     assert "readproportion=0.5" in page
@@ -143,7 +143,7 @@ def test_client_properties_fill_the_form_of_all_runs(client_in):
     )
     outputs = [sent(f"run{number}.txt", text) for number, text in enumerate(bare)]
     upload = bring(client_in, *outputs, sent("client.properties", properties))
-    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
     assert "client properties" in page and "refused" not in page and "hush" not in page
     assert '<option value="redis:unknown" selected>' in page and 'value="70000"' in page
     assert "readproportion=0.95" in page and "requestdistribution=latest" in page
@@ -152,7 +152,7 @@ def test_client_properties_fill_the_form_of_all_runs(client_in):
 
 def test_properties_alone_are_no_result(client_in):
     upload = bring(client_in, sent("client.properties", "recordcount=1000\n"))
-    assert "These are properties for a client" in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "These are properties for a client" in get_text(client_in.get(f"/import/{upload.pk}/"))
 
 
 def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):
@@ -224,7 +224,7 @@ def test_it_names_a_system_that_the_catalog_does_not_know(client_in):
 def test_it_shows_where_a_run_comes_from(client_in, user):
     upload = bring(client_in, sent("one.txt", summary()))
     run = save(client_in, upload, hardware="two racks of boxes", nodes="3", cores="8", memory_gib="64").runs.get()
-    page = text_of(client_in.get(reverse("run", args=[run.pk])))
+    page = get_text(client_in.get(reverse("run", args=[run.pk])))
     for words in ("Where it comes from", "one.txt", "two racks of boxes", "3 nodes", "ycsb 0.17.0",
                   user.get_username(), "where they ran is not stated"):  # fmt: skip
         assert words in page
@@ -234,7 +234,7 @@ def test_it_compares_uploaded_with_scheduled_runs(client_in, team):
     sweep = make_sweep(team=team, purpose="measured")
     make_run(sweep, threads=8, throughput=8000)
     uploaded = save(client_in, bring(client_in, sent("a.txt", summary()))).runs.get().sweep
-    page = text_of(client_in.get(f"{reverse('compare')}?v=1&sweep={sweep.pk}&sweep={uploaded.pk}", follow=True))
+    page = get_text(client_in.get(f"{reverse('compare')}?v=1&sweep={sweep.pk}&sweep={uploaded.pk}", follow=True))
     assert "Redis · always" in page
     assert "2 chosen sweeps" in page
 
@@ -242,7 +242,7 @@ def test_it_compares_uploaded_with_scheduled_runs(client_in, team):
 @pytest.mark.parametrize("name", ["runs", "sweeps", "compare", "home", "imports", "queue", "matrices"])
 def test_it_shows_every_list_with_nothing_but_uploads(client_in, name):
     run = save(client_in, bring(client_in, corpus("018"))).runs.first()
-    page = text_of(client_in.get(reverse(name), follow=True))
+    page = get_text(client_in.get(reverse(name), follow=True))
     if name in ("runs", "sweeps"):
         assert run.sweep.name in page
         assert "uploaded" in page
@@ -251,7 +251,7 @@ def test_it_shows_every_list_with_nothing_but_uploads(client_in, name):
 def test_it_filters_runs_by_their_source(client_in, team):
     make_run(make_sweep(team=team, name="ours"))
     save(client_in, bring(client_in, sent("a.txt", summary())))
-    both, theirs, ours = (text_of(client_in.get(f"/runs/{q}")) for q in ("", "?source=uploaded", "?source=scheduled"))
+    both, theirs, ours = (get_text(client_in.get(f"/runs/{q}")) for q in ("", "?source=uploaded", "?source=scheduled"))
     assert "ours 2t r1" in both
     assert "Redis always" in both
     assert "ours 2t r1" not in theirs
@@ -261,7 +261,7 @@ def test_it_filters_runs_by_their_source(client_in, team):
 def test_it_finds_an_uploaded_curve_by_its_described_workload(client_in):
     save(client_in, bring(client_in, sent("a.txt", summary())), workload_name="Our own mix")
     for address in ("/sweeps/?workload=Our+own+mix", "/compare/?v=1&matrix=all&workload=Our+own+mix", "/sweeps/?q=mix"):
-        assert "Redis always" in text_of(client_in.get(address, follow=True)).replace(" · ", " "), address
+        assert "Redis always" in get_text(client_in.get(address, follow=True)).replace(" · ", " "), address
 
 
 def test_it_cuts_an_uploaded_run_again(client_in):
@@ -272,7 +272,7 @@ def test_it_cuts_an_uploaded_run_again(client_in):
 
 @pytest.mark.parametrize("what", ["histograms", "summaries"])
 def test_it_recomputes_an_uploaded_run_to_the_same(client_in, what):
-    from runs.recording.recompute import rebuild
+    from runs.results.recording.recompute import rebuild
 
     files = [zipped(DATA / "two_clients")] if what == "histograms" else [corpus("018")]
     for run in save(client_in, bring(client_in, *files)).runs.all():

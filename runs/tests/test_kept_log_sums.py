@@ -4,7 +4,7 @@ import pytest
 
 from runs.models import Run
 from runs.tests.importing import bring, import_folder, save, sent, summary
-from runs.ycsb.tests.hdrlogs import file_of, lines_of
+from runs.ycsb.tests.hdrlogs import build_file, get_lines
 from runs.ycsb.tests.samples import made_log
 
 __all__ = ["import_folder"]
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 @pytest.fixture
 def upload(client_in, import_folder):
     logs = [made_log(name, [(float(at), 1.0, [100 + at, 900] * 50) for at in range(20)]) for name in ("READ", "UPDATE")]
-    files = [sent(f"{log.operation}.hdr", file_of(lines_of(log))) for log in logs]
+    files = [sent(f"{log.operation}.hdr", build_file(get_lines(log))) for log in logs]
     return bring(client_in, *files, sent("c.txt", summary(reads=2_000, updates=2_000)))
 
 

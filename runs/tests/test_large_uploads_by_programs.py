@@ -11,8 +11,8 @@ from runs.models import Run, Upload, UploadKey
 from runs.tests.factories import make_team, make_user
 from runs.tests.importing import import_folder, summary
 from runs.tests.programs import Program
-from runs.uploading import upload_lifecycle
-from runs.uploading.processing import work_on
+from runs.uploads import upload_lifecycle
+from runs.uploads.processing import work_on
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -168,7 +168,7 @@ def test_what_fails_while_it_is_saved_has_failed(program, large, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("runs.recording.upload_rows.series_rows", full)
+    monkeypatch.setattr("runs.results.recording.upload_rows.series_rows", full)
     work(upload)
     assert said(program.get(url), 200)["state"] == "failed"
     assert not Run.objects.exists()

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from runs import live
-from runs.live import Said
+from runs.queue import live
+from runs.queue.live import Said
 
 
 @pytest.fixture
 def run_id() -> Iterator[uuid.UUID]:
     made = uuid.uuid4()
     yield made
-    live.connection().delete(live.key_of(made))
+    live.connection().delete(live.build_key(made))
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_it_writes_lines_of_published_numbers(run_id):
 
 def test_it_is_capped_and_goes_by_itself(run_id):
     publish(run_id, said(0, 1, 1))
-    assert 0 < live.connection().ttl(live.key_of(run_id)) <= live.KEPT_S
+    assert 0 < live.connection().ttl(live.build_key(run_id)) <= live.KEPT_S
 
 
 def test_an_unknown_run_has_an_empty_series():
@@ -141,7 +141,7 @@ def test_an_unknown_run_has_an_empty_series():
 
 
 def test_publishing_without_redis_warns_once(no_redis, caplog):
-    with caplog.at_level(logging.WARNING, logger="runs.live"):
+    with caplog.at_level(logging.WARNING, logger="runs.queue.live"):
         for second in range(1, 5):
             publish(uuid.uuid4(), said(0, second, 1))
     assert len(caplog.records) == 1

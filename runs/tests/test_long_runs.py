@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from runs.recording.intervals import stored_intervals
-from runs.recording.recompute import rebuild
-from runs.recording.recut import recut
+from runs.results.recording.intervals import stored_intervals
+from runs.results.recording.recompute import rebuild
+from runs.results.recording.recut import recut
 from runs.tests import recorded
 from runs.tests.factories import make_user
 from runs.tests.pages import artifact_folder
@@ -13,7 +13,7 @@ from runs.tests.recorded import recorded_run
 from runs.ycsb import ingest
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.series import unpack
-from runs.ycsb.tests.hdrlogs import file_of, lines_of
+from runs.ycsb.tests.hdrlogs import build_file, get_lines
 from runs.ycsb.tests.samples import made_log
 
 __all__ = ["artifact_folder"]
@@ -36,8 +36,8 @@ def run(team, artifact_folder, monkeypatch, tmp_path):
     for number in ("0", "1"):
         (tmp_path / number).mkdir()
         for operation in ("READ", "UPDATE"):
-            lines = lines_of(log(operation, int(number)))
-            (tmp_path / number / f"{operation}.hdr").write_bytes(file_of(lines))
+            lines = get_lines(log(operation, int(number)))
+            (tmp_path / number / f"{operation}.hdr").write_bytes(build_file(lines))
     return recorded_run(team, "0", "1", warmup_s=20, measure_s=100)
 
 

@@ -3,15 +3,15 @@
 import pytest
 from django.utils import timezone
 
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import export_plan, plan_file_of
-from runs.kits.plan_file import read_plan
-from runs.lifecycle import add_repeats, resume, run_again
 from runs.models import Matrix, Run
-from runs.planning import next_look, preview, stored_plan, submit
-from runs.planning.plan import looks_problem
+from runs.plans import next_look, preview, stored_plan, submit
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import build_plan_file, export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.plan import looks_problem
+from runs.queue.lifecycle import add_repeats, resume, run_again
 from runs.tests.factories import make_user
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.planning_world import a_matrix
 from runs.tests.test_plan_files_over_rest import ROOT, program
 
@@ -50,7 +50,7 @@ def test_refuses_looks_that_no_verdict_can_follow(team, looks):
 
 def test_plan_file_keeps_looks(team):
     matrix = a_matrix(team, **PLAIN)
-    assert read_plan(export_plan(matrix)) == plan_file_of(matrix)
+    assert read_plan(export_plan(matrix)) == build_plan_file(matrix)
     assert "looks" not in export_plan(a_matrix(team, suffix=" 2", **{**PLAIN, "looks": []}))
 
 
@@ -112,12 +112,12 @@ def test_numbers_of_looks_stay_free(submitted):
 
 def test_matrix_page_adds_repeats(client_in, submitted):
     matrix = submitted(rungs=[2])
-    page = text_of(client_in.get(f"/matrices/{matrix.pk}/"))
+    page = get_text(client_in.get(f"/matrices/{matrix.pk}/"))
     assert "looks after 3, 5, 9" in page and "Add repeats up to 5" in page
-    page = text_of(client_in.post(f"/matrices/{matrix.pk}/add-repeats/", {"look": "5"}, follow=True))
+    page = get_text(client_in.post(f"/matrices/{matrix.pk}/add-repeats/", {"look": "5"}, follow=True))
     assert "12 runs are in the queue, up to the look after 5 repeats" in page and "Add repeats up to 9" in page
     for look in ("5", "x", ""):
-        page = text_of(client_in.post(f"/matrices/{matrix.pk}/add-repeats/", {"look": look}, follow=True))
+        page = get_text(client_in.post(f"/matrices/{matrix.pk}/add-repeats/", {"look": look}, follow=True))
         assert "No repeats were added" in page
 
 

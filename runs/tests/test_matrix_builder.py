@@ -5,9 +5,9 @@ import re
 import pytest
 from django.urls import reverse
 
-from runs.api.plans import MatrixPlan
 from runs.catalog import load_catalog
 from runs.models import Matrix, Run
+from runs.plans.api.plans import MatrixPlan
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -52,27 +52,27 @@ def plan(parts):
     }  # fmt: skip
 
 
-def text_of(response):
+def get_text(response):
     return re.sub(r"\s+", " ", response.content.decode().replace("&#x27;", "'"))
 
 
 def test_of_many_load_generators_some_are_named(client_in, plan, parts, monkeypatch):
-    monkeypatch.setattr("runs.forms.generators.MAX_TOGGLES", 3)
+    monkeypatch.setattr("runs.catalog.forms.generators.MAX_TOGGLES", 3)
     lab = [make_load_generator(name=f"lab-{number}", bindings=BINDINGS) for number in range(3)]
-    assert 'name="load_generators"' not in text_of(client_in.get(reverse("matrix-add")))
+    assert 'name="load_generators"' not in get_text(client_in.get(reverse("matrix-add")))
     wrong = client_in.post(
         reverse("matrix-add"), plan | {"load_generators": [], "generator_names": "lab-1, rack-*", "submit": "1"}
     )
-    assert "No load generator that your team may use is called “rack-*”." in text_of(wrong)
+    assert "No load generator that your team may use is called “rack-*”." in get_text(wrong)
     sent = plan | {"load_generators": [str(parts["generators"][0].pk)], "generator_names": "lab-[12]", "rungs": "8"}
     assert client_in.post(reverse("matrix-add"), sent | {"submit": "1"}).status_code == 302
     assert set(Matrix.objects.get().load_generators.all()) == {parts["generators"][0], *lab[1:]}
-    again = text_of(client_in.get(reverse("matrix-add"), {"from": Matrix.objects.get().pk}))
+    again = get_text(client_in.get(reverse("matrix-add"), {"from": Matrix.objects.get().pk}))
     assert again.count('name="load_generators"') == 3
 
 
 def test_it_previews_runs_time_and_disk(client_in, plan):
-    page = text_of(client_in.post(reverse("matrix-preview"), plan))
+    page = get_text(client_in.post(reverse("matrix-preview"), plan))
     assert '<span class="stat__value">36</span>' in page  # 3 entries x 2 workloads x 3 rungs x 2 repeats
     assert "and 3 loads" in page
     for word in ("Predicted time", "Ends about", "Disk per node", "results"):
@@ -83,7 +83,7 @@ def test_it_previews_runs_time_and_disk(client_in, plan):
 
 
 def test_it_previews_without_javascript_too(client_in, plan):
-    page = text_of(client_in.post(reverse("matrix-add"), {**plan, "preview": "1"}))
+    page = get_text(client_in.post(reverse("matrix-add"), {**plan, "preview": "1"}))
     assert '<span class="stat__value">36</span>' in page
     assert 'value="2, 4 16"' in page
     assert not Matrix.objects.exists()
@@ -108,7 +108,7 @@ def test_it_makes_a_name_where_none_was_written(client_in, plan):
 def test_it_stores_nothing_of_a_plan_that_cannot_run(client_in, plan):
     response = client_in.post(reverse("matrix-add"), {**plan, "rungs": "1, 4", "submit": "1"})
     assert response.status_code == 422
-    page = text_of(response)
+    page = get_text(response)
     assert "Nothing was submitted." in page
     assert "A rung of 1 threads cannot be split over 2 clients: use at least 2." in page
     assert 'value="1, 4"' in page
@@ -143,7 +143,7 @@ def test_it_stores_nothing_of_a_plan_that_cannot_run(client_in, plan):
 def test_it_says_what_is_wrong(client_in, plan, name, changes, message):
     response = client_in.post(reverse(name), {**plan, **changes, "submit": "1"})
     assert response.status_code == (200 if name == "matrix-preview" else 422)
-    assert message in text_of(response)
+    assert message in get_text(response)
     assert not Matrix.objects.exists()
 
 
@@ -153,7 +153,7 @@ def exclusion(entry="", workload="", rung="", reason=""):
 
 def test_it_leaves_out_a_cell_with_its_reason(client_in, plan, parts):
     row = exclusion(plan["entries"][0], plan["workloads"][1], reason="too slow <here>")
-    preview = text_of(client_in.post(reverse("matrix-preview"), {**plan, **row}))
+    preview = get_text(client_in.post(reverse("matrix-preview"), {**plan, **row}))
     assert "not run: too slow &lt;here&gt;" in preview
     assert '<span class="stat__value">30</span>' in preview
     client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
@@ -177,16 +177,16 @@ def test_it_leaves_out_a_row_a_column_and_a_rung(client_in, plan):
 
 def test_it_needs_a_reason_only_to_submit(client_in, plan):
     row = exclusion(plan["entries"][0])
-    assert '<span class="stat__value">24</span>' in text_of(client_in.post(reverse("matrix-preview"), {**plan, **row}))
+    assert '<span class="stat__value">24</span>' in get_text(client_in.post(reverse("matrix-preview"), {**plan, **row}))
     response = client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
     assert response.status_code == 422
-    assert "Write why it is left out" in text_of(response)
+    assert "Write why it is left out" in get_text(response)
     assert not Matrix.objects.exists()
 
 
 def test_it_adds_a_row_for_the_cell_whose_button_was_pressed(client_in, plan):
     cell = f"{plan['entries'][0]}|{plan['workloads'][1]}"
-    page = text_of(client_in.post(reverse("matrix-add"), {**plan, "exclude": cell}))
+    page = get_text(client_in.post(reverse("matrix-add"), {**plan, "exclude": cell}))
     assert f'<option value="{plan["entries"][0]}" selected>' in page
     assert f'<option value="{plan["workloads"][1]}" selected>' in page
     assert "not run: the reason is still to be written" in page
@@ -205,7 +205,7 @@ def test_it_adds_a_row_for_the_cell_whose_button_was_pressed(client_in, plan):
 def test_it_refuses_exclusions_that_mean_nothing(client_in, plan, row, message):
     response = client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
     assert response.status_code == 422
-    assert message in text_of(response)
+    assert message in get_text(response)
 
 
 def test_it_clones_a_matrix_into_the_builder(client_in, plan):
@@ -218,7 +218,7 @@ def test_it_clones_a_matrix_into_the_builder(client_in, plan):
     assert set(sent.getlist("entries")) == set(plan["entries"])
     assert set(sent.getlist("workloads")) == set(plan["workloads"])
     assert (sent["name"], sent["rungs"], sent["repeats"]) == ("Study (again)", "2, 4, 16", "2")
-    assert '<span class="stat__value">24</span>' in text_of(page)
+    assert '<span class="stat__value">24</span>' in get_text(page)
     client_in.post(reverse("matrix-add"), {**sent, **{k: sent.getlist(k) for k in sent}, "submit": "1"})
     again = Matrix.objects.exclude(pk=first.pk).get()
     assert (again.rungs, again.exclusions, again.resets) == (first.rungs, first.exclusions, first.resets)
@@ -235,16 +235,16 @@ def test_refuses_database_workload_generator_of_another_team(client_in, plan):
     ):
         response = client_in.post(reverse("matrix-add"), {**plan, field: [value], "submit": "1"})
         assert response.status_code == 422
-        assert "is not one of the available choices" in text_of(response)
+        assert "is not one of the available choices" in get_text(response)
 
 
 def test_it_says_that_it_waits_when_the_machines_are_busy(client_in, plan, parts):
     client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
-    assert "starts <time" in text_of(client_in.post(reverse("matrix-preview"), plan))
+    assert "starts <time" in get_text(client_in.post(reverse("matrix-preview"), plan))
 
 
 def test_it_begins_with_values_fit_to_publish(client_in, parts):
-    page = text_of(client_in.get(reverse("matrix-add")))
+    page = get_text(client_in.get(reverse("matrix-add")))
     assert 'value="2, 4, 8, 16, 32, 64"' in page
     assert '<option value="measured" selected>' in page
     assert page.count('name="load_generators"') == page.count('name="load_generators" value=')
@@ -287,12 +287,12 @@ def test_it_previews_in_a_constant_number_of_queries(client_in, plan, team, part
 
 def test_it_lists_matrices_with_their_state(client_in, plan, team):
     client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
-    page = text_of(client_in.get(reverse("matrices")))
+    page = get_text(client_in.get(reverse("matrices")))
     assert "0 of 39" in page
     assert "badge--queued" in page
     Run.objects.filter(repeat=1).update(status="succeeded", finished_at=Matrix.objects.get().submitted_at)
-    assert "badge--running" in text_of(client_in.get(reverse("matrices")))
-    assert "Clone" not in text_of(browser(team, "viewer").get(reverse("matrices")))
+    assert "badge--running" in get_text(client_in.get(reverse("matrices")))
+    assert "Clone" not in get_text(browser(team, "viewer").get(reverse("matrices")))
 
 
 def test_it_refuses_people_who_only_look(team, plan):

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from runs.models import Run
-from runs.pages.matrix import matrix_page
-from runs.pages.progress import progress_of
-from runs.pages.queue import last_of_lanes, queue
+from runs.plans.pages.matrix import matrix_page
+from runs.queue.pages.progress import get_progress
+from runs.queue.pages.queue import last_of_lanes, queue
 from runs.tests.factories import (
     make_database,
     make_load_generator,
@@ -17,7 +17,7 @@ from runs.tests.factories import (
     make_sweep,
     make_workload,
 )
-from runs.tests.pages import STATUSES, UGLY, busy_matrix, queries_of, text_of, viewer_of
+from runs.tests.pages import STATUSES, UGLY, busy_matrix, count_queries, get_text, sign_in_viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -35,13 +35,13 @@ def sweep(team):
     return make_sweep(team=team, name="redis always A")
 
 
-def page_of(matrix):
+def get_page(matrix):
     return matrix_page(matrix, queue(last_of_lanes(matrix)).rows)
 
 
 def test_a_matrix_that_was_not_submitted_leads_to_the_builder(client_in, team):
     matrix = make_matrix(team=team, submitted_at=None)
-    page = text_of(client_in.get(url(matrix)))
+    page = get_text(client_in.get(url(matrix)))
     assert "has not been submitted" in page
     assert f"/matrices/new/?from={matrix.pk}" in page
 
@@ -49,7 +49,7 @@ def test_a_matrix_that_was_not_submitted_leads_to_the_builder(client_in, team):
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_cell_shows_its_state_by_shape_word_and_colour(client_in, sweep, status):
     make_run(sweep, status=status, verdict="warn" if status == "succeeded" else "")
-    page = text_of(client_in.get(url(sweep.matrix)))
+    page = get_text(client_in.get(url(sweep.matrix)))
     shown = "warn" if status == "succeeded" else status
     assert f"badge--{shown}" in page
     assert f">{shown}</a>" in page
@@ -57,7 +57,7 @@ def test_a_cell_shows_its_state_by_shape_word_and_colour(client_in, sweep, statu
 
 def test_the_grid_is_sweeps_by_rungs(team):
     matrix, _ = busy_matrix(team, sweeps=3)
-    page = page_of(matrix)
+    page = get_page(matrix)
     assert page.rungs == (2, 4, 8, 16)
     assert [row.name for row in page.rows] == ["redis always A 0", "redis always A 1", "redis always A 2"]
     assert [cell.throughput_ops_s for cell in page.rows[0].cells] == [1000.0, None, None, None]
@@ -66,7 +66,7 @@ def test_the_grid_is_sweeps_by_rungs(team):
 def test_a_rung_that_only_another_sweep_has_is_said(client_in, sweep, team):
     make_run(sweep, threads=2)
     make_run(make_sweep(team=team, matrix=sweep.matrix), threads=64)
-    page = text_of(client_in.get(url(sweep.matrix)))
+    page = get_text(client_in.get(url(sweep.matrix)))
     assert page.count(">n/a<") == 2
 
 
@@ -74,7 +74,7 @@ def test_a_cell_of_repeats_shows_the_median_of_those_that_count(sweep):
     for repeat, throughput in enumerate((100.0, 300.0, 200.0), start=1):
         make_run(sweep, repeat=repeat, throughput=throughput)
     make_run(sweep, repeat=4, throughput=9_999.0, excluded_reason="a backup ran")
-    (cell,) = page_of(sweep.matrix).rows[0].cells
+    (cell,) = get_page(sweep.matrix).rows[0].cells
     assert cell.throughput_ops_s == 200.0
     assert [mark.word for mark in cell.marks] == ["pass", "pass", "pass", "excluded"]
     assert cell.word == "4 of 4 repeats measured"
@@ -87,7 +87,7 @@ def test_predicts_the_end_from_observed_durations(sweep):
     make_run(sweep, expected_s=10, started_at=began, dispatched_at=began, finished_at=ended)
     for threads in (4, 8):
         make_run(sweep, status="queued", threads=threads, expected_s=10)
-    left = page_of(sweep.matrix).progress.ends_at - timezone.now()
+    left = get_page(sweep.matrix).progress.ends_at - timezone.now()
     assert 55 < left.total_seconds() <= 60
 
 
@@ -96,7 +96,7 @@ def test_cell_counts_the_repeats_that_succeeded(sweep):
     failed = make_run(sweep, repeat=2, status="failed")
     make_run(sweep, repeat=3, status="cancelled")
     make_run(sweep, repeat=4, status="cancelled", rerun_of=failed)
-    (cell,) = page_of(sweep.matrix).rows[0].cells
+    (cell,) = get_page(sweep.matrix).rows[0].cells
     assert cell.word == "1 of 3 repeats measured"
 
 
@@ -105,16 +105,16 @@ def test_the_rung_of_a_target_ladder_is_its_target(team):
     sweep = make_sweep(team=team, matrix=matrix)
     make_run(sweep, threads=8, target_ops_s=1000)
     make_run(sweep, threads=8, target_ops_s=2000)
-    assert page_of(matrix).rungs == (1000, 2000)
+    assert get_page(matrix).rungs == (1000, 2000)
 
 
 def test_loads_stand_apart_from_the_points(client_in, sweep, team):
     make_run(make_sweep(team=team, matrix=sweep.matrix, phase="load", name="redis always load"))
     make_run(sweep)
-    page = page_of(sweep.matrix)
+    page = get_page(sweep.matrix)
     assert [run.name for run in page.loads] == ["redis always load 2t r1"]
     assert len(page.rows) == 1
-    assert "Load phases" in text_of(client_in.get(url(sweep.matrix)))
+    assert "Load phases" in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_excluded_cells_stand_with_their_reason_never_as_a_gap(client_in, team):
@@ -130,11 +130,11 @@ def test_excluded_cells_stand_with_their_reason_never_as_a_gap(client_in, team):
         ],
     )
     make_run(make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode="always"), threads=2)
-    page = text_of(client_in.get(url(matrix)))
+    page = get_text(client_in.get(url(matrix)))
     assert page.count("not run") == 3
     assert "too many connections" in page
-    assert page_of(matrix).rows[1].sweep is None
-    assert page_of(matrix).progress.excluded == 3
+    assert get_page(matrix).rows[1].sweep is None
+    assert get_page(matrix).progress.excluded == 3
 
 
 def test_a_matrix_of_nothing_but_exclusions_says_so(client_in, team):
@@ -143,21 +143,21 @@ def test_a_matrix_of_nothing_but_exclusions_says_so(client_in, team):
         team=team, entries=[(database, "off")], workloads=[make_workload(team=team)], rungs=[2],
         exclusions=[{"match": {}, "reason": "later"}],
     )  # fmt: skip
-    assert "later" in text_of(client_in.get(url(matrix)))
+    assert "later" in get_text(client_in.get(url(matrix)))
 
 
 def test_failures_are_named_first_until_they_are_run_again(client_in, sweep):
     failed = make_run(sweep, status="failed", reason="timeout", reason_detail="It hung.")
-    page = text_of(client_in.get(url(sweep.matrix)))
+    page = get_text(client_in.get(url(sweep.matrix)))
     assert "1 run failed" in page
     assert "It hung." in page
     make_run(sweep, repeat=2, rerun_of=failed, status="queued")
-    assert "1 run failed" not in text_of(client_in.get(url(sweep.matrix)))
+    assert "1 run failed" not in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_progress_counts_and_predicts(team):
     matrix, _ = busy_matrix(team)
-    progress = page_of(matrix).progress
+    progress = get_page(matrix).progress
     assert (progress.total, progress.succeeded, progress.failed, progress.queued) == (4, 1, 1, 2)
     assert progress.unfinished == 2
     assert progress.ends_at is not None
@@ -167,13 +167,13 @@ def test_progress_counts_and_predicts(team):
 
 def test_it_polls_while_something_is_to_come_and_then_no_more(client_in, sweep):
     run = make_run(sweep, status="queued")
-    assert "hx-trigger" in text_of(client_in.get(url(sweep.matrix)))
-    assert "hx-trigger" in text_of(polled(client_in, sweep.matrix))
+    assert "hx-trigger" in get_text(client_in.get(url(sweep.matrix)))
+    assert "hx-trigger" in get_text(polled(client_in, sweep.matrix))
     Run.objects.filter(pk=run.pk).update(status="cancelled", reason="cancelled_by_user", finished_at=timezone.now())
-    page = text_of(polled(client_in, sweep.matrix, seen="queued"))
+    page = get_text(polled(client_in, sweep.matrix, seen="queued"))
     assert "hx-trigger" not in page
     assert 'id="matrix-badges"' in page  # told once, because it has changed
-    assert 'http-equiv="refresh"' not in text_of(client_in.get(url(sweep.matrix)))
+    assert 'http-equiv="refresh"' not in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_the_live_address_opened_by_hand_leads_to_the_page(client_in, sweep):
@@ -182,42 +182,42 @@ def test_the_live_address_opened_by_hand_leads_to_the_page(client_in, sweep):
 
 def test_cancelling_keeps_what_is_done(client_in, team):
     matrix, _ = busy_matrix(team)
-    page = text_of(client_in.post(url(matrix, "cancel/"), follow=True))
+    page = get_text(client_in.post(url(matrix, "cancel/"), follow=True))
     assert "2 runs of" in page and "1 of 4 runs succeeded" in page
     assert sorted(matrix.runs.values_list("status", flat=True)) == ["cancelled", "cancelled", "failed", "succeeded"]
-    assert "Nothing was left" in text_of(client_in.post(url(matrix, "cancel/"), follow=True))
+    assert "Nothing was left" in get_text(client_in.post(url(matrix, "cancel/"), follow=True))
 
 
 def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     matrix, _ = busy_matrix(team)
     client_in.post(url(matrix, "cancel/"))
-    assert "Resume (3 left)" in text_of(client_in.get(url(matrix)))
-    page = text_of(client_in.post(url(matrix, "resume/"), follow=True))
+    assert "Resume (3 left)" in get_text(client_in.get(url(matrix)))
+    page = get_text(client_in.post(url(matrix, "resume/"), follow=True))
     assert "Resumed: 3 runs are queued" in page
     assert "1 of 4 runs succeeded" in page and "3 run again after failing or being cancelled" in page
     assert matrix.runs.count() == 7
-    assert progress_of([matrix])[matrix.pk].counts["total"] == 4
-    assert "Nothing is missing" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
+    assert get_progress([matrix])[matrix.pk].counts["total"] == 4
+    assert "Nothing is missing" in get_text(client_in.post(url(matrix, "resume/"), follow=True))
 
 
 def test_notes_are_kept(client_in, sweep):
     client_in.post(url(sweep.matrix, "notes/"), {"notes": "quiet host"})
-    assert "quiet host" in text_of(client_in.get(url(sweep.matrix)))
+    assert "quiet host" in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_ugly_text_stays_text(client_in, team):
     matrix = make_matrix(team=team, name=UGLY, notes=UGLY, tags=["<b>x"])
     sweep = make_sweep(team=team, matrix=matrix, name=UGLY)
     make_run(sweep, name=UGLY, status="failed", reason_detail=UGLY)
-    page = text_of(client_in.get(url(matrix)))
+    page = get_text(client_in.get(url(matrix)))
     assert "<script>alert" not in page
     assert "<b>x" not in page
 
 
 def test_a_viewer_reads_and_does_nothing(team, sweep):
-    viewer = viewer_of(team)
+    viewer = sign_in_viewer(team)
     make_run(sweep, status="queued")
-    assert "Cancel …" not in text_of(viewer.get(url(sweep.matrix)))
+    assert "Cancel …" not in get_text(viewer.get(url(sweep.matrix)))
     for what in ("cancel/", "resume/", "notes/"):
         assert viewer.post(url(sweep.matrix, what)).status_code == 403
 
@@ -225,15 +225,15 @@ def test_a_viewer_reads_and_does_nothing(team, sweep):
 def test_the_number_of_queries_does_not_grow_with_the_runs(client_in, team):
     small, _ = busy_matrix(team, sweeps=1, rungs=1)
     make_run(make_sweep(team=team, matrix=small), threads=99, status="queued")
-    few = queries_of(client_in, url(small))
+    few = count_queries(client_in, url(small))
     large, _ = busy_matrix(team, sweeps=5, rungs=4)
-    assert queries_of(client_in, url(large)) == few
+    assert count_queries(client_in, url(large)) == few
 
 
 def test_a_matrix_that_waits_in_vain_says_for_whom(client_in, sweep):
     silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
     make_run(sweep, status="queued", generators=[silent])
-    assert "load generator load-9" in text_of(client_in.get(url(sweep.matrix)))
+    assert "load generator load-9" in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_a_rejected_point_is_shown_but_is_no_highest(client_in, team):

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from runs.catalog import load_catalog
 from runs.catalog.measured_losses import Disk, Fault, load_measured_losses
-from runs.views.systems import measured_tables
+from runs.catalog.views.systems import measured_tables
 
 EVERYSEC = next(
     loss

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.planning import preview, stored_plan
+from runs.plans import preview, stored_plan
 from runs.tests.factories import (
     make_cluster,
     make_database,

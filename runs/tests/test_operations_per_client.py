@@ -3,7 +3,7 @@
 import pytest
 
 from runs.models import LoadGenerator, Run
-from runs.planning import PlanError, expand, preview, stored_plan, submit
+from runs.plans import PlanError, expand, preview, stored_plan, submit
 from runs.tests.factories import (
     make_cluster,
     make_database,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs import annotations
-from runs.annotations import AnnotationRefused
+from runs.results import annotations
+from runs.results.annotations import AnnotationRefused
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = pytest.mark.django_db

@@ -6,13 +6,13 @@ import pytest
 from django.urls import reverse
 
 from runs.catalog import Catalog, Durability, load_catalog
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import read_plan
-from runs.kits.plan_import import import_plan
-from runs.kits.script import list_stations
 from runs.models import Database, Run
-from runs.planning import submit
+from runs.plans import submit
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.files.plan_import import import_plan
+from runs.plans.files.script import list_stations
 from runs.tests.factories import make_cluster, make_database, make_team, make_user
 from runs.tests.planning_world import a_matrix, chosen_elsewhere
 from runs.tests.world import browser
@@ -32,7 +32,7 @@ def sent(**changes):
     return {"name": "Always rewrite", "server_settings": settings, "client_properties": "", **record, **changes}
 
 
-def copy_of(database, base="always", **changes):
+def copy_mode(database, base="always", **changes):
     address = reverse("own-mode-add", args=[database.pk, base])
     return browser(database.team).post(address, sent(**changes))
 
@@ -48,7 +48,7 @@ def test_form_begins_with_the_copied_mode(database):
 
 
 def test_page_shows_copied_mode_as_stated(database):
-    response = copy_of(database)
+    response = copy_mode(database)
     assert response["Location"] == f"{reverse('database', args=[database.pk])}#mode-{SLUG}"
     page = browser(database.team).get(reverse("database", args=[database.pk])).content.decode()
     assert f'<a href="#mode-{SLUG}">{SLUG}</a> <span class="chip">stated</span>' in page
@@ -68,23 +68,23 @@ def test_page_shows_copied_mode_as_stated(database):
 )
 def test_refuses_what_is_no_mode(database, changes, message):
     Database.objects.update(settings={"maxmemory": "1GB"})
-    assert message in refusal(copy_of(database, **changes))
+    assert message in refusal(copy_mode(database, **changes))
     assert Database.objects.get().own_modes == {}
 
 
 def test_refuses_the_copied_mode_itself_and_a_second_name(database):
     always = load_catalog().system("redis").mode("always")
     lines = "\n".join(f"{name}={text}" for name, text in always.server_settings.items())
-    assert "This is always itself" in refusal(copy_of(database, server_settings=lines, loss_window_s="0"))
-    copy_of(database)
-    assert f"has an own mode {SLUG} already" in refusal(copy_of(database))
+    assert "This is always itself" in refusal(copy_mode(database, server_settings=lines, loss_window_s="0"))
+    copy_mode(database)
+    assert f"has an own mode {SLUG} already" in refusal(copy_mode(database))
 
 
 def with_own_mode(**fields):
     """A plan that is not submitted, of Redis in an own mode beside those of the catalog."""
     matrix = a_matrix(**fields)
     entry = matrix.entries.get(mode="everysec")
-    copy_of(entry.database)
+    copy_mode(entry.database)
     matrix.entries.filter(pk=entry.pk).update(mode=SLUG)
     return matrix
 
@@ -111,7 +111,7 @@ def test_plan_file_keeps_own_modes_for_import_and_script():
 
 
 def test_builder_and_api_offer_own_modes(database):
-    copy_of(database)
+    copy_mode(database)
     page = browser(database.team).get(reverse("matrix-add")).content.decode()
     assert f"{database.pk}:{SLUG}" in page
 
@@ -128,14 +128,14 @@ def test_used_mode_stays_and_unused_one_is_deleted():
 
 
 def test_another_system_is_refused_while_own_modes_are_there(database):
-    copy_of(database)
+    copy_mode(database)
     data = {"system": "postgresql", "cluster": database.cluster_id, "name": "Redis", "replication_factor": "1"}
     response = browser(database.team).post(reverse("database-edit", args=[database.pk]), data)
     assert f"The own mode {SLUG} does not fit" in refusal(response)
 
 
 def test_copy_of_a_mode_that_left_the_catalog_is_unknown(database):
-    copy_of(database)
+    copy_mode(database)
     database.refresh_from_db()
     redis = load_catalog().system("redis")
     modes = {slug: mode for slug, mode in redis.modes.items() if slug != "always"}

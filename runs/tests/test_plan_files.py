@@ -3,20 +3,20 @@
 import pytest
 
 from benchsite.accounts.models import Team
-from runs.kits.plan import PlanRefused, planned
-from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import as_text, read_plan
-from runs.kits.plan_import import import_plan
+from runs.checks.team_thresholds import replace_threshold
 from runs.models import Database, Matrix, Workload
-from runs.planning import PlanError, expand, stored_plan
+from runs.plans import PlanError, expand, stored_plan
+from runs.plans.files.plan import PlanRefused, planned
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import as_text, read_plan
+from runs.plans.files.plan_import import import_plan
 from runs.tests.factories import make_cluster, make_database, make_machine, make_team
 from runs.tests.planning_world import a_matrix, chosen_elsewhere, chosen_for
-from runs.thresholds import replace_threshold
 
 pytestmark = pytest.mark.django_db
 
 
-def runs_of(plan):
+def get_runs(plan):
     """What the runs of a plan are, whatever their rows are called."""
     return [
         (run.name, run.phase, run.threads, run.target_ops_s, run.repeat, run.properties, len(run.generators), run.needs)
@@ -29,7 +29,7 @@ def test_export_after_import_in_the_same_team_is_identical():
     text = export_plan(matrix)
     again = import_plan(matrix.team, read_plan(text), chosen_for(read_plan(text), matrix), None)
     assert export_plan(again) == text
-    assert runs_of(stored_plan(again)) == runs_of(stored_plan(matrix))
+    assert get_runs(stored_plan(again)) == get_runs(stored_plan(matrix))
     assert Database.objects.count() == 2 and Workload.objects.count() == 2  # Used again, not made twice.
     assert again.submitted_at is None
 
@@ -39,7 +39,7 @@ def test_it_is_the_same_text_after_an_import_by_another_team():
     file, team = read_plan(text), make_team()
     again = import_plan(team, file, chosen_elsewhere(file, team), None)
     assert export_plan(again) == text
-    assert runs_of(stored_plan(again)) == runs_of(planned(file))
+    assert get_runs(stored_plan(again)) == get_runs(planned(file))
     assert {database.team for database in Database.objects.filter(entries__matrix=again)} == {team}
 
 

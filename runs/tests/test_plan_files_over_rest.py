@@ -7,8 +7,8 @@ from django.test import Client
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Scope
-from runs.kits.plan_export import export_plan
 from runs.models import Matrix
+from runs.plans.files.plan_export import export_plan
 from runs.tests.factories import make_team
 from runs.tests.planning_world import a_matrix
 

@@ -6,11 +6,11 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from conftest import signed_in
-from runs.kits.plan import planned
-from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import read_plan
 from runs.models import Cluster, Database, Matrix, Run
-from runs.planning import expand
+from runs.plans import expand
+from runs.plans.files.plan import planned
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import read_plan
 from runs.tests.factories import make_cluster, make_load_generator, make_machine, make_user
 from runs.tests.planning_world import a_matrix
 

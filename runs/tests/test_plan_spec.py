@@ -7,11 +7,11 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from runs.api.plans import NAMES, MatrixPlan
-from runs.forms.plan_fields import ScaledField, folded_names, plan_fields
-from runs.kits.plan import PlanMatrix
 from runs.models import Matrix
-from runs.planning.plan_spec import PlanRequest, PlanSpec
+from runs.plans.api.plans import NAMES, MatrixPlan
+from runs.plans.files.plan import PlanMatrix
+from runs.plans.forms.plan_fields import ScaledField, folded_names, plan_fields
+from runs.plans.plan_spec import PlanRequest, PlanSpec
 from runs.tests.test_plan_files_over_rest import ROOT, program
 
 FIELDS = list(PlanSpec.model_fields)

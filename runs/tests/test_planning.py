@@ -4,7 +4,7 @@ import pytest
 from django.db.models import Count
 
 from runs.models import Cluster, Database, LoadGenerator, Node, Run, RunEvent, Sweep
-from runs.planning import PlanError, expand, preview, stored_plan, submit
+from runs.plans import PlanError, expand, preview, stored_plan, submit
 from runs.tests.factories import (
     make_cluster,
     make_database,

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from runs.pages.queue import Queued, predict_starts
+from runs.queue.pages.queue import Queued, predict_starts
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from runs.studies import read_facts, studies
-from runs.studies.published import FACTS
+from runs.plans.studies import read_facts, studies
+from runs.plans.studies.published import FACTS
 
 # Of the numbers as they were collected from the studies, before each got an id.
 COLLECTED_SHA256 = "0316b7764d74ee342c8a0e887e1185efcb8c1c969251b60c8e99698f7de6c9b2"

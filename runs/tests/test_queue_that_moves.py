@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from runs.models import Run
 from runs.models.run import Status
-from runs.pages.queue import queue, waiting_runs
+from runs.queue.pages.queue import queue, waiting_runs
 from runs.tests.factories import make_load_generator, make_run, make_sweep
 
 pytestmark = pytest.mark.django_db

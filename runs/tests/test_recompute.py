@@ -7,10 +7,10 @@ import zstandard
 from django.core.management import CommandError, call_command
 
 from runs.models import Finding, Measurement, MeasurementSet, Run, RunEvent, Series
-from runs.recording import recompute
-from runs.recording.differences import Difference
-from runs.recording.recompute import RecomputeSkipped, apply, rebuild
-from runs.recording.recut import choose_set, recut
+from runs.results.recording import recompute
+from runs.results.recording.differences import Difference
+from runs.results.recording.recompute import RecomputeSkipped, apply, rebuild
+from runs.results.recording.recut import choose_set, recut
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run

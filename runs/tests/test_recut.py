@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 
 from runs.models import MeasurementSet, Run, RunEvent
-from runs.recording.recut import RecutRefused, choose_set, recut
+from runs.results.recording.recut import RecutRefused, choose_set, recut
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
@@ -27,28 +27,28 @@ def user(team):
     return make_user(team=team, username="rita")
 
 
-def operations_of(kept):
+def collect_operations(kept):
     return {row.operation: tuple(getattr(row, name) for name in NUMBERS) for row in kept.measurements.all()}
 
 
-def findings_of(kept):
+def collect_findings(kept):
     return list(kept.findings.values_list("check_id", "severity", "measured", "message"))
 
 
-def current_of(run):
+def get_current_set(run):
     return run.measurement_sets.get(is_current=True)
 
 
 def test_it_makes_the_next_number_and_keeps_the_first(run, user):
-    first = current_of(run)
-    before = operations_of(first)
+    first = get_current_set(run)
+    before = collect_operations(first)
     kept = recut(run, warmup_s=2, tail_s=0, user=user, reason="the first second was cold")
     first.refresh_from_db()
     assert (kept.number, kept.is_current, kept.created_by, kept.note) == (2, True, user, "the first second was cold")
-    assert (first.number, first.is_current, operations_of(first)) == (1, False, before)
+    assert (first.number, first.is_current, collect_operations(first)) == (1, False, before)
     assert kept.warmup_s == 2
     assert (kept.window_from - first.window_from).total_seconds() == pytest.approx(1)
-    assert operations_of(kept) != before
+    assert collect_operations(kept) != before
 
 
 def test_the_run_follows_its_current_cut(run, user):
@@ -57,12 +57,12 @@ def test_the_run_follows_its_current_cut(run, user):
     assert stored.throughput_ops_s == kept.throughput_ops_s == run.throughput_ops_s
     choose_set(run, 1, user)
     stored.refresh_from_db()
-    first = current_of(stored)
+    first = get_current_set(stored)
     assert (first.number, stored.throughput_ops_s) == (1, first.throughput_ops_s)
 
 
 def test_the_verdict_is_that_of_the_current_cut(run, user):
-    current_of(run).findings.filter(check_id="V05").update(severity="reject")
+    get_current_set(run).findings.filter(check_id="V05").update(severity="reject")
     Run.objects.filter(pk=run.pk).update(verdict="reject")
     recut(run, warmup_s=2, tail_s=0, user=user)
     assert Run.objects.get(pk=run.pk).verdict != "reject"
@@ -72,20 +72,20 @@ def test_the_verdict_is_that_of_the_current_cut(run, user):
 
 def test_the_same_window_gives_the_same_numbers_and_findings(run, user):
     """The intervals and what is stored of the clients are enough: no log is read, and nothing is lost."""
-    first = current_of(run)
+    first = get_current_set(run)
     Run.objects.filter(pk=run.pk).update(verdict="")
     MeasurementSet.objects.filter(pk=first.pk).update(algorithm_version=0)
     run.artifacts.exclude(kind="intervals").delete()
     again = recut(run, warmup_s=first.warmup_s, tail_s=first.tail_s, user=user)
-    assert operations_of(again) == operations_of(first)
+    assert collect_operations(again) == collect_operations(first)
     assert again.clients == first.clients
     assert again.window_s == pytest.approx(first.window_s)
     # The window was planned as long as the plan says, less what is left out at its end on purpose.
-    assert [finding[:2] for finding in findings_of(again)] == [finding[:2] for finding in findings_of(first)]
+    assert [finding[:2] for finding in collect_findings(again)] == [finding[:2] for finding in collect_findings(first)]
 
 
 def test_a_tail_is_left_out_at_the_end(run, user):
-    first = current_of(run)
+    first = get_current_set(run)
     kept = recut(run, warmup_s=1, tail_s=first.tail_s + 1, user=user)
     assert kept.tail_s == pytest.approx(first.tail_s + 1)
     assert (first.window_to - kept.window_to).total_seconds() == pytest.approx(1, abs=0.01)
@@ -122,7 +122,7 @@ def test_refuses_impossible_window_and_stores_nothing(run, user, warmup_s, tail_
 
 def test_a_window_shorter_than_an_interval_is_refused(run, user):
     with pytest.raises(RecutRefused, match="has no interval"):
-        recut(run, warmup_s=2, tail_s=current_of(run).tail_s + 1.98, user=user)
+        recut(run, warmup_s=2, tail_s=get_current_set(run).tail_s + 1.98, user=user)
 
 
 def test_the_same_cut_twice_is_refused_with_its_number(run, user):
@@ -168,7 +168,7 @@ def test_a_client_that_left_no_log_stays_missing(team, user, artifact_folder):
 
 
 def test_override_stays_while_the_same_checks_reject(run, user):
-    first = current_of(run)
+    first = get_current_set(run)
     first.findings.filter(check_id="V01").update(severity="reject")
     Run.objects.filter(pk=run.pk).update(verdict="reject", verdict_override="the client machine was known to be small")
     kept = recut(run, warmup_s=2, tail_s=0, user=user)
@@ -192,7 +192,7 @@ def test_two_at_once_make_two_sets_and_one_is_current(run, user):
     assert numbers == [2, 3, 4, 5]
     stored = Run.objects.get(pk=run.pk)
     assert stored.measurement_sets.filter(is_current=True).count() == 1
-    assert stored.throughput_ops_s == current_of(stored).throughput_ops_s
+    assert stored.throughput_ops_s == get_current_set(stored).throughput_ops_s
 
 
 def test_it_takes_less_than_a_second(run, user):

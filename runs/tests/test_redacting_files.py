@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.uploading.file_redaction import without_secrets
+from runs.uploads.file_redaction import without_secrets
 from runs.ycsb.redact import redact
 
 WORDS = (

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from runs.catalog import load_catalog
-from runs.kits.plan import (
+from runs.plans import expand
+from runs.plans.files.plan import (
     Cells,
     Changes,
     ClusterRole,
@@ -26,10 +27,9 @@ from runs.kits.plan import (
     PlanWorkload,
     planned,
 )
-from runs.kits.plan_file import as_text, read_plan
-from runs.kits.script import Cell, cell_name, list_stations, repeat_script
-from runs.planning import expand
-from runs.planning.plan_spec import PlanSearch
+from runs.plans.files.plan_file import as_text, read_plan
+from runs.plans.files.script import Cell, cell_name, list_stations, repeat_script
+from runs.plans.plan_spec import PlanSearch
 from runs.ycsb.properties import check_workload
 
 MIX = check_workload({"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0.5"})

@@ -2,13 +2,13 @@
 
 import pytest
 
-from runs import lifecycle
 from runs.models import Conductor, Run
 from runs.models.run import Status
-from runs.pages.matrix import matrix_page
-from runs.reasons import Reason
+from runs.plans.pages.matrix import matrix_page
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import claim_run, make_load_generator, make_run, make_sweep
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 pytestmark = pytest.mark.django_db
 BROKEN = sorted(lifecycle.INFRASTRUCTURE)
@@ -79,7 +79,7 @@ def test_cancelled_run_whose_conductor_is_lost_stays_cancelled(run, user, ended_
         Run.objects.filter(pk=run.pk).update(heartbeat_at=run.created_at - 2 * lifecycle.CLAIM_SILENT_AFTER)
         lost = lifecycle.reap()
     else:
-        lost = lifecycle.end_claims_of(conductor.pk)
+        lost = lifecycle.end_conductor_claims(conductor.pk)
     run.refresh_from_db()
     assert (lost, run.status, run.reason) == ([run.pk], Status.CANCELLED, Reason.CANCELLED_BY_USER)
     assert not Run.objects.filter(rerun_of=run).exists()
@@ -98,4 +98,4 @@ def test_pages_name_the_retry(client_in, team):
     again = Run.objects.get(rerun_of=run)
     assert f"retried automatically as {again.name}" in client_in.get(f"/runs/{run.pk}/").text
     assert f"automatic retry of {run.name}" in client_in.get(f"/runs/{again.pk}/").text
-    assert "1 run retried automatically" in text_of(client_in.get(f"/matrices/{run.matrix_id}/"))
+    assert "1 run retried automatically" in get_text(client_in.get(f"/matrices/{run.matrix_id}/"))

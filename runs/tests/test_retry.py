@@ -13,10 +13,11 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from benchsite.tests.databases import database_url
-from runs import artifacts, lifecycle
 from runs.models import Run, RunEvent
 from runs.models.run import Stage, Status
-from runs.retry import STORAGE_ERRORS, retry
+from runs.queue import lifecycle
+from runs.queue.database_retries import STORAGE_ERRORS, retry
+from runs.results import artifacts
 from runs.tests.factories import claim_run, make_run, make_sweep
 from runs.tests.pages import artifact_folder
 

@@ -3,11 +3,11 @@
 import pytest
 
 from benchsite.core import formatting
+from runs.checks import CheckResult
 from runs.models import Run
-from runs.recording.rows import write_set
+from runs.results.recording.rows import write_set
 from runs.tests.factories import finding, make_run, make_sweep
-from runs.tests.pages import text_of
-from runs.validity import CheckResult
+from runs.tests.pages import get_text
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 
@@ -67,7 +67,7 @@ def found(check_id, severity, **more):
 @pytest.mark.slow
 def test_bounds_are_called_bounds(client_in, run):
     write_set(run, 1, summarised(), [found("V05", "warn")])
-    page = text_of(client_in.get(f"/runs/{run.pk}/")).replace(formatting.THIN, " ")
+    page = get_text(client_in.get(f"/runs/{run.pk}/")).replace(formatting.THIN, " ")
     assert "10.0\N{EN DASH}100 ms" in page
     assert "bounds, histograms missing" in page
     assert "10.0\N{EN DASH}100</span>" in page  # in the table, whose header has the unit
@@ -89,7 +89,7 @@ def test_they_are_stored_without_a_point(run):
 
 def test_what_nobody_stated_is_not_made_up(client_in, run):
     write_set(run, 1, summarised(), [])
-    page = text_of(client_in.get(f"/runs/{run.pk}/"))
+    page = get_text(client_in.get(f"/runs/{run.pk}/"))
     assert "failed ones not stated" in page
     assert "None" not in page.split("<main")[1]
     assert "only summaries exist" in page
@@ -99,7 +99,7 @@ def test_what_nobody_stated_is_not_made_up(client_in, run):
 @pytest.mark.slow
 def test_a_run_without_a_throughput_is_no_point(client_in, run):
     write_set(run, 1, summarised(throughput_ops_s=None, operations=()), [])
-    page = text_of(client_in.get(f"/runs/{run.pk}/"))
+    page = get_text(client_in.get(f"/runs/{run.pk}/"))
     assert "None" not in page.split("<main")[1]
     assert client_in.get(f"/sweeps/{run.sweep_id}/").status_code == 200
 
@@ -108,7 +108,7 @@ def test_checks_that_were_not_assessed_are_a_group_of_their_own(client_in, run):
     missing = found("V03", "not_assessed", title="Client CPU", message="Nobody measured the clients' processors.")
     write_set(run, 1, summarised(), [missing, found("V23", "pass", title="Arithmetic"), found("V05", "warn")])
     response = client_in.get(f"/runs/{run.pk}/")
-    page = text_of(response)
+    page = get_text(response)
     assert "1 check not assessed, and what is missing: no pass" in page
     assert "Nobody measured the clients&#x27; processors." in page
     assert "1 check that passed" in page
@@ -124,5 +124,5 @@ def test_figures_and_tables_of_comparisons_show_the_bounds(client_in, run):
     figure = client_in.get(f"/figures/runs/{run.pk}/percentiles/").json()
     assert "bars are bounds" in figure["caption"]
     assert [trace["mode"] for trace in figure["figure"]["data"]] == ["markers", "lines+markers"]
-    page = text_of(client_in.get(f"/sweeps/{run.sweep_id}/")).replace(formatting.THIN, " ")
+    page = get_text(client_in.get(f"/sweeps/{run.sweep_id}/")).replace(formatting.THIN, " ")
     assert "10.0\N{EN DASH}100 ms" in page

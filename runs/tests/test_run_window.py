@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from runs.models import MeasurementSet, Run
-from runs.recording.recut import recut
-from runs.recording.rows import write_series
+from runs.results.recording.recut import recut
+from runs.results.recording.rows import write_series
 from runs.tests.factories import finding, make_measurement_set, make_run, make_sweep, make_team, make_user
-from runs.tests.pages import artifact_folder, queries_of, text_of, viewer_of
+from runs.tests.pages import artifact_folder, count_queries, get_text, sign_in_viewer
 from runs.tests.recorded import recorded_run
 from runs.ycsb.series import POINT, Series
 
@@ -24,7 +24,7 @@ def url(run, what=""):
     return f"/runs/{run.pk}/{what}"
 
 
-def window_of(client, run):
+def get_window(client, run):
     return client.get(url(run)).context["page"]["window"]
 
 
@@ -46,27 +46,27 @@ def warming(seconds=60):
 
 
 def test_the_current_cut_is_drawn_with_what_it_leaves_out(client_in, run):
-    window = window_of(client_in, run)
+    window = get_window(client_in, run)
     assert (window["bar"]["warmup"] + window["bar"]["measured"] + window["bar"]["tail"]) == pytest.approx(100)
     assert window["bar"]["warmup"] == pytest.approx(100 * 1 / window["common_s"])
-    page = text_of(client_in.get(url(run)))
+    page = get_text(client_in.get(url(run)))
     assert "1 s</span> of warm-up left out" in page.replace("\u202f", " ")
     assert 'data-fills="#cut"' in page
     assert 'id="cut"' in page
 
 
 def test_cutting_again_shows_both_cuts(client_in, run):
-    page = text_of(client_in.post(url(run, "cut/"), {"warmup_s": "2", "tail_s": "0.5", "reason": "cold"}, follow=True))
+    page = get_text(client_in.post(url(run, "cut/"), {"warmup_s": "2", "tail_s": "0.5", "reason": "cold"}, follow=True))
     assert "Cut 2 is the current one" in page
     assert "cold" in page
-    cuts = window_of(client_in, run)["cuts"]
+    cuts = get_window(client_in, run)["cuts"]
     assert [(cut["row"].number, cut["row"].is_current) for cut in cuts] == [(1, False), (2, True)]
     assert all(cut["verdict"] and cut["lines"] for cut in cuts)
 
 
 def test_an_older_cut_is_made_current(client_in, run, team):
     recut(run, warmup_s=2, tail_s=0, user=make_user(team=team))
-    page = text_of(client_in.post(url(run, "cut/"), {"number": "1"}, follow=True))
+    page = get_text(client_in.post(url(run, "cut/"), {"number": "1"}, follow=True))
     assert "Cut 1 is the current one" in page
     assert run.measurement_sets.get(is_current=True).number == 1
 
@@ -82,16 +82,16 @@ def test_an_older_cut_is_made_current(client_in, run, team):
     ],
 )
 def test_what_cannot_be_cut_is_said_and_changes_nothing(client_in, run, sent, says):
-    assert says in text_of(client_in.post(url(run, "cut/"), sent, follow=True))
+    assert says in get_text(client_in.post(url(run, "cut/"), sent, follow=True))
     assert MeasurementSet.objects.filter(run=run).count() == 1
 
 
 def test_a_warm_up_is_suggested_and_never_applied_by_itself(client_in, run):
     give_series(run, warming())
-    window = window_of(client_in, run)
+    window = get_window(client_in, run)
     assert (window["suggestion"].cut_s, window["is_covered"]) == (10, False)
     assert window["rate_suggested_ops_s"] > window["rate_now_ops_s"]
-    page = text_of(client_in.get(url(run)))
+    page = get_text(client_in.get(url(run)))
     assert "Suggested: cut 10 s" in page
     assert "MSER-5 on throughput" in page
     assert run.measurement_sets.count() == 1
@@ -100,14 +100,14 @@ def test_a_warm_up_is_suggested_and_never_applied_by_itself(client_in, run):
 def test_a_warm_up_that_is_left_out_already_is_not_suggested(client_in, run):
     give_series(run, warming())
     run.measurement_sets.update(warmup_s=15)
-    page = text_of(client_in.get(url(run)))
+    page = get_text(client_in.get(url(run)))
     assert "the warm-up covers it" in page
     assert "Suggested" not in page
 
 
 def test_without_a_steady_state_it_says_to_run_longer(client_in, run):
     give_series(run, [100.0 + 50 * second for second in range(60)])
-    page = text_of(client_in.get(url(run)))
+    page = get_text(client_in.get(url(run)))
     assert "No steady state found" in page
     assert "run it longer" in page
 
@@ -115,17 +115,17 @@ def test_without_a_steady_state_it_says_to_run_longer(client_in, run):
 def test_a_drift_behind_the_cut_is_named(client_in, run):
     noise = np.random.default_rng(3).normal(0, 80, 600)
     give_series(run, (np.linspace(950, 1050, 600) + noise).tolist())
-    assert "It drifts" in text_of(client_in.get(url(run)))
+    assert "It drifts" in get_text(client_in.get(url(run)))
 
 
 def test_a_short_run_gets_no_suggestion(client_in, run):
-    assert "No steady state is suggested: that takes 20 s" in text_of(client_in.get(url(run)))
+    assert "No steady state is suggested: that takes 20 s" in get_text(client_in.get(url(run)))
 
 
 def test_a_long_run_is_looked_at_on_a_coarser_level(client_in, run):
     """12 hours in seconds would take the page longer than reading it."""
     give_series(run, warming(8000))
-    assert window_of(client_in, run)["suggestion"] is None  # only the level of 1 s is there, and that is too long
+    assert get_window(client_in, run)["suggestion"] is None  # only the level of 1 s is there, and that is too long
     points = np.zeros(800, dtype=POINT)
     current = run.measurement_sets.get()
     points["second"], points["p95_us"] = np.arange(800) * 10, 1000.0
@@ -133,33 +133,33 @@ def test_a_long_run_is_looked_at_on_a_coarser_level(client_in, run):
     begin = current.clients[0]["started_s"]
     row = Series("READ", "service", begin, 10, 2, points)
     write_series(run, [row], 1)
-    assert window_of(client_in, run)["suggestion"].cut_s == 200
+    assert get_window(client_in, run)["suggestion"].cut_s == 200
 
 
 def test_a_run_without_intervals_shows_its_one_cut_and_no_form(client_in, team):
     run = make_run(make_sweep(team=team))
-    page = text_of(client_in.get(url(run)))
+    page = get_text(client_in.get(url(run)))
     assert 'id="window"' in page
     assert 'id="cut"' not in page
     assert "without histograms by interval it cannot be cut" in page
 
 
 def test_a_load_cannot_be_cut(client_in, team, artifact_folder):
-    page = text_of(client_in.get(url(recorded_run(team, "load/0", "load/1", phase="load"))))
+    page = get_text(client_in.get(url(recorded_run(team, "load/0", "load/1", phase="load"))))
     assert "a load is measured as a whole" in page
     assert 'id="cut"' not in page
 
 
 def test_reader_and_algorithm_stand_with_the_numbers(client_in, run):
     run.measurement_sets.update(reader_version=7, algorithm_version=9)
-    page = text_of(client_in.get(url(run)))
+    page = get_text(client_in.get(url(run)))
     assert "reader 7, algorithm 9" in page
     assert "by algorithm 9" in page
 
 
 def test_a_viewer_sees_the_cuts_and_changes_none(team, run):
-    viewer = viewer_of(team)
-    page = text_of(viewer.get(url(run)))
+    viewer = sign_in_viewer(team)
+    page = get_text(viewer.get(url(run)))
     assert "Every cut of this run" in page
     assert 'id="cut"' not in page
     assert "Cut again" not in page
@@ -173,15 +173,15 @@ def test_another_teams_run_is_not_there(client_in, artifact_folder):
 
 
 def test_more_cuts_and_findings_ask_no_more_queries(client_in, run, team):
-    before = queries_of(client_in, url(run))
+    before = count_queries(client_in, url(run))
     for number in range(2, 8):
         make_measurement_set(run, number=number, is_current=False, findings=[finding()])
-    assert queries_of(client_in, url(run)) == before
+    assert count_queries(client_in, url(run)) == before
 
 
 def test_ugly_reasons_stay_text(client_in, run, team):
     recut(run, warmup_s=2, tail_s=0, user=make_user(team=team), reason="<script>alert(1)</script>")
-    assert "<script>alert" not in text_of(client_in.get(url(run)))
+    assert "<script>alert" not in get_text(client_in.get(url(run)))
 
 
 def test_everything_that_reads_numbers_reads_the_current_cut(client_in, run, team):

@@ -5,9 +5,9 @@ import io
 
 import pytest
 
-from runs.pages.run_list import RunFilter
+from runs.results.pages.run_list import RunFilter
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_workload
-from runs.tests.pages import FAILURES, STATUSES, UGLY, queries_of, text_of, viewer_of
+from runs.tests.pages import FAILURES, STATUSES, UGLY, count_queries, get_text, sign_in_viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 URL = "/runs/"
@@ -18,7 +18,7 @@ def names(client, query=""):
 
 
 def test_it_says_what_to_do_when_there_is_no_run(client_in):
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "No runs yet" in page
     assert "/matrices/new/" in page
 
@@ -28,13 +28,13 @@ def test_it_shows_runs_in_every_state(client_in, team):
     for threads, status in enumerate(STATUSES, start=1):
         cluster = make_sweep(team=team).database.cluster  # one active run per cluster
         make_run(sweep, threads=threads, status=status, cluster=cluster)
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert all(f"badge--{status}" in page for status in STATUSES)
 
 
 def test_a_short_name_and_its_numbers_are_shown(client_in, team):
     make_run(make_sweep(team=team, name="redis always A"), threads=16, throughput=41_234.0)
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "redis always A 16t r1" in page
     assert "41.2k" in page
 
@@ -97,7 +97,7 @@ def test_nonsense_in_the_url_is_no_error(client_in, team, query):
 
 def test_nothing_found_is_said_with_a_way_back(client_in, team):
     make_run(make_sweep(team=team))
-    page = text_of(client_in.get(URL, {"q": "nowhere"}))
+    page = get_text(client_in.get(URL, {"q": "nowhere"}))
     assert "No run matches" in page
 
 
@@ -128,7 +128,7 @@ def test_runs_are_sorted_by_columns(client_in, team, sort, order):
 
 def test_headings_sort_the_filtered_list_and_state_its_order(client_in, team):
     make_run(make_sweep(team=team))
-    page = text_of(client_in.get(URL, {"system": "redis", "sort": "fastest", "page": "1"}))
+    page = get_text(client_in.get(URL, {"system": "redis", "sort": "fastest", "page": "1"}))
     assert page.count("aria-sort") == 1
     assert 'aria-sort="descending"><a class="sort" href="?system=redis&amp;sort=slowest">Throughput, ops/s' in page
     assert 'href="?system=redis&amp;sort=name">Run<' in page  # The first click sorts from A to Z.
@@ -139,7 +139,7 @@ def test_long_lists_come_in_pages_that_keep_the_filter(client_in, team):
     sweep = make_sweep(team=team)
     for threads in range(1, 53):
         make_run(sweep, threads=threads, status="cancelled")
-    page = text_of(client_in.get(URL, {"status": "cancelled"}))
+    page = get_text(client_in.get(URL, {"status": "cancelled"}))
     assert "page 1 of 2" in page
     assert "status=cancelled&amp;page=2" in page
     assert len(names(client_in, "?status=cancelled&page=2")) == 2
@@ -148,29 +148,29 @@ def test_long_lists_come_in_pages_that_keep_the_filter(client_in, team):
 def test_every_reason_of_a_failure_is_named(client_in, team):
     sweep = make_sweep(team=team)
     runs = [make_run(sweep, threads=n + 1, status="failed", reason=reason) for n, reason in enumerate(FAILURES)]
-    page = text_of(client_in.get(URL)).replace("&#x27;", "'")
+    page = get_text(client_in.get(URL)).replace("&#x27;", "'")
     assert all(run.get_reason_display() in page for run in runs)
 
 
 def test_ugly_text_stays_text(client_in, team):
     make_run(make_sweep(team=team, name="x"), name=UGLY, notes=UGLY, tags=["<b>bold</b>"], excluded_reason=UGLY)
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "<script>alert" not in page
     assert "<b>bold" not in page
 
 
 def test_the_number_of_queries_does_not_grow_with_the_runs(client_in, team):
     make_run(make_sweep(team=team))
-    few = queries_of(client_in, URL)
+    few = count_queries(client_in, URL)
     for _ in range(19):
         make_run(make_sweep(team=team), tags=["a"])
-    assert queries_of(client_in, URL) == few
+    assert count_queries(client_in, URL) == few
 
 
 # --- CSV -----------------------------------------------------------------------------------------------------------
 
 
-def rows_of(response):
+def get_rows(response):
     return list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
 
 
@@ -179,14 +179,14 @@ def test_csv_has_the_same_filter(client_in, team):
     make_run(sweep, threads=2, throughput=1234.5, tags=["a", "b"])
     make_run(sweep, threads=4, status="failed")
     response = client_in.get("/runs.csv?status=succeeded")
-    (row,) = rows_of(response)
+    (row,) = get_rows(response)
     assert "attachment" in response["Content-Disposition"]
     assert (row["name"], row["throughput_ops_s"], row["tags"]) == ("s 2t r1", "1234.5", "a, b")
 
 
 def test_csv_hands_no_formula_to_a_spreadsheet(client_in, team):
     make_run(make_sweep(team=team), notes="=cmd|' /C calc'!A0", name="+1")
-    (row,) = rows_of(client_in.get("/runs.csv"))
+    (row,) = get_rows(client_in.get("/runs.csv"))
     assert row["notes"].startswith("'=")
     assert row["name"] == "'+1"
 
@@ -201,7 +201,7 @@ def bulk(client, runs, **fields):
 def test_ticked_runs_get_tags(client_in, team):
     sweep = make_sweep(team=team)
     runs = [make_run(sweep, threads=n) for n in (1, 2)]
-    page = text_of(bulk(client_in, runs, action="tag", tags="baseline, x"))
+    page = get_text(bulk(client_in, runs, action="tag", tags="baseline, x"))
     assert "2 of 2 runs got a new tag" in page
     assert [run.tags for run in sweep.runs.all()] == [["baseline", "x"]] * 2
 
@@ -227,7 +227,7 @@ def test_excludes_selected_runs_and_returns_to_same_list(client_in, team):
 )
 def test_a_bulk_action_that_cannot_be_done_says_why(client_in, team, fields, said):
     run = make_run(make_sweep(team=team))
-    assert said in text_of(bulk(client_in, [run], **fields))
+    assert said in get_text(bulk(client_in, [run], **fields))
 
 
 def compare(client, runs, **fields):
@@ -246,7 +246,7 @@ def test_more_selected_runs_are_the_only_points_of_a_comparison(client_in, team)
     runs = [make_run(sweep, threads=threads, throughput=100.0 * threads) for sweep in sweeps for threads in (2, 4, 8)]
     response = compare(client_in, [runs[0], runs[1], runs[3]])
     page = client_in.get(response["Location"], follow=True)
-    html = text_of(page)
+    html = get_text(page)
     assert "3 chosen runs" in html and html.count("data-side=") == 2
     figure = html.partition('data-src="/figures/latency/')[2].partition('"')[0].replace("&amp;", "&")
     points = client_in.get(f"/figures/latency/{figure}").json()["table"]["rows"]
@@ -257,18 +257,20 @@ def test_more_selected_runs_are_the_only_points_of_a_comparison(client_in, team)
 def test_fewer_than_two_selected_runs_are_not_compared(client_in, team, number):
     runs = [make_run(make_sweep(team=team)), make_run()]  # the second is another team's
     page = client_in.post("/runs/compare/", {"run": [run.pk for run in runs[1 - number :]], "back": "q=x"}, follow=True)
-    assert "Select at least two runs" in text_of(page)
+    assert "Select at least two runs" in get_text(page)
     assert page.redirect_chain[0][0] == "/runs/?q=x"
 
 
 def test_ticking_nothing_is_said(client_in, team):
     make_run(make_sweep(team=team))
-    assert "No run is selected" in text_of(bulk(client_in, [], action="tag", tags="a"))
+    assert "No run is selected" in get_text(bulk(client_in, [], action="tag", tags="a"))
 
 
 def test_runs_of_another_team_match_nothing_in_a_bulk_action(client_in, team):
     foreign = make_run()
-    page = text_of(client_in.post("/runs/bulk/", {"run": [foreign.pk, "x"], "action": "tag", "tags": "a"}, follow=True))
+    page = get_text(
+        client_in.post("/runs/bulk/", {"run": [foreign.pk, "x"], "action": "tag", "tags": "a"}, follow=True)
+    )
     assert "No run is selected" in page
     foreign.refresh_from_db()
     assert foreign.tags == []
@@ -281,7 +283,7 @@ def test_the_way_back_never_leaves_the_site(client_in, team):
 
 
 def test_viewer_compares_runs_and_changes_none(team):
-    viewer, run = viewer_of(team), make_run(make_sweep(team=team))
-    page = text_of(viewer.get(URL))
+    viewer, run = sign_in_viewer(team), make_run(make_sweep(team=team))
+    page = get_text(viewer.get(URL))
     assert "Compare selected runs" in page and "Add tags" not in page
     assert viewer.post("/runs/bulk/", {"run": [run.pk], "action": "tag", "tags": "a"}).status_code == 403

@@ -9,8 +9,8 @@ import pytest
 from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs.models import Matrix, Occasion, Schedule
-from runs.schedules import schedule_changes
-from runs.schedules.times import Rule
+from runs.plans.schedules import schedule_changes
+from runs.plans.schedules.times import Rule
 from runs.tests.factories import make_matrix, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -27,7 +27,7 @@ def schedule(matrix, user):
     return schedule_changes.make(matrix, user, name="Nightly", rule=Rule("day", time(3, 0), 6))
 
 
-def text_of(answer):
+def get_text(answer):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", answer.content.decode()))
 
 
@@ -38,9 +38,9 @@ def test_it_is_made_on_the_page_of_its_matrix(client_in, matrix):
     done = client_in.post(f"/matrices/{matrix.pk}/repeat/", DAILY, follow=True)
     made = Schedule.objects.get()
     assert done.redirect_chain[-1][0] == f"/schedules/{made.pk}/"
-    assert "Repeats Checkout every day at 03:00 UTC. Made by runa." in text_of(done)
+    assert "Repeats Checkout every day at 03:00 UTC. Made by runa." in get_text(done)
     assert len(re.findall(r"<li><time", done.content.decode())) == 5
-    assert "Nightly" in text_of(client_in.get("/schedules/"))
+    assert "Nightly" in get_text(client_in.get("/schedules/"))
 
 
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
@@ -48,7 +48,7 @@ def test_it_shows_the_next_five_times_before_it_is_saved(client_in, matrix, head
     week = DAILY | {"every": "week", "days": ["0", "4"], "preview": "1"}
     shown = client_in.post(f"/matrices/{matrix.pk}/repeat/", week, headers=headers)
     assert shown.status_code == 200
-    assert "On Mondays and Fridays at 03:00 UTC. The next five times:" in text_of(shown)
+    assert "On Mondays and Fridays at 03:00 UTC. The next five times:" in get_text(shown)
     assert len(re.findall(r"<li><time[^>]*>(Mon|Fri) [^<]* 03:00 UTC", shown.content.decode())) == 5
     assert not Schedule.objects.exists()
 
@@ -70,7 +70,7 @@ def test_it_shows_the_next_five_times_before_it_is_saved(client_in, matrix, head
 def test_what_is_wrong_is_said_at_its_field(client_in, matrix, wrong, said):
     refused = client_in.post(f"/matrices/{matrix.pk}/repeat/", DAILY | wrong)
     assert refused.status_code == 422
-    assert said in text_of(refused)
+    assert said in get_text(refused)
     assert not Schedule.objects.exists()
 
 
@@ -81,13 +81,13 @@ def test_it_is_edited_paused_and_switched_on(client_in, schedule):
     changed = Schedule.objects.get()
     assert (changed.name, changed.at, changed.next_at.hour) == ("Noon", time(12, 0), 12)
     paused = client_in.post(f"{url}change/", {"pause": "1"}, follow=True)
-    assert "None: it is paused." in text_of(paused)
+    assert "None: it is paused." in get_text(paused)
     client_in.post(f"{url}change/", {"resume": "1"})
     assert Schedule.objects.get().is_active
 
 
 def test_deleting_asks_by_name(client_in, schedule):
-    assert "Delete the schedule “Nightly” and its log?" in text_of(client_in.get(f"/schedules/{schedule.pk}/"))
+    assert "Delete the schedule “Nightly” and its log?" in get_text(client_in.get(f"/schedules/{schedule.pk}/"))
     client_in.post(f"/schedules/{schedule.pk}/change/", {"delete": "1"})
     assert not Schedule.objects.exists()
     assert Matrix.objects.exists()
@@ -101,18 +101,18 @@ def test_it_says_what_came_of_each_time(client_in, schedule, matrix):
         )  # fmt: skip
     Schedule.objects.update(is_active=False, next_at=None, off_because="It failed 5 times in a row: gone")
     page = client_in.get(f"/schedules/{schedule.pk}/")
-    text = text_of(page)
+    text = get_text(page)
     assert "Benchsite switched it off. It failed 5 times in a row: gone" in text
     assert "It still runs." in text
     assert "&lt;b&gt;gone" in page.content.decode()
-    assert "switched off" in text_of(client_in.get("/schedules/"))
+    assert "switched off" in get_text(client_in.get("/schedules/"))
 
 
 def test_viewers_see_and_change_nothing(team, schedule, matrix):
     viewer = signed_in(make_user(team=team, role=Role.VIEWER))
     for page in ("/schedules/", f"/schedules/{schedule.pk}/"):
         assert viewer.get(page).status_code == 200
-    assert "Delete" not in text_of(viewer.get(f"/schedules/{schedule.pk}/"))
+    assert "Delete" not in get_text(viewer.get(f"/schedules/{schedule.pk}/"))
     assert "/repeat/" not in viewer.get(f"/matrices/{matrix.pk}/").content.decode()
     for path in (f"/matrices/{matrix.pk}/repeat/", f"/schedules/{schedule.pk}/edit/"):
         assert viewer.get(path).status_code == 403
@@ -129,7 +129,7 @@ def test_another_teams_schedule_is_not_there(stranger, schedule, matrix):
         assert stranger.post(f"/schedules/{pk}/change/", {"delete": "1"}).status_code == 404
     assert stranger.get(f"/matrices/{matrix.pk}/repeat/").status_code == 404
     assert stranger.post(f"/matrices/{matrix.pk}/repeat/", DAILY).status_code == 404
-    assert "Nightly" not in text_of(stranger.get("/schedules/"))
+    assert "Nightly" not in get_text(stranger.get("/schedules/"))
     assert Schedule.objects.count() == 1
 
 
@@ -141,7 +141,7 @@ def test_the_list_costs_as_many_queries_for_many(client_in, schedule, matrix, us
 
 
 def test_it_runs_now_or_says_why_not(client_in, schedule):
-    assert "Run now" in text_of(client_in.get(f"/schedules/{schedule.pk}/"))
+    assert "Run now" in get_text(client_in.get(f"/schedules/{schedule.pk}/"))
     refused = client_in.post(f"/schedules/{schedule.pk}/change/", {"run": "1"}, follow=True)
-    assert "Nothing is submitted." in text_of(refused)
+    assert "Nothing is submitted." in get_text(refused)
     assert not Occasion.objects.exists()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.schedules.times import EVERY_HOURS, Rule, in_words, next_times
+from runs.plans.schedules.times import EVERY_HOURS, Rule, in_words, next_times
 
 RULES = st.one_of(
     st.builds(Rule, st.just("day"), st.times().map(lambda at: at.replace(second=0, microsecond=0))),

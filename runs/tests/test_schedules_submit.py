@@ -6,9 +6,9 @@ import pytest
 
 from benchsite.accounts.models import AuditEntry, Notice
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
-from runs.planning import preview, stored_plan
-from runs.schedules import due_schedules, schedule_changes
-from runs.schedules.times import Rule
+from runs.plans import preview, stored_plan
+from runs.plans.schedules import due_schedules, schedule_changes
+from runs.plans.schedules.times import Rule
 from runs.tests.factories import (
     make_cluster,
     make_database,

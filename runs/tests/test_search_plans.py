@@ -3,16 +3,16 @@
 import pytest
 from django.urls import reverse
 
-from runs.forms.matrices import MatrixForm
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import export_plan, plan_file_of
-from runs.kits.plan_file import as_text, read_plan
-from runs.kits.plan_import import matrix_of
-from runs.measures.search import MAX_SLO_TRIALS
 from runs.models import Matrix
-from runs.planning import preview, stored_plan
+from runs.plans import preview, stored_plan
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import build_plan_file, export_plan
+from runs.plans.files.plan_file import as_text, read_plan
+from runs.plans.files.plan_import import build_matrix
+from runs.plans.forms.matrices import MatrixForm
+from runs.results.measures.search import MAX_SLO_TRIALS
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.test_searches import SEARCH, SLO, drive, submitted, token_bucket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -34,7 +34,7 @@ def plan(team):
 
 
 def test_builder_submits_a_search_with_a_limit(client_in, team, plan):
-    preview = text_of(client_in.post(reverse("matrix-preview"), plan))
+    preview = get_text(client_in.post(reverse("matrix-preview"), plan))
     assert "Runs, at most" in preview and "Time, at most" in preview
     assert client_in.post(reverse("matrix-add"), {**plan, "submit": "1"}).status_code == 302
     matrix = Matrix.objects.get()
@@ -47,7 +47,7 @@ def test_builder_submits_a_search_with_a_limit(client_in, team, plan):
     form = MatrixForm(team=team, source=matrix)
     shown = [form[name].value() for name in ("slo_limit_us", "search_width", "searches", "search_curve_percent")]
     assert shown == [2.5, 4, True, "50, 100"]
-    assert "search over target throughput" in text_of(client_in.get(reverse("matrix", args=[matrix.pk])))
+    assert "search over target throughput" in get_text(client_in.get(reverse("matrix", args=[matrix.pk])))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
 def test_import_shows_the_search_and_the_most_that_it_needs(client_in, team):
     matrix = submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix
     text, trials = export_plan(matrix), preview(stored_plan(matrix)).runs
-    page = text_of(client_in.post(reverse("plan-import"), {"plan": text}))
+    page = get_text(client_in.post(reverse("plan-import"), {"plan": text}))
     assert (
         f"At most {trials} measured runs and 1 load" in page
         and "search over target throughput, READ p99 (response time) at most" in page
@@ -79,7 +79,7 @@ def test_import_shows_the_search_and_the_most_that_it_needs(client_in, team):
 
 def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
     matrix = submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix
-    file = plan_file_of(matrix)
+    file = build_plan_file(matrix)
     assert (
         read_plan(export_plan(matrix)) == file
         and file.search.model_dump() == matrix.search
@@ -90,9 +90,9 @@ def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
 def test_import_of_a_search_over_targets_keeps_no_rungs(team):
     """As earlier releases exported them."""
     text = export_plan(submitted(team, rungs=[500, 1000], search=SEARCH).matrix)
-    assert matrix_of(team, read_plan(text)).rungs == []
+    assert build_matrix(team, read_plan(text)).rungs == []
     over_threads = read_plan(text.replace('ladder = "target"', 'ladder = "threads"'))
-    assert matrix_of(team, over_threads).rungs == [500, 1000]
+    assert build_matrix(team, over_threads).rungs == [500, 1000]
 
 
 def test_plan_file_refuses_a_limit_that_cannot_be(team):
@@ -105,7 +105,7 @@ def test_plan_file_refuses_a_limit_that_cannot_be(team):
 def test_path_is_on_the_pages_and_in_rest(client_in, team):
     sweep = submitted(team)
     drive(sweep, token_bucket(10_000))
-    page = text_of(client_in.get(reverse("sweep", args=[sweep.pk])))
+    page = get_text(client_in.get(reverse("sweep", args=[sweep.pk])))
     assert "without a target: no point of the curve" in page and "nothing measured" not in page
     assert "with a run that did not select it" in page and "not sustained:" in page and "bracketed" in page
-    assert "bracketed" in text_of(client_in.get(reverse("matrix-searches", args=[sweep.matrix_id])))
+    assert "bracketed" in get_text(client_in.get(reverse("matrix-searches", args=[sweep.matrix_id])))

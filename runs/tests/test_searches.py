@@ -6,12 +6,12 @@ import pytest
 from django.db.models import Max
 from django.utils import timezone
 
-from runs import lifecycle, next_runs, run_completion
-from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, State
 from runs.models import Finding, Run, SearchDecision, Sweep
 from runs.models.run import Status
-from runs.planning import preview, stored_plan, submit
-from runs.reasons import Reason
+from runs.plans import preview, stored_plan, submit
+from runs.queue import lifecycle, next_runs, run_completion
+from runs.queue.reasons import Reason
+from runs.results.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, State
 from runs.tests.factories import (
     claim_run,
     finding,
@@ -313,7 +313,7 @@ def test_limit_of_response_time_is_the_ceiling(team):
     )  # fmt: skip
     assert answer.state == State.BRACKETED and answer.low <= 6000 < answer.high
     assert answer.value_ops_s == answer.low  # conditional throughput
-    texts = [trial.text for trial in next_runs.trials_of(sweep)]
+    texts = [trial.text for trial in next_runs.get_trials(sweep)]
     assert any("READ p99 9" in text for text in texts)
 
 
@@ -382,7 +382,7 @@ def test_trial_above_its_target_counts_as_its_target(team):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     end(waiting(sweep), 10_200.0, verdict="warn", checks=[("V31", "warn")])
-    (trial,) = [trial.trial for trial in next_runs.trials_of(sweep) if trial.run.target_ops_s]
+    (trial,) = [trial.trial for trial in next_runs.get_trials(sweep) if trial.run.target_ops_s]
     assert (trial.load, trial.throughput_ops_s, trial.sustained) == (9500, 9500, True)
 
 

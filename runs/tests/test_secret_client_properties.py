@@ -8,9 +8,9 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from runs import client_lifecycle
 from runs.models import ClientRun, Database
 from runs.models.client_properties import SEALED
+from runs.queue import client_lifecycle
 from runs.tests.factories import make_client_run, make_database, make_run, make_sweep
 from runs.ycsb.redact import HIDDEN
 
@@ -29,7 +29,7 @@ def with_password(team) -> Database:
     return make_database(team=team, binding_properties={"redis.password": PASSWORD, "redis.database": "3"})
 
 
-def form_of(database: Database, **changes: str) -> dict[str, object]:
+def build_form(database: Database, **changes: str) -> dict[str, object]:
     fields = {"system": database.system, "cluster": database.cluster_id, "name": database.name, "replication_factor": 1}
     return {**fields, "settings": "", "client": "", "notes": "", "version": "", **changes}
 
@@ -47,11 +47,11 @@ def test_pages_show_no_password_and_the_form_keeps_it(client_in, team):
     for path in (f"/databases/{database.pk}/", f"/databases/{database.pk}/edit/"):
         assert PASSWORD not in client_in.get(path).content.decode()
     properties = "redis.password=(kept)\nredis.database=4"
-    response = client_in.post(f"/databases/{database.pk}/edit/", form_of(database, binding_properties=properties))
+    response = client_in.post(f"/databases/{database.pk}/edit/", build_form(database, binding_properties=properties))
     assert response.status_code == 302, response.content.decode()
     database.refresh_from_db()
     assert database.binding_properties == {"redis.password": PASSWORD, "redis.database": "4"}
-    client_in.post(f"/databases/{database.pk}/edit/", form_of(database, binding_properties="redis.password=new"))
+    client_in.post(f"/databases/{database.pk}/edit/", build_form(database, binding_properties="redis.password=new"))
     database.refresh_from_db()
     assert database.binding_properties == {"redis.password": "new"}
 

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from runs.models import Run
-from runs.recording.uploaded_runs import collect
+from runs.results.recording.uploaded_runs import collect
 from runs.tests.importing import bring, import_folder, save, sent
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.programs import Program
-from runs.uploading import upload_lifecycle
-from runs.uploading.processing import work_on
+from runs.uploads import upload_lifecycle
+from runs.uploads.processing import work_on
 from runs.ycsb.readers.tests.test_writers import client as client_lines
 from runs.ycsb.readers.tests.test_writers import move_dates
 
@@ -105,4 +105,4 @@ def test_page_names_offset_of_no_client(client_in):
 
     (run,) = upload.recognised["runs"]
     assert any("tokio.txt" in note for note in run["notes"])
-    assert "tokio.txt" in text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "tokio.txt" in get_text(client_in.get(f"/import/{upload.pk}/"))

@@ -10,13 +10,13 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
-from runs.kits.plan import PlanRefused
-from runs.kits.plan_export import export_plan
-from runs.kits.plan_file import read_plan
 from runs.models import Cluster, Database, Matrix
-from runs.planning import submit
-from runs.planning.plan import stored_plan
-from runs.planning.preview import preview
+from runs.plans import submit
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.plan import stored_plan
+from runs.plans.preview import preview
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

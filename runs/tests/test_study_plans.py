@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from runs.kits.plan import planned
-from runs.kits.plan_file import as_text, read_plan
-from runs.planning import expand
-from runs.studies import plan_text, studies
+from runs.plans import expand
+from runs.plans.files.plan import planned
+from runs.plans.files.plan_file import as_text, read_plan
+from runs.plans.studies import plan_text, studies
 
 SLUGS = [study.slug for study in studies()]
 

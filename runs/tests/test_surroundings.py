@@ -4,20 +4,20 @@ from typing import cast
 
 import pytest
 
-from runs import artifacts
+from runs.checks import ClientProbe, Surroundings
+from runs.checks.team_thresholds import get_thresholds
 from runs.models import Run
-from runs.recording.run_context import surroundings_of
-from runs.spec import RunSpec
+from runs.plans.spec import RunSpec
+from runs.results import artifacts
+from runs.results.recording.run_context import build_run_context
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep, measurement
-from runs.thresholds import thresholds_of
-from runs.validity import ClientProbe, Surroundings
 
 pytestmark = pytest.mark.django_db
 
 
 def known(run: Run) -> Surroundings:
     clients = run.client_runs.select_related("load_generator__machine").prefetch_related("artifacts")
-    return surroundings_of(run, cast(RunSpec, run.spec), list(clients), thresholds_of(run.team, run.purpose))
+    return build_run_context(run, cast(RunSpec, run.spec), list(clients), get_thresholds(run.team, run.purpose))
 
 
 def test_the_lowest_rung_tells_how_quick_the_database_is_at_rest():

@@ -5,10 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchsite.core.formatting import latency
-from runs import run_completion
 from runs.models import Ending
-from runs.recording import thread_limits
-from runs.recording.recompute import rebuild
+from runs.queue import run_completion
+from runs.results.recording import thread_limits
+from runs.results.recording.recompute import rebuild
 from runs.tests.factories import finding, make_run, make_sweep, measurement
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run

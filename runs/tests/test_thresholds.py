@@ -4,11 +4,11 @@ import pytest
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
+from runs.checks import THRESHOLDS, profile
+from runs.checks.team_thresholds import ThresholdRefused, get_thresholds, replace_threshold, restore_default
 from runs.models import ThresholdOverride
 from runs.tests.factories import make_team, make_user
 from runs.tests.world import browser
-from runs.thresholds import ThresholdRefused, replace_threshold, restore_default, thresholds_of
-from runs.validity import THRESHOLDS, profile
 
 pytestmark = pytest.mark.django_db
 
@@ -23,21 +23,21 @@ def replace(team, admin, name="errors_warn", purpose="", value=0.005, reason="Ou
 
 
 def test_without_any_the_defaults_count(team):
-    assert thresholds_of(team, "demo") == profile("demo")
+    assert get_thresholds(team, "demo") == profile("demo")
 
 
 def test_it_counts_for_its_purpose_and_for_no_other_team(team, admin):
     replace(team, admin, purpose="soak")
-    assert thresholds_of(team, "soak").errors_warn == 0.005
-    assert thresholds_of(team, "measured").errors_warn == profile("measured").errors_warn
-    assert thresholds_of(make_team(), "soak") == profile("soak")
+    assert get_thresholds(team, "soak").errors_warn == 0.005
+    assert get_thresholds(team, "measured").errors_warn == profile("measured").errors_warn
+    assert get_thresholds(make_team(), "soak") == profile("soak")
 
 
 def test_one_for_a_purpose_outweighs_one_for_all(team, admin):
     replace(team, admin, value=0.002)
     replace(team, admin, value=0.003, purpose="measured")
-    assert thresholds_of(team, "measured").errors_warn == 0.003
-    assert thresholds_of(team, "demo").errors_warn == 0.002
+    assert get_thresholds(team, "measured").errors_warn == 0.003
+    assert get_thresholds(team, "demo").errors_warn == 0.002
 
 
 def test_a_second_value_takes_the_place_of_the_first(team, admin):
@@ -70,15 +70,15 @@ def test_the_default_comes_back_unless_it_no_longer_fits(team, admin):
     replace(team, admin, name="errors_warn", value=0.02)
     with pytest.raises(ThresholdRefused, match="does not fit"):
         restore_default(team, "errors_reject", purpose="")
-    assert thresholds_of(team, "measured").errors_reject == 0.05
+    assert get_thresholds(team, "measured").errors_reject == 0.05
     restore_default(team, "errors_warn", purpose="")
     restore_default(team, "errors_reject", purpose="")
-    assert thresholds_of(team, "measured") == profile("measured")
+    assert get_thresholds(team, "measured") == profile("measured")
 
 
 def test_a_threshold_of_another_release_decides_nothing(team, admin):
     ThresholdOverride.objects.create(team=team, threshold="long_gone", value=1, reason="Once.", changed_by=admin)
-    assert thresholds_of(team, "measured") == profile("measured")
+    assert get_thresholds(team, "measured") == profile("measured")
 
 
 @pytest.mark.slow
@@ -99,11 +99,11 @@ def test_an_admin_changes_one_on_its_page_and_takes_it_back(team):
     client, address = browser(team, Role.ADMIN), reverse("threshold-edit", args=["setup_warn"])
     said = {"value": "3", "purpose": "tuning", "reason": "Connecting takes long here."}
     assert client.post(address, said)["Location"] == "/thresholds/?purpose=tuning"
-    assert thresholds_of(team, "tuning").setup_warn == 0.03
+    assert get_thresholds(team, "tuning").setup_warn == 0.03
     assert "Connecting takes long here." in client.get("/thresholds/?purpose=tuning").content.decode()
     assert "Connecting takes long here." not in client.get("/thresholds/").content.decode()
     assert client.post(address, {"restore": "tuning"}).status_code == 302
-    assert thresholds_of(team, "tuning") == profile("tuning")
+    assert get_thresholds(team, "tuning") == profile("tuning")
 
 
 def test_what_is_wrong_in_the_form_is_said_beside_it(team):

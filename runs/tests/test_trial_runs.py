@@ -7,15 +7,15 @@ from django.utils import timezone
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import Scope
-from runs import lifecycle
-from runs.failure_hints import remedy
 from runs.models import Cluster, Matrix, Run
 from runs.models.run import Phase, Status
-from runs.pages.trial import trial_of
-from runs.planning import PlanError, expand, plan, preview, start_trial, stored_plan, submit
-from runs.reasons import Reason
+from runs.plans import PlanError, expand, plan, preview, start_trial, stored_plan, submit
+from runs.plans.pages.trial import get_newest_trial
+from runs.queue import lifecycle
+from runs.queue.failure_hints import remedy
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 DIGESTS = {"redis": "1" * 64, "postgresql": "2" * 64}
@@ -67,7 +67,7 @@ def test_external_server_without_tables_is_left_alone(matrix, user):
     Cluster.objects.update(provisioner="external")
     trial = start_trial(matrix, user)
     assert set(trial.runs.values_list("system", flat=True)) == {"postgresql"}
-    assert trial_of(matrix)["exclusions"] == [
+    assert get_newest_trial(matrix)["exclusions"] == [
         "Redis has no tables: a trial would replace the data set of the external server."
     ]
     matrix.entries.filter(mode="on").delete()
@@ -122,13 +122,13 @@ def test_page_lists_failing_cells_and_submits(matrix, user, client_in):
     )
     for run in trial.runs.exclude(mode="always"):
         end(run, seconds=20, verdict="pass")
-    cells = {cell["run"].mode: cell for cell in trial_of(matrix)["cells"]}
+    cells = {cell["run"].mode: cell for cell in get_newest_trial(matrix)["cells"]}
     assert [cell["state"] for cell in cells.values()] == ["failed", "passed"]
     assert cells["always"]["run"] == load
-    page = text_of(client_in.get(f"/matrices/{matrix.pk}/"))
+    page = get_text(client_in.get(f"/matrices/{matrix.pk}/"))
     assert "1 of 2 sweeps passed" in page and "appendfsync is no." in page
     assert remedy(Reason.MODE_NOT_IN_FORCE)[:40] in page
-    page = text_of(client_in.get(f"/matrices/{trial.pk}/"))
+    page = get_text(client_in.get(f"/matrices/{trial.pk}/"))
     assert f'of <a href="/matrices/{matrix.pk}/">Nightly</a>' in page
     client_in.post(f"/matrices/{matrix.pk}/submit/", {"submit": "1"})
     matrix.refresh_from_db()
@@ -139,7 +139,7 @@ def test_rejected_run_fails_its_cell(matrix, user):
     trial = start_trial(matrix, user)
     for run in trial.runs.all():
         end(run, seconds=20, verdict="reject" if run.threads == 64 else "pass")
-    assert [cell["state"] for cell in trial_of(matrix)["cells"]] == ["failed", "passed"]
+    assert [cell["state"] for cell in get_newest_trial(matrix)["cells"]] == ["failed", "passed"]
 
 
 def test_builder_offers_a_trial_of_long_plans(matrix, client_in):

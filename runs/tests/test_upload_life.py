@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 
 from runs.models import Run, Upload
 from runs.tests.importing import answers, bring, import_folder, save, sent, summary
-from runs.uploading import staging, upload_handlers, upload_lifecycle
-from runs.uploading.processing import work_on
+from runs.uploads import staging, upload_handlers, upload_lifecycle
+from runs.uploads.processing import work_on
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -23,7 +23,7 @@ def waiting(client_in, monkeypatch):
     return bring(client_in, sent("a.txt", summary()))
 
 
-def state_of(upload):
+def get_state(upload):
     upload.refresh_from_db()
     return upload.state
 
@@ -43,7 +43,7 @@ def test_it_is_named_to_workers_one_at_a_time(waiting, client_in):
     claim = upload_lifecycle.begin(waiting.pk)
     assert upload_lifecycle.waiting() is None
     work_on(waiting.pk, claim)
-    assert state_of(waiting) == "recognised"
+    assert get_state(waiting) == "recognised"
     assert upload_lifecycle.waiting() == second
 
 
@@ -51,9 +51,9 @@ def test_it_goes_its_whole_way_through_a_worker(waiting, client_in):
     work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     waiting.refresh_from_db()
     assert client_in.post(f"/import/{waiting.pk}/", answers(waiting)).status_code == 302
-    assert state_of(waiting) == "completed"
+    assert get_state(waiting) == "completed"
     work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
-    assert state_of(waiting) == "saved"
+    assert get_state(waiting) == "saved"
     assert Run.objects.count() == 1
 
 
@@ -62,11 +62,11 @@ def test_it_is_read_again_once_after_its_worker_was_lost(waiting):
         upload_lifecycle.begin(waiting.pk)
         fall_silent(waiting)
         upload_lifecycle.reap()
-        assert state_of(waiting) == "received"
+        assert get_state(waiting) == "received"
     upload_lifecycle.begin(waiting.pk)
     fall_silent(waiting)
     upload_lifecycle.reap()
-    assert state_of(waiting) == "failed"
+    assert get_state(waiting) == "failed"
     assert "lost twice" in waiting.error
     assert staging.folders() == set()
 
@@ -76,11 +76,11 @@ def test_a_lost_worker_can_write_no_more(waiting):
     fall_silent(waiting)
     upload_lifecycle.reap()
     work_on(waiting.pk, lost)  # It wakes up, and finds itself fenced.
-    assert state_of(waiting) == "received"
+    assert get_state(waiting) == "received"
     with pytest.raises(upload_lifecycle.UploadGone):
         upload_lifecycle.beat(waiting.pk, lost)
     work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
-    assert state_of(waiting) == "recognised"
+    assert get_state(waiting) == "recognised"
 
 
 def test_files_that_broke_off_are_not_read(waiting):
@@ -88,7 +88,7 @@ def test_files_that_broke_off_are_not_read(waiting):
     assert upload_lifecycle.waiting() is None
     fall_silent(waiting)
     upload_lifecycle.reap()
-    assert state_of(waiting) == "failed"
+    assert get_state(waiting) == "failed"
     assert "did not arrive" in waiting.error
 
 
@@ -102,9 +102,9 @@ def test_saving_that_fails_leaves_it_to_be_completed_again(waiting, client_in, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("runs.recording.upload_rows.series_rows", full)
+        patch.setattr("runs.results.recording.upload_rows.series_rows", full)
         work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
-    assert state_of(waiting) == "recognised"
+    assert get_state(waiting) == "recognised"
     assert "No space left" in waiting.error
     assert not Run.objects.exists()
     assert "Nothing was saved" in client_in.get(f"/import/{waiting.pk}/").content.decode()
@@ -146,4 +146,4 @@ def test_grouping_again_passes_over_unreadable_files(client_in, caplog):
     upload = bring(client_in, sent("a.txt", summary()), sent("broken.zip", b"PK\x03\x04 and no more"))
     assert upload.files.exclude(error="").exists()
     client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
-    assert state_of(upload) == "recognised" and not caplog.records
+    assert get_state(upload) == "recognised" and not caplog.records

@@ -7,14 +7,14 @@ import pytest
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import ApiToken, Role
-from runs.api import uploads
 from runs.models import Artifact, Run, Sweep, Upload, UploadKey
 from runs.tests.factories import make_team, make_user, make_workload
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
-from runs.tests.pages import text_of
+from runs.tests.pages import get_text
 from runs.tests.programs import Program
-from runs.uploading import keys
-from runs.uploading.form_data import read_body
+from runs.uploads import keys
+from runs.uploads.api import uploads
+from runs.uploads.form_data import read_body
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -30,7 +30,7 @@ def said(response, status):
     return json.loads(response.content)
 
 
-def files_of(folder: str) -> list[tuple[str, bytes]]:
+def list_files(folder: str) -> list[tuple[str, bytes]]:
     base = DATA / folder
     paths = [path for path in sorted(base.rglob("*")) if path.is_file() and path.suffix != ".properties"]
     return [(str(path.relative_to(base)), path.read_bytes()) for path in paths]
@@ -58,7 +58,7 @@ def test_a_result_becomes_a_run_with_its_verdict(program, client_in):
     assert (run.system, run.mode, run.threads, run.commit, run.branch, run.tags) == (
         "redis", "always", 8, "3f2a91c7", "main", ["nightly=yes"],
     )  # fmt: skip
-    page = text_of(client_in.get(f"/runs/{run.pk}/"))
+    page = get_text(client_in.get(f"/runs/{run.pk}/"))
     assert 'href="https://ci.example/builds/7?x=1" rel="nofollow noopener"' in page
 
 
@@ -80,12 +80,12 @@ def test_it_gives_what_the_import_page_gives(program, client_in):
 
 
 def test_clients_of_one_run_are_one_run(program):
-    answer = said(program.post(*files_of("two_clients"), threads=8), 201)
+    answer = said(program.post(*list_files("two_clients"), threads=8), 201)
     assert [run["clients"] for run in answer["runs"]] == [2]
 
 
 def test_a_load_and_a_run_are_two_runs_stored_together(program):
-    files = [(f"{part}/{name}", content) for part in ("load", "two_clients") for name, content in files_of(part)]
+    files = [(f"{part}/{name}", content) for part in ("load", "two_clients") for name, content in list_files(part)]
     answer = said(program.post(*files, threads=4), 201)
     assert sorted(run["phase"] for run in answer["runs"]) == ["load", "measure"]
     assert Run.objects.count() == 2
@@ -128,7 +128,7 @@ def test_hints_need_not_be_stated(program):
 
 
 def test_secrets_are_not_stored(program):
-    from runs import artifacts
+    from runs.results import artifacts
 
     said(program.post(("a.txt", summary() + b"Command line: -p redis.password=hushhush\n")), 201)
     for artifact in Artifact.objects.all():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.tests.pages import artifact_folder, text_of
+from runs.tests.pages import artifact_folder, get_text
 from runs.tests.recorded import recorded_run
 
 __all__ = ["artifact_folder"]
@@ -15,7 +15,7 @@ def test_shows_upper_bounds_on_the_page(client_in, team, artifact_folder):
     assert line.upper_bounds == {}  # The recorded run has too few seconds for one.
     line.upper_bounds = {"p95": line.p95_us + 1000, "p99": line.p99_us + 1000}
     line.save()
-    page = text_of(client_in.get(f"/runs/{run.pk}/"))
+    page = get_text(client_in.get(f"/runs/{run.pk}/"))
     assert page.count("upper bound with 99") == 2
     assert "(99 %) in this run" in page
     assert "verdicts use the variation between runs" in page

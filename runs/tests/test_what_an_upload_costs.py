@@ -3,7 +3,7 @@
 import pytest
 
 from runs.models import Artifact, Finding, Measurement, Run, Series
-from runs.recording.bulk_insert import insert_together
+from runs.results.recording.bulk_insert import insert_together
 from runs.tests.importing import import_folder, summary
 from runs.tests.programs import Program
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from runs.ycsb.histogram import highest_value, index_of, rank_of
+from runs.ycsb.histogram import compute_rank, get_bucket_index, highest_value
 from runs.ycsb.operation import Bucket, ReadOperation
 
 # Asked of buckets even where nobody printed them.
@@ -41,7 +41,7 @@ def percentile_bounds(operations: Sequence[ReadOperation]) -> dict[str, Bounds]:
     """
     operations = [operation for operation in operations if operation.count != 0]
     names = {name for operation in operations for name in operation.percentiles_us}
-    if operations and all(buckets_of(operation) for operation in operations):
+    if operations and all(select_buckets(operation) for operation in operations):
         names |= set(OF_BUCKETS)
     by_name = {name: _bounds(operations, name) for name in sorted(names, key=float)}
     return {name: bounds for name, bounds in by_name.items() if bounds is not None}
@@ -49,7 +49,7 @@ def percentile_bounds(operations: Sequence[ReadOperation]) -> dict[str, Bounds]:
 
 def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
     """The clients' counts by bucket added, where all of them have the same buckets; nothing otherwise."""
-    parts = [buckets_of(operation) for operation in operations if operation.count != 0]
+    parts = [select_buckets(operation) for operation in operations if operation.count != 0]
     if not parts or not all(parts):
         return ()
     counts: dict[tuple[float, float], int] = {}
@@ -77,7 +77,7 @@ def mean_bounds(
     return Bounds(low, high / total if math.isfinite(high) else None)
 
 
-def buckets_of(operation: ReadOperation) -> tuple[Bucket, ...]:
+def select_buckets(operation: ReadOperation) -> tuple[Bucket, ...]:
     """The buckets as far as they agree with the operation's count.
 
     A published output counts 32 values of a 30 s run in a bucket beyond 128 s, which its own count does not contain.
@@ -117,7 +117,7 @@ def _stated(operation: ReadOperation) -> dict[str, Bounds]:
     What its own counts by bucket contradict is left out: they are nearer to what was measured.
     """
     bounds: dict[str, Bounds] = {}
-    buckets = buckets_of(operation)
+    buckets = select_buckets(operation)
     for name, value in operation.percentiles_us.items():
         stated, holding = _bucket(operation, value), _holding(buckets, float(name))
         if holding is None or not _excludes(stated, holding):
@@ -139,7 +139,7 @@ def _bucket(operation: ReadOperation, value: float) -> Bounds:
 
 def _holding(buckets: Sequence[Bucket], percentile: float) -> Bounds | None:
     """The borders of the bucket in which the percentile lies."""
-    rank = rank_of(percentile, sum(bucket.count for bucket in buckets))
+    rank = compute_rank(percentile, sum(bucket.count for bucket in buckets))
     running = 0
     for bucket in buckets:
         running += bucket.count
@@ -173,14 +173,14 @@ class _Known:
 
 def _known(operation: ReadOperation) -> _Known | None:
     """None where the client does not state how many values it has: nothing can be weighed then."""
-    buckets = buckets_of(operation)
+    buckets = select_buckets(operation)
     count = operation.count if operation.count is not None else sum(bucket.count for bucket in buckets)
     if count <= 0:
         return None
     at_least: list[tuple[float, int]] = []
     at_most: list[tuple[float, int]] = []
     for name, stated in _stated(operation).items():
-        rank = rank_of(float(name), count)
+        rank = compute_rank(float(name), count)
         at_most.append((stated.low_us, rank - 1))
         if stated.high_us is not None:
             at_least.append((stated.high_us, rank))
@@ -205,12 +205,12 @@ def _known(operation: ReadOperation) -> _Known | None:
 def _upper_end(value_us: float, resolution_us: float | None) -> float:
     if resolution_us is not None or not 0 <= value_us < 2**62:
         return value_us
-    return max(value_us, float(highest_value(index_of(int(value_us)))))
+    return max(value_us, float(highest_value(get_bucket_index(int(value_us)))))
 
 
 def _counted(clients: Sequence[_Known], name: str) -> Bounds:
     """The bounds by counting, over all clients."""
-    rank = rank_of(float(name), sum(client.count for client in clients))
+    rank = compute_rank(float(name), sum(client.count for client in clients))
     low = _reaches(clients, _most_passed, rank)
     high = _reaches(clients, _fewest_passed, rank)
     if low is not None and high is not None and high < low:

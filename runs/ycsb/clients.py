@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from runs.ycsb.duplicate_outputs import find_copies, numbers_of
+from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import read_database, read_durability, servers_of, stated_options, workload_of
+from runs.ycsb.hints import build_workload, get_servers, read_database, read_durability, stated_options
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
@@ -36,7 +36,7 @@ def merge_run(run: RunFiles) -> MergedRun | SummarisedRun:
     summarised = summarised_run(run)
     if summarised is not None:
         return summarised
-    merged = ingest([logs_of(client) for client in run.clients], Cut(phase="load"), has_series=False).merged
+    merged = ingest([collect_logs(client) for client in run.clients], Cut(phase="load"), has_series=False).merged
     return with_evidence(replace(merged, phase=run.phase or "measure", notes=tuple(map(str, run.notes))), run.clients)
 
 
@@ -63,10 +63,10 @@ def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRu
 
 def collect_evidence(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
     """By client number."""
-    numbers = {client.number: numbers_of(client.summary, client.logs) for client in clients} if clients[1:] else {}
+    numbers = {client.number: collect_numbers(client.summary, client.logs) for client in clients} if clients[1:] else {}
     copies = find_copies(numbers)
     options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
-    first = next(filter(None, map(servers_of, options.values())), frozenset())
+    first = next(filter(None, map(get_servers, options.values())), frozenset())
     return {
         client.number: _evidence(client, options[client.number], copies.get(client.number), first) for client in clients
     }
@@ -78,11 +78,11 @@ def _evidence(
     run = client.summary
     if run is None:
         return ClientEvidence(copy_of=copy_of)
-    servers = servers_of(options)
+    servers = get_servers(options)
     own = {name: options[name] for name in OWN if name in options}
     version = {"version": run.exact_version} if run.exact_version else {}
     return ClientEvidence(
-        properties={**workload_of(options), **read_durability(options), **read_database(options), **version, **own},
+        properties={**build_workload(options), **read_durability(options), **read_database(options), **version, **own},
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
         has_properties=bool(options),
         unknown=misspelt(options),
@@ -117,7 +117,7 @@ def _threads(run: ReadRun | None) -> int | None:
     return stated if stated is not None and stated > 0 else None
 
 
-def logs_of(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:
+def collect_logs(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:
     """What the client left, as it goes into the merge; with other `logs` than those in memory."""
     run = client.summary
     return ClientLogs(

@@ -13,7 +13,7 @@ from runs.ycsb.progress import Progress
 _COUNTED_AS_DONE = ("OK", "0")
 
 
-def contradiction_of(operation: ReadOperation) -> str:
+def find_contradiction(operation: ReadOperation) -> str:
     """Of what one client printed: buckets, order of latencies, return codes."""
     names = operation.percentiles_us
     return (

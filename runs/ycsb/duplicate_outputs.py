@@ -44,7 +44,7 @@ class ClientNumbers:
     counts: Mapping[str, Sequence[int]]  # operations of each interval in order, by measurement; "" of the status lines
 
 
-def numbers_of(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientNumbers:
+def collect_numbers(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientNumbers:
     """The numbers of one client's summary, status lines and histogram logs."""
     sums = {}
     for log in logs:

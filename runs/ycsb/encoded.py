@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from benchsite.core.formatting import exact
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, indices_of
+from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, get_bucket_indices
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -148,8 +148,8 @@ def _decode_one(payload: Payload) -> Counts:
 def _converted(counts: Counts, payload: Payload) -> Counts:
     """Into the layout of three digits, where every bucket with counts lies within one of its buckets."""
     lowest, highest = payload.layout.values(counts.index.astype(np.int64))
-    index = indices_of(lowest)
-    if (index != indices_of(highest)).any():
+    index = get_bucket_indices(lowest)
+    if (index != get_bucket_indices(highest)).any():
         raise HistogramError(
             f"the histogram is too coarse: {payload.layout.digits} significant digits in units of "
             f"{1 << payload.layout.shift}. Write it with 3 digits in units of 1",

@@ -137,7 +137,7 @@ def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
     }
 
 
-def grid_of(timelines: Sequence[Timeline], ended_s: Mapping[int, float], base_s: float) -> Grid:
+def build_grid(timelines: Sequence[Timeline], ended_s: Mapping[int, float], base_s: float) -> Grid:
     """The grid of the clients that were merged; `ended_s` tells when each did its last operation."""
     reference = {number: entry for number, entry in references(timelines).items() if number in ended_s}
     return make_grid(reference, ended_s, base_s)

@@ -18,9 +18,9 @@ from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.names import MeasurementName, parse_name, printed_name
-from runs.ycsb.progress import ZONE_STEP_S, Progress, progress_of
+from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.summary_counts import SummaryClient, counts_operations, interpret_name, operations_of
+from runs.ycsb.summary_counts import SummaryClient, collect_operations, counts_operations, interpret_name
 from runs.ycsb.symptoms import Symptom
 
 # Words of a file's name that tell what it holds, and not whose it is.
@@ -111,7 +111,7 @@ class _Run:
     @cached_property
     def done(self) -> int:
         """Operations by the summary, a read-modify-write once."""
-        stated = operations_of(self.summary).values() if self.summary is not None else ()
+        stated = collect_operations(self.summary).values() if self.summary is not None else ()
         return sum(
             (-1 if entry.name.is_composite else 1) * (entry.count or 0)
             for entry in stated
@@ -139,7 +139,7 @@ class _Run:
 
     @cached_property
     def progress(self) -> Progress | None:
-        return progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None
+        return get_progress(SummaryClient(0, self.summary)) if self.summary is not None else None
 
     @property
     def span(self) -> Window | None:

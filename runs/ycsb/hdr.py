@@ -126,7 +126,7 @@ class _Waiting:
         self.size += len(payload.data)
 
 
-def logs_of(batches: Iterable[Batch], *, truncated: bool = False) -> tuple[IntervalLog, ...]:
+def collect_logs(batches: Iterable[Batch], *, truncated: bool = False) -> tuple[IntervalLog, ...]:
     """The measurements of one log, each put together from its batches, in the order in which they occur."""
     parts: dict[str, list[Batch]] = {}
     for batch in batches:

@@ -70,7 +70,7 @@ def read_hints(clients: Sequence[ReadRun]) -> Hints:
     """The plan of one run by what its clients were told."""
     options = [stated_options(run) for run in clients]
     first = options[0] if options else {}
-    properties = workload_of(first)
+    properties = build_workload(first)
     return Hints(
         threads=_total(_threads(run, of_run) for run, of_run in zip(clients, options, strict=True)),
         target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in options) or None,
@@ -82,7 +82,7 @@ def read_hints(clients: Sequence[ReadRun]) -> Hints:
     )
 
 
-def workload_of(options: Mapping[str, str]) -> dict[str, str]:
+def build_workload(options: Mapping[str, str]) -> dict[str, str]:
     """What a client's options say of its workload, by its properties or as one of YCSB's own workload files."""
     stated = {name: value for name, value in options.items() if name in WORKLOAD_PROPERTIES}
     return {**_mix(_letter(options.get("file", ""))), **stated}
@@ -98,7 +98,7 @@ def read_durability(options: Mapping[str, str]) -> dict[str, str]:
     return concerns
 
 
-def servers_of(options: Mapping[str, str]) -> frozenset[str]:
+def get_servers(options: Mapping[str, str]) -> frozenset[str]:
     """The servers that a client's options name, as host and port."""
     port = next((f":{options[name]}" for name in _PORTS if name in options), "")
     # mongodb://user:password@host:27017,other:27017/database?options

@@ -27,13 +27,13 @@ MAX_INDEX: Final = (63 - _HALF_BITS) * _HALF + _HALF - 1
 _FIRST_OF_BUCKET: Final = np.int64(_SUB_BUCKETS) << np.arange(63 - _HALF_BITS - 1, dtype=np.int64)
 
 
-def index_of(value: int) -> int:
+def get_bucket_index(value: int) -> int:
     """The index of the bucket that counts `value` (in µs, not negative)."""
     bucket = max(value.bit_length() - (_HALF_BITS + 1), 0)
     return (bucket << _HALF_BITS) + (value >> bucket)
 
 
-def indices_of(values: npt.NDArray[Any]) -> Ints:
+def get_bucket_indices(values: npt.NDArray[Any]) -> Ints:
     """The index of the bucket of each value (in µs, not negative)."""
     value = np.asarray(values, dtype=np.int64)
     bucket = np.searchsorted(_FIRST_OF_BUCKET, value, side="right")
@@ -74,7 +74,7 @@ def highest_value(index: int) -> int:
     return int(highest_values(np.array([index]))[0])
 
 
-def rank_of(percentile: float, count: int) -> int:
+def compute_rank(percentile: float, count: int) -> int:
     """Which of `count` ordered values answers the percentile (1 is the smallest).
 
     HdrHistogram takes the double just below the percentile, so that 99 % of 100 is 99 and not 100 by rounding.
@@ -187,7 +187,7 @@ class Histogram:
         if not self._count:
             return [None] * len(percentiles)
         used, counts = self.sparse()
-        ranks = [rank_of(percentile, self._count) for percentile in percentiles]
+        ranks = [compute_rank(percentile, self._count) for percentile in percentiles]
         indices = used[np.searchsorted(np.cumsum(counts), ranks, side="left")]
         values = highest_values(indices)
         return [

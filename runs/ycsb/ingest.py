@@ -20,7 +20,7 @@ import numpy as np
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.encoded import Counts, Payload, decode, inflate
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.grid import Grid, grid_of
+from runs.ycsb.grid import Grid, build_grid
 from runs.ycsb.hdr import BATCH, BATCH_BYTES, IntervalLog
 from runs.ycsb.hdrtext import LogText
 from runs.ycsb.histogram import Histogram, Ints, changes
@@ -30,7 +30,7 @@ from runs.ycsb.merge import Counted, assemble, counted_in
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.rollups import BLOCK_S, Columns, Pyramid
-from runs.ycsb.series import Series, levels_of
+from runs.ycsb.series import Series, build_levels
 from runs.ycsb.stored import IntervalWriter, Write
 from runs.ycsb.summary import Summary
 from runs.ycsb.window import Cut, Windowed, windowed
@@ -83,7 +83,7 @@ def ingest(
     measurements = _measurements(clients)
     timelines = [measurement.timeline() for measurement in measurements]
     window = windowed(timelines, [client.number for client in clients], cut)
-    grid = grid_of(timelines, window.ended_s(), window.began_s if base_s is None else base_s) if has_series else None
+    grid = build_grid(timelines, window.ended_s(), window.began_s if base_s is None else base_s) if has_series else None
     resolution_s = COARSE_S if max(window.ended_s().values()) - window.began_s > MAX_FINE_S else 1
     counted: list[Counted] = []
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
@@ -94,7 +94,7 @@ def ingest(
         if reading.pyramid is not None:
             latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns
     merged = assemble(window, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
-    return Ingested(merged, levels_of(merged, grid, latencies) if grid is not None else ())
+    return Ingested(merged, build_levels(merged, grid, latencies) if grid is not None else ())
 
 
 @dataclass(frozen=True, slots=True)

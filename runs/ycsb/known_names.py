@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runs.property_schema import nearest
+from runs.catalog.property_schema import nearest
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 _NAMES: Final = """

@@ -50,7 +50,7 @@ def series_of_clients(
     base_s = min((progress.started_s for progress in dated), default=0.0)
     rows: dict[Key, list[_Rows]] = {}
     for client in clients:
-        for key, part in _rows_of(
+        for key, part in _build_rows(
             client, next((other for other in dated if other.number == client.number), None)
         ).items():
             rows.setdefault(key, []).append(part)
@@ -72,7 +72,7 @@ def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) ->
             yield Series(operation, kind, base_s, level, clients, points)
 
 
-def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Rows]:
+def _build_rows(client: SummaryClient, progress: Progress | None) -> dict[Key, _Rows]:
     """One client's rows; a printed time series is told by its status lines only less finely."""
     rows: dict[Key, _Rows] = {}
     start_s = progress.started_s if progress is not None else 0.0

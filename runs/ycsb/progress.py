@@ -69,7 +69,7 @@ class Progress:
         return float(until - before)
 
 
-def progress_of(client: SummaryClient) -> Progress | None:
+def get_progress(client: SummaryClient) -> Progress | None:
     """None without status lines, or when they never count an operation."""
     lines = client.run.status
     if not lines or lines[-1].operations_done <= 0:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import exact
-from runs import property_schema
-from runs.property_schema import Property, nearest, unknown_name
+from runs.catalog import property_schema
+from runs.catalog.property_schema import Property, nearest, unknown_name
 from runs.ycsb.errors import PropertyError
 
 MAX_INT: Final = 2_147_483_647

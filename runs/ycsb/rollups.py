@@ -264,7 +264,7 @@ def _latencies(begins: Ints, index: Ints, count: Amounts) -> dict[str, npt.NDArr
     # What stands for each bucket in a mean.
     values = median_values(np.arange(int(index.max()) + 1)).astype(np.float64)
     mean = np.add.reduceat(values.take(index) * count, begins) / total
-    # The ranks as in `histogram.rank_of`, a hair less because sums of fractions are off in their last digits.
+    # The ranks as in `histogram.compute_rank`, a hair less because sums of fractions are off in their last digits.
     below = np.nextafter(list(PERCENTILES.values()), -np.inf)
     ranks: Amounts = (before + below[:, None] * total / 100.0) * _HAIR
     if running.dtype != np.float64:

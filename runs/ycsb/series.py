@@ -17,7 +17,7 @@ import numpy.typing as npt
 import zstandard
 
 from runs.ycsb.errors import PackedDataError
-from runs.ycsb.grid import Grid, grid_of
+from runs.ycsb.grid import Grid, build_grid
 from runs.ycsb.histogram import Floats
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
@@ -108,7 +108,7 @@ class Series:
     points: Points
 
 
-def levels_of(
+def build_levels(
     merged: MergedRun, grid: Grid, latencies: Mapping[tuple[str, LatencyKind], Mapping[int, Columns]]
 ) -> tuple[Series, ...]:
     """Counts and rates of the timelines joined with the latencies of every level."""
@@ -152,7 +152,7 @@ def run_grid(merged: MergedRun, base_s: float | None = None) -> Grid:
     """The grid of the clients that were merged; `base_s` defaults to the first client's start."""
     began_s = min(client.started_s for client in merged.clients)
     ended_s = {client.number: client.ended_s for client in merged.clients}
-    return grid_of(merged.timelines, ended_s, began_s if base_s is None else base_s)
+    return build_grid(merged.timelines, ended_s, began_s if base_s is None else base_s)
 
 
 def _points(entries: Sequence[Timeline], grid: Grid) -> Points:

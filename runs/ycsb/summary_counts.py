@@ -72,7 +72,7 @@ def is_response(run: ReadRun) -> bool:
     return run.properties.get("measurement.interval", "").strip() == "intended"
 
 
-def operations_of(run: ReadRun) -> Operations:
+def collect_operations(run: ReadRun) -> Operations:
     """The operations of the workload: neither bookkeeping nor the same values a second time."""
     drafts: dict[tuple[str, LatencyKind], _Draft] = {}
     for name, operation in _once(run.operations):

@@ -14,22 +14,22 @@ from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
-from runs.ycsb.contradictions import contradiction_of, status_coverage
+from runs.ycsb.contradictions import find_contradiction, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
-from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, overlap_windows, progress_of, weighted_mean
+from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, get_progress, overlap_windows, weighted_mean
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
 from runs.ycsb.summary_counts import (
     Operations,
     StatedOperation,
     SummaryClient,
+    collect_operations,
     counts_operations,
-    operations_of,
     printed_counts,
     verification_codes,
 )
@@ -158,10 +158,10 @@ class _Part:
 
     @classmethod
     def of(cls, client: SummaryClient) -> "_Part":
-        operations, progress = operations_of(client.run), progress_of(client)
+        operations, progress = collect_operations(client.run), get_progress(client)
         if not operations and client.run.throughput_ops_s is None and progress is not None:
             # It was killed before its summary: its status lines still count and add.
-            operations = operations_of(replace(client.run, operations=counted_so_far(progress)))
+            operations = collect_operations(replace(client.run, operations=counted_so_far(progress)))
         return cls(client, operations, progress)
 
     @property
@@ -304,7 +304,7 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
         mean_bounds_us=mean_bounds(buckets, least, most),
         failed_mean_us=_mean(failed_values),
         is_average=any(entry.is_average for entry in (*values, *failed_values)),
-        contradiction=next(filter(None, map(contradiction_of, values)), ""),
+        contradiction=next(filter(None, map(find_contradiction, values)), ""),
     )
 
 

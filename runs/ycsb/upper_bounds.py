@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.histogram import Floats, Histogram, Ints, index_of
+from runs.ycsb.histogram import Floats, Histogram, Ints, get_bucket_index
 from runs.ycsb.intervals import MIN_BATCHES, Batches
 
 CONFIDENCE: Final = 0.99
@@ -36,7 +36,7 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
     if len(batches) < MIN_BATCHES or not values:
         return [None] * len(percentiles)
     shares = np.array(percentiles) / 100
-    inflation = variance_inflation(batches, np.array([index_of(value) for value in values]))
+    inflation = variance_inflation(batches, np.array([get_bucket_index(value) for value in values]))
     numbers = (histogram.count / inflation).astype(np.int64)
     enough = numbers >= [min_values(percentile) for percentile in percentiles]
     numbers = np.maximum(numbers, 1)

@@ -225,11 +225,11 @@ class FuseServer:
     def create(self, number: int, arguments: Request) -> bytes:
         flags, mode = struct.unpack_from("<II", arguments)
         file = self.disk.create(self.folder(number), _names(arguments[16:])[0], mode, *self.owner)
-        return self.entry(file) + self.handle_of(file, flags)
+        return self.entry(file) + self.open_handle(file, flags)
 
     def open(self, number: int, arguments: Request) -> bytes:
         (flags,) = struct.unpack_from("<I", arguments)
-        return self.handle_of(self.file(number), flags)
+        return self.open_handle(self.file(number), flags)
 
     def read(self, number: int, arguments: Request) -> bytes:
         _, offset, size = IN_RANGE.unpack_from(arguments)
@@ -272,7 +272,7 @@ class FuseServer:
         *_, readahead, _ = struct.unpack_from("<IIII", arguments)
         return struct.pack("<IIIIHHIIHHI7I", 7, 31, readahead, 0, 16, 12, MAX_WRITE_BYTES, 1, 0, 0, 0, *[0] * 7)
 
-    def handle_of(self, file: File, flags: int) -> bytes:
+    def open_handle(self, file: File, flags: int) -> bytes:
         self.disk.open(file)
         self.last_handle += 1
         if flags & os.O_DSYNC:  # a bit of O_SYNC, too

@@ -21,10 +21,10 @@ from benchsite.core.child_environment import child_environment
 from runs.catalog import Mode, RenderedServer, System
 from runs.catalog.measured_losses import Fault
 from workers.durability.trials import ServerBench, Trial, prepared_server
-from workers.guarded_process import Guarded, start_guarded
-from workers.manifests import Manifest
+from workers.processes.guarded_process import Guarded, start_guarded
 from workers.provision.folders import remove_folder
 from workers.provision.process import GRACE_S, LOG, ProcessProvisioner, Site
+from workers.systems.manifests import Manifest
 
 QEMU: Final = "qemu-system-x86_64"
 INSTALL: Final = "apt-get install --no-install-recommends qemu-system-x86 busybox-static socat linux-image-cloud-amd64"

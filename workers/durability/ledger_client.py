@@ -11,9 +11,9 @@ from benchsite.core.formatting import grouped
 from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger import Write, parse_ledger
-from workers.guarded_process import start_guarded
-from workers.manifests import Manifest
-from workers.process import java_argv
+from workers.processes.guarded_process import start_guarded
+from workers.processes.process import java_argv
+from workers.systems.manifests import Manifest
 
 ANSWER_TIMEOUT_S: Final = 60.0
 MAX_READ_S: Final = 0.05  # a key, at consistency ALL on a busy machine

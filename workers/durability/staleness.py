@@ -17,10 +17,10 @@ from benchsite.core.logs import log_tail
 from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger_client import JVM_OPTIONS
-from workers.manifests import Manifest
-from workers.process import java_argv, run_process
-from workers.provision.server_base import host_of
+from workers.processes.process import java_argv, run_process
+from workers.provision.server_base import get_host
 from workers.provision.servers import Server
+from workers.systems.manifests import Manifest
 
 OFFSETS_MS: Final = (0, 10, 100)  # as StalenessClient
 RATE_OPS_S: Final = 1000.0
@@ -96,7 +96,7 @@ def measure_staleness(
     """Probes a server that is up and has the table. `folder` is new. Raises StalenessError."""
     folder.mkdir(mode=0o700)
     results, log = folder / "results", folder / "client.log"
-    reader = replace(server, host=host_of(1), nodes=()) if from_replica else server
+    reader = replace(server, host=get_host(1), nodes=()) if from_replica else server
     files = {
         "reader": reader.client_properties(),
         "writer": {

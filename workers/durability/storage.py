@@ -12,8 +12,8 @@ from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import grouped
 from runs.catalog.measured_losses import Disk
 from workers.durability.fuse_server import FSYNC_FILE
-from workers.guarded_process import Guarded, start_guarded
-from workers.guardian import CLONE_NEWNS
+from workers.processes.guarded_process import Guarded, start_guarded
+from workers.processes.guardian import CLONE_NEWNS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MOUNT_TIMEOUT_S: Final = 20.0

@@ -25,16 +25,16 @@ from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault
 from workers.durability.ledger import UNREADABLE, Loss, Write, classify
 from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
-from workers.guarded_process import Guarded
-from workers.manifests import Manifest
+from workers.processes.guarded_process import Guarded
 from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
 from workers.provision.network_cut import network_cut
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.server_base import HOST, host_of
+from workers.provision.server_base import HOST, get_host
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
+from workers.systems.manifests import Manifest
 
 THREADS: Final = 4
 RATE_OPS_S: Final = 1000.0
@@ -406,7 +406,7 @@ def prepared_server(
             return
         replica = None
         if nodes > 1:
-            at_replica = replace(server, host=host_of(1), nodes=())
+            at_replica = replace(server, host=get_host(1), nodes=())
             replica = opened.enter_context(new_client(provisioner.folder / "replica", manifest, at_replica, site))
         yield ServerBench(provisioner, server, client, site, disk or Disk(), replica=replica)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from docker.errors import NotFound
 
-from workers import guardian
+from workers.processes import guardian
 
 
 def remove_volume(engine: Any, name: str) -> None:

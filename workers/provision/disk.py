@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from workers.node_probe import file_system
+from workers.probe.node_probe import file_system
 
 WRITES = 200
 BLOCK = os.urandom(4096)  # 4 KiB; random, so that no file system compresses it away

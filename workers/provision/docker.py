@@ -40,7 +40,7 @@ from workers.provision.server_base import (
     PORT_ATTEMPTS,
     START_DEADLINE_S,
     StartingProvisioner,
-    host_of,
+    get_host,
 )
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
@@ -183,7 +183,7 @@ class DockerProvisioner(StartingProvisioner):
     # --- before the start
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
-        host = host_of(node) if self.site.on_host_network else EVERY_ADDRESS
+        host = get_host(node) if self.site.on_host_network else EVERY_ADDRESS
         return self._configure(port, password, node, host=host, folder=FOLDER)
 
     def _with_data(self, engine: Any, image: Image) -> tuple[Any, str]:

@@ -22,7 +22,7 @@ from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account
 from runs.catalog import RenderedServer, System
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
-from workers.executables import (
+from workers.generator.executables import (
     ExecutableNotFound,
     choose_built_server,
     choose_java_server,
@@ -30,7 +30,7 @@ from workers.executables import (
     choose_program,
     choose_redis,
 )
-from workers.process import Guarded, StartError, run_process, start_guarded
+from workers.processes.process import Guarded, StartError, run_process, start_guarded
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.folders import (
@@ -49,7 +49,7 @@ from workers.provision.server_base import (
     PORT_ATTEMPTS,
     START_DEADLINE_S,
     StartingProvisioner,
-    host_of,
+    get_host,
 )
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
@@ -281,7 +281,7 @@ class ProcessProvisioner(StartingProvisioner):
             port,
             password,
             node,
-            host=host_of(node),
+            host=get_host(node),
             folder=self.node_folder(node),
             cluster_port=self._cluster_port() if has_cluster_port else 0,
         )

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
-from runs.property_schema import PropertyError
+from runs.catalog.property_schema import PropertyError
 from workers.provision.administration import Administration
-from workers.provision.administration.factory import address_of
+from workers.provision.administration.factory import get_address
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 HOST: Final = "127.0.0.1"
@@ -21,7 +21,7 @@ PLANNED_STOP_S: Final = 300.0
 PORT_ATTEMPTS: Final = 3
 
 
-def host_of(node: int) -> str:
+def get_host(node: int) -> str:
     """127.0.0.1 for the first node, 127.0.0.2 for the second; `node` counts from 0."""
     return f"127.0.0.{node + 1}"
 
@@ -69,7 +69,7 @@ class StartingProvisioner:
                 host=host,
                 port=port,
                 folder=folder,
-                user=address_of(wanted.system, properties).user,
+                user=get_address(wanted.system, properties).user,
                 password=password,
                 cluster_port=cluster_port,
                 seeds=f"{HOST}:{cluster_port}",
@@ -92,7 +92,7 @@ class StartingProvisioner:
             process={},
             files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
-            nodes=tuple((host_of(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else (),
+            nodes=tuple((get_host(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else (),
         )
 
     def _prepare_schema(self, administration: Administration, rendered: RenderedServer) -> None:

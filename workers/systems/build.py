@@ -28,14 +28,7 @@ SOURCES = Path(__file__).resolve().parent
 ROOT = SOURCES.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from workers.manifests import (  # noqa: E402
-    LIB,
-    Manifest,
-    ManifestError,
-    digest_of,
-    hash_jars,
-    verify,
-)
+from workers.systems.manifests import LIB, Manifest, ManifestError, compute_digest, hash_jars, verify  # noqa: E402
 
 
 def load_core(name: str) -> ModuleType:
@@ -193,7 +186,7 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
 def install(place: Path, fresh: Path, **facts: Any) -> Manifest:
     """Writes the manifest of the jars in `fresh`, which takes the place of the earlier build by renaming."""
     jars = hash_jars(fresh)
-    manifest = Manifest(folder=fresh, binding=place.name, jar_digests=jars, digest=digest_of(jars), **facts)
+    manifest = Manifest(folder=fresh, binding=place.name, jar_digests=jars, digest=compute_digest(jars), **facts)
     manifest.write()
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)

@@ -3,7 +3,7 @@
 import uuid
 
 from runs.tests.factories import claim_run
-from workers.conductor import conduct_claimed_run
+from workers.conductor.conductor import conduct_claimed_run
 
 
 def conduct_run(run_id: uuid.UUID) -> None:

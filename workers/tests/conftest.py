@@ -33,7 +33,7 @@ def site_below_var_tmp() -> Iterator[Site]:
         servers=settings.SERVERS_DIR,
         account=unprivileged_account(),
     )
-    left = processes_of(base)
+    left = find_processes(base)
     shutil.rmtree(base)
     assert left == []
 
@@ -97,7 +97,7 @@ def servers(site: Site, request: pytest.FixtureRequest) -> Iterator[Servers]:
         provisioner.remove()
 
 
-def processes_of(folder: Path) -> list[str]:
+def find_processes(folder: Path) -> list[str]:
     """Command lines of all processes that speak of `folder`."""
     found = []
     for process in psutil.process_iter():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchsite.core.prerequisites import java_tool
-from workers.manifests import Manifest
+from workers.systems.manifests import Manifest
 
 SOURCES = Path(__file__).parent / "stock"
 CORE = ("core-", "htrace-")

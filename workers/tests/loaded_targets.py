@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from runs.ycsb.keys import loaded_keys
-from workers.manifests import Manifest
 from workers.provision.ownership import DataTarget
 from workers.provision.servers import Server
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
 
 FIELDS = [f"field{number}" for number in range(10)]

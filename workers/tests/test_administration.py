@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from workers.provision.administration import AdministrationError
-from workers.provision.administration.factory import address_of, administration_for
+from workers.provision.administration.factory import administration_for, get_address
 from workers.provision.servers import Server
 
 pytestmark = pytest.mark.slow
@@ -108,7 +108,7 @@ def test_postgresql_administration_encrypts_where_clients_must(servers):
     """The server of the test has no TLS, so that it is not asked."""
     server = servers("postgresql", "off").start()
     properties = server.client_properties()
-    assert address_of(server.wanted.system, properties).ssl == "disable"
+    assert get_address(server.wanted.system, properties).ssl == "disable"
     demanding = administration_for(server.wanted.system, {**properties, "postgresql.ssl": "require"})
     with pytest.raises(AdministrationError, match="does not support SSL"):
         demanding.ping()

@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
@@ -17,6 +16,7 @@ from workers.provision.ownership import DataNotOwned
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, Wanted
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.external import NETWORKS
 from workers.tests.loaded_targets import TABLE, run_client, target
 from workers.tests.stand_ins.aerospike import PASSWORD, USER, AerospikeStandIn, aerospike_stand_in
@@ -115,7 +115,7 @@ def test_reads_modes_back_and_knows_the_stand_in(server: Server, stand_in: Aeros
         "write-commit-level-override should be 'off', but the server says 'all'.",
     )
     strict = read_back(SYSTEM, SYSTEM.mode("commit-to-device"), server.administration)
-    assert "The mode needs 1 connected replicas; there are 0." in strict.differences
+    assert "The mode needs at least 1 connected replicas; there are 0." in strict.differences
     absent = administration_for(SYSTEM, {**server.client_properties(), "aerospike.namespace": "absent"})
     with pytest.raises(AdministrationError, match=r"no namespace absent: add it to aerospike\.conf"):
         absent.read_settings(["storage-engine"])

@@ -10,10 +10,10 @@ import pytest
 from benchsite.core.addresses import refuse_address
 from benchsite.tests.hostile_servers import ANNOUNCING, HostileServer, silent
 from runs.catalog import System, client_properties, load_catalog
+from workers.probe.target_checks import check_target
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.confinement import SYSTEM_CALLS
 from workers.provision.administration.factory import administration_for
-from workers.target_checks import check_target
 
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")  # from 2 on no process reads another's memory
 MAX_PTRACE_SCOPE = 1

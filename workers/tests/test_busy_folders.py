@@ -2,7 +2,7 @@
 
 import uuid
 
-from workers.work_folder import busy_folders, created_work_folder, opened_work_folder
+from workers.generator.work_folder import busy_folders, created_work_folder, opened_work_folder
 
 
 def test_folder_under_delivery_is_not_busy(tmp_path):

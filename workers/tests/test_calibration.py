@@ -9,10 +9,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import User
-from runs import generators
+from runs.catalog import generators
 from runs.models import LoadGenerator, Run
 from runs.models.run import Status
-from runs.planning import submit
+from runs.plans import submit
 from runs.tests.factories import (
     make_cluster,
     make_conductors,
@@ -22,12 +22,14 @@ from runs.tests.factories import (
     make_team,
     make_workload,
 )
-from runs.tests.pages import text_of
-from workers import calibration, enrolment, presence, scheduling
-from workers.manifests import installed_bindings
+from runs.tests.pages import get_text
+from workers.conductor import scheduling
+from workers.generator import enrolment, presence
+from workers.generator.site_client import SiteClient, site_client
 from workers.models import Lease
-from workers.site_client import SiteClient, site_client
+from workers.probe import calibration
 from workers.systems.build import build
+from workers.systems.manifests import installed_bindings
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 DIGEST = {"redis": "d" * 64}
@@ -157,19 +159,19 @@ def test_silent_generators_are_refused(generator):
 def test_operators_calibrate_from_the_page(client_in, user, generator):
     address = "/load-generators/calibrate/"
     assert client_in.post(address, {"name": "lab-1"}).status_code == 403
-    assert "Calibrate lab-1" not in text_of(client_in.get("/load-generators/"))
+    assert "Calibrate lab-1" not in get_text(client_in.get("/load-generators/"))
     User.objects.filter(pk=user.pk).update(is_staff=True)
     assert client_in.post(address, {"name": "unknown"}).status_code == 404
-    assert "Calibrate lab-1" in text_of(client_in.get("/load-generators/"))
+    assert "Calibrate lab-1" in get_text(client_in.get("/load-generators/"))
     client_in.post(address, {"name": "lab-1"})
-    assert "is calibrated when its machine is free" in text_of(client_in.get("/load-generators/"))
+    assert "is calibrated when its machine is free" in get_text(client_in.get("/load-generators/"))
     tick()
-    assert "is calibrated<" in text_of(client_in.get("/load-generators/"))
+    assert "is calibrated<" in get_text(client_in.get("/load-generators/"))
     scheduling.end_calibration(generator, MEASURED)
-    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" in text_of(client_in.get("/load-generators/"))
+    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" in get_text(client_in.get("/load-generators/"))
 
 
 def test_figures_of_another_build_are_not_shown(client_in, generator):
     generators.end_calibration(generator.pk, MEASURED)
     LoadGenerator.objects.update(bindings={"redis": "e" * 64})
-    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" not in text_of(client_in.get("/load-generators/"))
+    assert "200k\N{NARROW NO-BREAK SPACE}ops/s" not in get_text(client_in.get("/load-generators/"))

@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned
@@ -17,6 +16,7 @@ from workers.provision.process import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, Wanted
 from workers.systems.build import build, fetch_servers
+from workers.systems.manifests import Manifest
 from workers.tests.conftest import Servers, site_below_var_tmp
 from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 
@@ -57,7 +57,7 @@ def test_reads_modes_and_topology(server: Server):
     weaker = read_back(SYSTEM, SYSTEM.mode("one-periodic"), server.administration)
     assert "commitlog_sync should be 'periodic', but the server says 'batch'." in weaker.differences
     quorum = read_back(SYSTEM, SYSTEM.mode("quorum-batch"), server.administration)
-    assert quorum.differences == ("The mode needs 1 connected replicas; there are 0.",)
+    assert quorum.differences == ("The mode needs at least 1 connected replicas; there are 0.",)
     topology = server.administration.topology()
     assert topology["version"] == server.version
     assert (topology["nodes"], topology["nodes_up"]) == ("1", "1")

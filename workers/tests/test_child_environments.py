@@ -16,10 +16,10 @@ from django.conf import settings as site_settings
 from benchsite.core.child_environment import ALLOWED_VARIABLES
 from benchsite.tests.needs import need
 from runs.catalog import GO_FLAVOUR, client_properties, load_catalog, secret_properties
-from workers.client import Client
-from workers.manifests import find_binding
-from workers.process import start_guarded
+from workers.generator.client import Client
+from workers.processes.process import start_guarded
 from workers.systems.build import GO_YCSB, GO_YCSB_VERSION, ROOT
+from workers.systems.manifests import find_binding
 
 pytestmark = pytest.mark.slow
 SECRETS = ("BENCHSITE_GENERATOR_TOKEN", "DATABASE_URL", "REDIS_URL", "BENCHSITE_SECRET_KEY", "AWS_SECRET_ACCESS_KEY")
@@ -212,7 +212,7 @@ WHOLE_ENVIRONMENT = {
 STARTING = {"Popen", "run", "call", "check_call", "check_output"}
 
 
-def starts_of(path):
+def find_starts(path):
     """Line numbers of calls of subprocess that state no environment."""
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
@@ -225,4 +225,4 @@ def test_every_program_is_started_with_a_stated_environment():
     parts = [path for part in ("workers", "benchsite", "runs", "reports") for path in (ROOT / part).rglob("*.py")]
     names = {path: path.relative_to(ROOT).as_posix() for path in parts if "tests" not in path.parts}
     checked = {path: name for path, name in names.items() if name not in WHOLE_ENVIRONMENT}
-    assert [f"{name}:{line}" for path, name in checked.items() for line in starts_of(Path(path))] == []
+    assert [f"{name}:{line}" for path, name in checked.items() for line in find_starts(Path(path))] == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.run_selection import Candidate, choose
+from workers.conductor.run_selection import Candidate, choose
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 A, B = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -159,11 +159,11 @@ class Simulation:
                 self.served[run.team_id], self.starts[run] = self.now, self.now
                 self.waiting[lane] = self.next_run(lane)
             elif run in choice.reserved:
-                self.waiting[lane] = Candidate(**{**fields_of(run), "reserved_at": self.now})
+                self.waiting[lane] = Candidate(**{**get_fields(run), "reserved_at": self.now})
         self.now = min(end for _, end in self.running.values())
 
 
-def fields_of(run):
+def get_fields(run):
     return {name: getattr(run, name) for name in Candidate.__slots__}
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from runs.planning.operation_limit import MAX_PREDICTED_OPERATIONS
-from runs.reasons import Reason
+from runs.plans.operation_limit import MAX_PREDICTED_OPERATIONS
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_load_generator, make_matrix, make_spec, make_sweep, make_team
-from workers.client_commands import check_slots, client_orders
 from workers.errors import RunFailed
+from workers.generator.client_commands import check_slots, client_orders
 
 pytestmark = pytest.mark.django_db
 SECONDS = {"min_measure_s": 12 * 3600, "max_measure_s": 12 * 3600}

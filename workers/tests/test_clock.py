@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from runs.reasons import Reason
-from workers import clock
-from workers.client import Client
-from workers.clock import Clock
+from runs.queue.reasons import Reason
+from workers.generator import clock
+from workers.generator.client import Client
+from workers.generator.clock import Clock
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from runs import lifecycle
 from runs.models import Conductor, Deployment, LoadGenerator, Run
 from runs.models.run import Status
-from runs.planning import submit
+from runs.plans import submit
+from runs.queue import lifecycle
 from runs.tests.factories import (
     make_cluster,
     make_conductor,
@@ -19,8 +19,8 @@ from runs.tests.factories import (
     make_matrix,
     make_workload,
 )
-from runs.tests.pages import text_of
-from workers import scheduling
+from runs.tests.pages import get_text
+from workers.conductor import scheduling
 from workers.models import Lease
 
 pytestmark = pytest.mark.django_db
@@ -103,10 +103,10 @@ def test_pages_say_that_no_conductor_runs(client_in, submitted, django_assert_ma
     run = submitted("lab-1")
     text = "a conductor for its cluster"
     with django_assert_max_num_queries(30):
-        assert f"{text}: no sign of life" in text_of(client_in.get(reverse("queue")))
-    assert text in text_of(client_in.get(reverse("run", args=[run.pk])))
-    assert text in text_of(client_in.get(reverse("matrix", args=[run.matrix_id])))
+        assert f"{text}: no sign of life" in get_text(client_in.get(reverse("queue")))
+    assert text in get_text(client_in.get(reverse("run", args=[run.pk])))
+    assert text in get_text(client_in.get(reverse("matrix", args=[run.matrix_id])))
     make_conductor("lab-1")
     for page in (reverse("queue"), reverse("run", args=[run.pk]), reverse("matrix", args=[run.matrix_id])):
-        assert text not in text_of(client_in.get(page))
+        assert text not in get_text(client_in.get(page))
     assert run.status == Status.QUEUED

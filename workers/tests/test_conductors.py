@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from runs import lifecycle
 from runs.models import Conductor, Deployment, Run
 from runs.models.run import Status
-from runs.reasons import Reason
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_client_run, make_machine, make_run, make_sweep
-from workers import conductors
+from workers.conductor import conductors
 from workers.models import Lease
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from runs.models import Conductor, Deployment, Run
 from runs.models.run import Status
 from runs.tests.factories import make_cluster, make_conductor, make_database, make_machine, make_run, make_sweep
-from workers import conductors
+from workers.conductor import conductors
 
 
 def dispatched(host, provisioner="process"):

@@ -7,7 +7,6 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
@@ -15,6 +14,7 @@ from workers.provision.ownership import DataNotOwned
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, Wanted
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.external import NETWORKS
 from workers.tests.loaded_targets import TABLE, run_client, target
 from workers.tests.stand_ins import PASSWORD, couchbase_mock

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from workers.cpu_sets import available_cpus, confine, divide_cpus
-from workers.process import run_process
+from workers.generator.cpu_sets import available_cpus, confine, divide_cpus
+from workers.processes.process import run_process
 
 PRINT_AFFINITY = "import json, os; print(json.dumps(sorted(os.sched_getaffinity(0))))"
 THREADS_BEFORE_AND_AFTER = """

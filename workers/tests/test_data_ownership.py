@@ -17,17 +17,17 @@ from benchsite.core.prerequisites import is_installed
 from benchsite.tests.databases import database_url
 from benchsite.tests.needs import need
 from runs.catalog import load_catalog
-from runs.data_confirmations import confirm, target_rows
+from runs.catalog.data_confirmations import confirm, target_rows
+from runs.checks import collect_facts, judge_run, profile
 from runs.models import Cluster, Deployment, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_database, make_user
-from runs.validity import facts_of, judge_run, profile
 from runs.ycsb.keys import KeyRange
 from runs.ycsb.properties import check_workload
 from runs.ycsb.tests.samples import client, merge
-from workers.data_sets import deployments_of_target, target_of
-from workers.deployment import Standing
+from workers.conductor.data_sets import deployments_of_target, get_target
+from workers.conductor.deployment import Standing
 from workers.provision.administration.redis import MARKER_KEY
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
@@ -181,14 +181,14 @@ def test_run_over_existing_data_fails_before_it_writes(redis_server):
 def test_rows_of_existing_data_are_counted_for_v19(server, missing, severity):
     """Those with the workload's own keys, whatever else the server holds; no load has counted them."""
     run = external_run(server, phase=Phase.MEASURE, load_policy="existing", recordcount=str(RECORDS))
-    (keys,) = target_of(run, server).keys.batches(RECORDS)
+    (keys,) = get_target(run, server).keys.batches(RECORDS)
     write(server, [*keys[missing:], *(f"orders:{number}" for number in range(20))])
     provisioner = ExternalProvisioner(server.wanted, allowed_networks=NETWORKS)
-    rows = Standing(deployment_of(run), provisioner, server, fresh=False).rows_after(run)
+    rows = Standing(create_deployment(run), provisioner, server, fresh=False).rows_after(run)
     assert rows == RECORDS - missing
     merged = merge([client("two_clients/0", 0)], warmup_s=0)
     workload = check_workload(run.spec["workload"]["properties"])
-    facts = facts_of(merged, threads=2, workload=workload, rows_loaded=rows)
+    facts = collect_facts(merged, threads=2, workload=workload, rows_loaded=rows)
     findings = judge_run(facts, profile("measured"))
     assert [finding.severity for finding in findings if finding.check_id == "V19"] == [severity]
 
@@ -196,7 +196,7 @@ def test_rows_of_existing_data_are_counted_for_v19(server, missing, severity):
 def test_data_set_that_others_replaced_is_loaded_again(redis_server):
     """The deployment's row forgets it, so that the next run gets a load first."""
     run = external_run(redis_server, phase=Phase.MEASURE)
-    deployment = deployment_of(run, fingerprint=run.spec["dataset"]["fingerprint"])
+    deployment = create_deployment(run, fingerprint=run.spec["dataset"]["fingerprint"])
     conduct_run(run.pk)
     run.refresh_from_db()
     assert (run.status, run.reason) == (Status.FAILED, Reason.DATASET_MISSING)
@@ -206,16 +206,16 @@ def test_data_set_that_others_replaced_is_loaded_again(redis_server):
 
 def test_load_replaces_the_data_set_of_other_modes_in_its_target(redis_server):
     run = external_run(redis_server)
-    loading = deployment_of(run)
-    same = deployment_of(run, mode="always", fingerprint="replaced")
+    loading = create_deployment(run)
+    same = create_deployment(run, mode="always", fingerprint="replaced")
     elsewhere = make_database(cluster=run.cluster, binding_properties={"redis.database": "7"})
-    other = deployment_of(run, database=elsewhere, fingerprint="kept")
+    other = create_deployment(run, database=elsewhere, fingerprint="kept")
     assert set(deployments_of_target(loading)) == {loading, same}
     Cluster.objects.update(provisioner="process")
     assert set(deployments_of_target(Deployment.objects.get(pk=other.pk))) == {other}
 
 
-def deployment_of(run: Run, **fields: Any) -> Deployment:
+def create_deployment(run: Run, **fields: Any) -> Deployment:
     assert run.cluster is not None and run.sweep is not None
     values = {"database": run.sweep.database, "mode": run.mode, **fields}
     return Deployment.objects.create(cluster=run.cluster, matrix=run.matrix, **values)
@@ -432,7 +432,7 @@ def test_conductor_killed_between_marker_and_load(redis_server):
     finally:
         conductor.kill()
         conductor.wait()
-    data = target_of(run, redis_server)
+    data = get_target(run, redis_server)
     with pytest.raises(DataNotOwned):
         replace(data, cluster="another").prepare_load()
     assert data.prepare_load() == ""
@@ -443,9 +443,9 @@ def test_confirmation_of_a_team_lets_the_next_load_write(redis_server):
     write(redis_server, ["orders:1"])
     run = external_run(redis_server)
     (row,) = target_rows(run.cluster)
-    assert not target_of(run, redis_server).confirmed
+    assert not get_target(run, redis_server).confirmed
     confirm(run.cluster, row.target, make_user(team=run.team))
-    assert target_of(run, redis_server).prepare_load().startswith("1 other records remain")
+    assert get_target(run, redis_server).prepare_load().startswith("1 other records remain")
 
 
 def test_no_code_empties_a_whole_redis():
@@ -459,4 +459,4 @@ def test_no_code_empties_a_whole_redis():
     ]
     assert len(files) > 500
     matches = {str(path.relative_to(ROOT)) for path in files if pattern.search(path.read_text())}
-    assert matches == {"benchmarks/faults/servers.py", "runs/kits/script.py"}
+    assert matches == {"benchmarks/faults/servers.py", "runs/plans/files/script.py"}

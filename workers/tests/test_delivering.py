@@ -23,7 +23,7 @@ from benchsite.notifications.tests.receivers import mail_sink, receiving
 from benchsite.tests.databases import database_url
 from runs.models import Run
 from runs.tests.factories import make_conductors, make_run, make_sweep, make_team, make_user
-from workers.delivery_loop import Deliverer
+from workers.conductor.delivery_loop import Deliverer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 FINISHED = "matrix_finished"
@@ -148,7 +148,7 @@ def test_two_loops_deliver_each_notice_once(team, user, hook, deliverer):
 
 def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook, deliverer, monkeypatch):
     monkeypatch.setattr(
-        "workers.delivery_loop.TICK_S", 60.0
+        "workers.conductor.delivery_loop.TICK_S", 60.0
     )  # Waiting for it between two notices would take twenty minutes.
     loop = deliverer()
     with receiving() as receiver:
@@ -165,7 +165,7 @@ def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook
 
 
 def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, deliverer, monkeypatch):
-    monkeypatch.setattr("workers.delivery_loop.TICK_S", 60.0)
+    monkeypatch.setattr("workers.conductor.delivery_loop.TICK_S", 60.0)
     with receiving() as receiver:
         hook(receiver.url)
         loop = deliverer()
@@ -180,7 +180,7 @@ def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, deliv
 
 
 def test_an_error_of_ours_is_tried_again_later(team, user, hook, deliverer, monkeypatch, caplog):
-    monkeypatch.setattr("benchsite.notifications.deliveries.body_of", lambda notice: 1 / 0)
+    monkeypatch.setattr("benchsite.notifications.deliveries.build_body", lambda notice: 1 / 0)
     with receiving() as receiver:
         hook(receiver.url)
         note(FINISHED, team, subject="Done")
@@ -239,7 +239,7 @@ def test_a_slow_receiver_does_not_delay_the_scheduler(team, user, hook):
 
 @pytest.mark.slow
 def test_the_scheduler_tells_of_a_finished_matrix(team, user, hook):
-    from runs import lifecycle
+    from runs.queue import lifecycle
 
     with receiving() as receiver, scheduler():
         hook(receiver.url)

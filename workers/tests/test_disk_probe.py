@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.node_probe import file_system
+from workers.probe.node_probe import file_system
 from workers.provision.disk import HARDLY_WAITS, DiskProbe, flush_call, probe_disk
 
 

@@ -7,11 +7,11 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import new_id
-from runs import lifecycle
 from runs.models import Deployment, LoadGenerator, Run
 from runs.models.run import Status
-from runs.planning import submit
-from runs.reasons import Reason
+from runs.plans import submit
+from runs.queue import lifecycle
+from runs.queue.reasons import Reason
 from runs.tests.factories import (
     claim_run,
     make_cluster,
@@ -25,7 +25,7 @@ from runs.tests.factories import (
     make_team,
     make_workload,
 )
-from workers import scheduling
+from workers.conductor import scheduling
 from workers.models import Lease
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ def tick():
     return scheduling.tick()
 
 
-def runs_of(matrix):
+def get_runs(matrix):
     return list(Run.objects.filter(matrix=matrix).order_by("position"))
 
 
@@ -70,7 +70,7 @@ def loaded(run, **fields):
 
 
 def test_it_dispatches_the_load_first_and_holds_its_machine(matrix):
-    load, first, _ = runs_of(matrix)
+    load, first, _ = get_runs(matrix)
     assert tick() == [load.pk]
     assert [lease.run_id for lease in Lease.objects.all()] == [load.pk]
     assert tick() == []
@@ -80,7 +80,7 @@ def test_it_dispatches_the_load_first_and_holds_its_machine(matrix):
 
 
 def test_a_machine_is_never_leased_twice(matrix):
-    load, first, _ = runs_of(matrix)
+    load, first, _ = get_runs(matrix)
     tick()
     with pytest.raises(IntegrityError), transaction.atomic():
         Lease.objects.create(machine=Lease.objects.get().machine, run=first)
@@ -94,7 +94,7 @@ def test_it_waits_for_a_silent_load_generator(matrix):
 
 def test_waits_for_active_run_of_cluster_with_other_nodes(matrix):
     """The node of a running cluster was replaced before that was refused: the queue waits, and nothing is raised."""
-    Run.objects.filter(pk=runs_of(matrix)[1].pk).update(needs=None)
+    Run.objects.filter(pk=get_runs(matrix)[1].pk).update(needs=None)
     tick()
     Lease.objects.update(machine=make_machine())
     assert tick() == []
@@ -122,7 +122,7 @@ def test_run_that_cannot_start_fails_alone():
 
 
 def test_it_frees_the_machines_of_an_ended_run(matrix):
-    load, *_ = runs_of(matrix)
+    load, *_ = get_runs(matrix)
     tick()
     claim = claim_run(load.pk, "test")
     lifecycle.finish(load.pk, claim, Status.SUCCEEDED)
@@ -133,7 +133,7 @@ def test_it_frees_the_machines_of_an_ended_run(matrix):
 @pytest.mark.slow
 @pytest.mark.parametrize("state", ["lost", "gone", "never"])
 def test_it_loads_anew_what_was_lost(matrix, state):
-    load, first, second = runs_of(matrix)
+    load, first, second = get_runs(matrix)
     tick()
     succeed(load)
     if state != "never":
@@ -150,7 +150,7 @@ def test_it_loads_anew_what_was_lost(matrix, state):
 
 def test_loads_anew_before_later_matrices_run(matrix):
     """The load of a lost data set is in the place of the run that waits for it, not behind the rest of the queue."""
-    load, first, _ = runs_of(matrix)
+    load, first, _ = get_runs(matrix)
     tick()
     succeed(load)
     other = make_matrix(
@@ -164,7 +164,7 @@ def test_loads_anew_before_later_matrices_run(matrix):
 
 
 def test_load_of_a_retried_run_keeps_its_place(matrix):
-    load, first, _ = runs_of(matrix)
+    load, first, _ = get_runs(matrix)
     Run.objects.filter(pk=load.pk).update(status=Status.FAILED, reason=Reason.WORKER_LOST, finished_at=Now())
     Run.objects.filter(pk=first.pk).update(status=Status.FAILED, reason=Reason.WORKER_LOST, finished_at=Now())
     first.refresh_from_db()
@@ -186,7 +186,7 @@ def test_row_of_another_release_stops_no_other_run():
 
 
 def test_a_run_again_gets_the_next_repeat(matrix, user):
-    load, first, _ = runs_of(matrix)
+    load, first, _ = get_runs(matrix)
     tick()
     succeed(load)
     loaded(load)
@@ -214,7 +214,7 @@ def test_runs_that_change_their_data_get_a_load_each(user):
 
 
 def test_resuming_repeats_only_what_is_missing(matrix, user):
-    load, first, second = runs_of(matrix)
+    load, first, second = get_runs(matrix)
     tick()
     succeed(load)
     loaded(load)

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from runs.catalog import load_catalog
-from workers.executables import find_postgresql, find_redis
+from workers.generator.executables import find_postgresql, find_redis
 from workers.provision.readback import read_back
 from workers.provision.servers import Server
 
@@ -103,7 +103,7 @@ def test_it_runs_every_postgresql_of_this_machine(servers, version):
 @pytest.mark.parametrize("number", range(len(find_redis())))
 def test_it_runs_every_redis_of_this_machine(servers, monkeypatch, number):
     program = find_redis()[number]
-    monkeypatch.setattr("workers.executables.find_redis", lambda: (program,))
+    monkeypatch.setattr("workers.generator.executables.find_redis", lambda: (program,))
     server = servers("redis", "always").start()
     product = "Valkey " if program.product == "Valkey" else ""
     assert server.version == f"{product}{program.version}"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from workers.guarded_process import start_guarded
-from workers.guardian import start_time
-from workers.process_registry import end_earlier_lives
+from workers.processes.guarded_process import start_guarded
+from workers.processes.guardian import start_time
+from workers.processes.process_registry import end_earlier_lives
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid
 
 pytestmark = pytest.mark.slow
@@ -101,7 +101,7 @@ def test_it_needs_no_folder(tmp_path):
 def test_a_pool_process_ends_when_its_worker_is_killed(tmp_path, delay_s):
     program = (
         "import os, sys, time\n"
-        "from workers.orphans import exit_when_parent_is_gone\n"
+        "from workers.processes.orphans import exit_when_parent_is_gone\n"
         "parent, pid = os.getpid(), os.fork()\n"
         "if pid == 0:\n"
         "    open(sys.argv[1] + '/watched.draft', 'w').write(str(os.getpid()))\n"

@@ -8,11 +8,11 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.manifests import Manifest
 from workers.provision.administration.factory import administration_for
 from workers.provision.readback import read_back
 from workers.provision.servers import Server
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.conftest import started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 

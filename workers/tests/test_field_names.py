@@ -5,7 +5,7 @@ import pytest
 
 from runs.models import Deployment
 from runs.tests.factories import WORKLOAD_A, make_database, make_run, make_sweep, make_workload
-from workers.deployment import Standing
+from workers.conductor.deployment import Standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 

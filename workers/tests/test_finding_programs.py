@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from benchsite.core.paths import Account
-from workers import executables
-from workers.executables import (
+from workers.generator import executables
+from workers.generator.executables import (
     ExecutableNotFound,
     PostgreSQLBinaries,
     RedisServer,
     choose_postgresql,
     choose_redis,
+    detect_version,
     find_postgresql,
     find_redis,
-    version_of,
 )
 
 
@@ -39,14 +39,14 @@ def program(path: Path, says: str) -> Path:
     ],
 )
 def test_it_reads_what_programs_say_of_themselves(tmp_path, says, version):
-    assert version_of(program(tmp_path / "program", says)) == version
+    assert detect_version(program(tmp_path / "program", says)) == version
 
 
 def test_a_program_that_does_not_run_has_no_version(tmp_path):
-    assert version_of(tmp_path / "nothing") is None
+    assert detect_version(tmp_path / "nothing") is None
     broken = program(tmp_path / "broken", "")
     broken.write_bytes(b"\x7fELF of another machine")
-    assert version_of(broken) is None
+    assert detect_version(broken) is None
 
 
 def test_located_programs_exist_in_supported_versions():
@@ -77,7 +77,7 @@ def test_what_an_account_cannot_reach_is_copied_once(tmp_path, monkeypatch):
 
     copy = choose_redis(other, shelf=tmp_path / "shelf")
     assert copy.path == tmp_path / "shelf" / "redis-7.2.0" / "redis-server"
-    assert version_of(copy.path) == "7.2.0"
+    assert detect_version(copy.path) == "7.2.0"
     before = copy.path.stat().st_ino
     assert choose_redis(other, shelf=tmp_path / "shelf").path.stat().st_ino == before
     assert choose_redis(None, shelf=tmp_path / "shelf").path == there

@@ -11,12 +11,14 @@ from django.db import DatabaseError, DataError, IntegrityError, connection, tran
 from django.db.models.functions import Now
 from django.test import Client
 
-from runs import artifacts, client_lifecycle, generators
+from runs.catalog import generators
 from runs.models import Artifact, ClientRun, LoadGenerator, Run
-from runs.retry import retry
+from runs.queue import client_lifecycle
+from runs.queue.database_retries import retry
+from runs.results import artifacts
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers import enrolment, presence, registration
-from workers.site_client import SiteClient, SiteUnreachable
+from workers.generator import enrolment, presence, registration
+from workers.generator.site_client import SiteClient, SiteUnreachable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 BASE = "/generator-api/v1"

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from runs.reasons import Reason
-from workers.client import Client
+from runs.queue.reasons import Reason
+from workers.generator.client import Client
 
 # Notes its arguments, and fails where the test says so.
 GO_YCSB = """

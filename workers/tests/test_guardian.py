@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from benchsite.core.paths import Account
-from workers.guarded_process import LOST, StartError, start_guarded
+from workers.processes.guarded_process import LOST, StartError, start_guarded
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid, until
 
 pytestmark = pytest.mark.slow

@@ -14,10 +14,10 @@ from django.db import connection
 from django.utils import timezone
 
 from runs.catalog import load_catalog
-from runs.lifecycle import INFRASTRUCTURE
 from runs.models import ClientRun, Deployment, Run
 from runs.models.run import Phase, Status
-from runs.reasons import Reason
+from runs.queue.lifecycle import INFRASTRUCTURE
+from runs.queue.reasons import Reason
 from runs.tests.factories import (
     WORKLOAD_A,
     make_client_run,
@@ -31,13 +31,13 @@ from runs.tests.factories import (
 from runs.tests.pages import artifact_folder
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.properties import check_workload
-from workers import enrolment, guards
-from workers.client import Client, run_client
-from workers.deployment import Standing, stop_all
+from workers.conductor.deployment import Standing, stop_all
 from workers.errors import RunFailed
-from workers.guards import MAX_STALL_S, ProgressGuard, disk_problem
-from workers.process import run_process
-from workers.site_client import site_client
+from workers.generator import enrolment, guards
+from workers.generator.client import Client, run_client
+from workers.generator.guards import MAX_STALL_S, ProgressGuard, disk_problem
+from workers.generator.site_client import site_client
+from workers.processes.process import run_process
 from workers.systems.build import build
 from workers.tests.conducting import conduct_run
 from workers.tests.external import external_run

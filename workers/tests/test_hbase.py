@@ -10,7 +10,6 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from runs.ycsb.tests.hdrlogs import each_interval
-from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.ownership import DataNotOwned
@@ -18,6 +17,7 @@ from workers.provision.ports import free_port
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerDidNotStart
 from workers.systems.build import build, fetch_servers
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import StartedClient
 from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target

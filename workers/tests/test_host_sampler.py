@@ -9,10 +9,10 @@ import time
 import psutil
 import pytest
 
-from runs.measures.host import HostSamples, read_columns
-from workers import host_sampler, node_probe
-from workers.guarded_process import start_guarded
-from workers.host_sampler import HostSampler
+from runs.results.measures.host import HostSamples, read_columns
+from workers.probe import host_sampler, node_probe
+from workers.probe.host_sampler import HostSampler
+from workers.processes.guarded_process import start_guarded
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ import pytest
 
 from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
+from workers.probe.target_checks import check_target
 from workers.provision.external import ExternalProvisioner
 from workers.provision.servers import ServerDidNotStart, Wanted
-from workers.target_checks import check_target
 from workers.tests.external import NETWORKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]

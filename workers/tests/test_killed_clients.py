@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from runs.lifecycle import INFRASTRUCTURE
-from runs.reasons import Reason
-from workers.client import Client
-from workers.process import run_process
+from runs.queue.lifecycle import INFRASTRUCTURE
+from runs.queue.reasons import Reason
+from workers.generator.client import Client
+from workers.processes.process import run_process
 
 pytestmark = pytest.mark.slow
 

@@ -11,18 +11,19 @@ from django.core.management import call_command
 from django.db.models import F
 
 from benchsite.tests.databases import database_url
-from runs import artifacts, client_lifecycle, lifecycle
 from runs.models import ClientRun, MeasurementSet, Run
 from runs.models.run import Status, Verdict
-from runs.reasons import Reason
-from runs.recording import scheduled_runs as recording
+from runs.queue import client_lifecycle, lifecycle
+from runs.queue.reasons import Reason
+from runs.results import artifacts
+from runs.results.recording import scheduled_runs as recording
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
-from workers.conductor import COMPLETION_LOCKS, Conductor, complete_run
+from workers.conductor.conductor import COMPLETION_LOCKS, Conductor, complete_run
 from workers.errors import RunFailed
-from workers.heartbeat import Heartbeat
-from workers.host_identity import host_key
+from workers.generator.heartbeat import Heartbeat
+from workers.generator.host_identity import host_key
 from workers.models import Lease
 
 __all__ = ["artifact_folder"]

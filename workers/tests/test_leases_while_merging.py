@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from runs.models import Run
 from runs.models.run import Stage, Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
-from workers.conductor import Conductor
-from workers.heartbeat import Heartbeat
-from workers.host_identity import host_key
+from workers.conductor.conductor import Conductor
+from workers.generator.heartbeat import Heartbeat
+from workers.generator.host_identity import host_key
 from workers.models import Lease
 
 __all__ = ["artifact_folder"]

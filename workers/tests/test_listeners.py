@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from benchsite.tests.ports import free_port
-from workers.host_sampler import HostSampler
+from workers.probe.host_sampler import HostSampler
 from workers.provision.listeners import find_listener
 
 SERVER = """

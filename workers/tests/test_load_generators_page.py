@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep, make_team
-from runs.tests.pages import UGLY, queries_of, text_of
+from runs.tests.pages import UGLY, count_queries, get_text
 from workers.models import Lease
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -24,7 +24,7 @@ def states(client):
 
 
 def test_without_any_it_says_how_to_start_one(client_in):
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "No load generator yet" in page
     assert "manage.py component generator" in page
 
@@ -45,7 +45,7 @@ def test_each_has_its_state(client_in, team):
 def test_it_names_what_a_generator_does_now(client_in, team):
     run = make_run(make_sweep(team=team, name="redis always A"), status="running")
     make_client_run(run, generator=make_load_generator(), state="running")
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert f"/runs/{run.pk}/" in page
     assert "redis always A 2t r1" in page
 
@@ -55,7 +55,7 @@ def test_what_it_does_for_another_team_has_no_name(client_in, team):
     generator = make_load_generator()
     make_client_run(run, generator=generator, state="running")
     Lease.objects.create(machine=generator.machine, run=run)
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "a client of another team" in page
     assert "secret" not in page
 
@@ -63,7 +63,7 @@ def test_what_it_does_for_another_team_has_no_name(client_in, team):
 def test_facts_and_digests_are_shown(client_in):
     machine = make_machine(facts={"cores": {"value": 16, "how": "observed"}, "memory_bytes": {"value": 64 << 30}})
     make_load_generator(machine=machine, bindings={"redis": "abcdef1234567890"})
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "cores 16" in page
     assert "64.0" in page
     assert "abcdef123456" in page
@@ -71,7 +71,7 @@ def test_facts_and_digests_are_shown(client_in):
 
 def test_one_without_bindings_says_how_to_get_them(client_in):
     make_load_generator(bindings={})
-    assert "make bindings" in text_of(client_in.get(URL))
+    assert "make bindings" in get_text(client_in.get(URL))
 
 
 def test_a_generator_of_other_teams_is_not_there(client_in, team):
@@ -84,7 +84,7 @@ def test_a_generator_of_other_teams_is_not_there(client_in, team):
 
 def test_ugly_text_stays_text(client_in):
     make_load_generator(machine=make_machine(name=UGLY[:70], facts={"<b>": UGLY}), bindings={"<b>x": "<b>y"})
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "<script>alert" not in page
     assert "<b>" not in page
 
@@ -96,7 +96,7 @@ def test_it_shows_a_page_of_many_and_counts_them_all(client_in):
     page = client_in.get(URL)
     assert len(page.context["generators"]) == 50
     assert page.context["health"]["states"] == [("up", 51), ("off", 1)]
-    assert "of 52" in text_of(page)
+    assert "of 52" in get_text(page)
     assert [generator.name for generator in client_in.get(URL, {"page": 2}).context["generators"]] == [
         "g-50",
         "g-51",
@@ -130,21 +130,21 @@ def test_the_states_of_a_narrowed_list_lead_to_each_other(client_in):
     page = client_in.get(URL, {"q": "lab", "state": "up"})
     assert dict(page.context["health"]["states"]) == {"up": 1, "never seen": 1}
     assert "?q=lab&amp;state=never+seen" in page.content.decode()
-    assert "No load generator matches" in text_of(client_in.get(URL, {"q": "none of these"}))
+    assert "No load generator matches" in get_text(client_in.get(URL, {"q": "none of these"}))
 
 
 def test_a_poll_asks_again_for_the_same_part(client_in):
     make_load_generator(name="lab-1")
-    page = text_of(client_in.get(URL, {"q": "lab"}, headers={"HX-Request": "true"}))
+    page = get_text(client_in.get(URL, {"q": "lab"}, headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert 'hx-get="/load-generators/?q=lab"' in page
 
 
 def test_the_number_of_queries_does_not_grow(client_in, team):
     make_load_generator()
-    few = queries_of(client_in, URL)
+    few = count_queries(client_in, URL)
     for _ in range(10):
         make_client_run(
             make_run(make_sweep(team=team), status="running"), generator=make_load_generator(), state="running"
         )
-    assert queries_of(client_in, URL) == few
+    assert count_queries(client_in, URL) == few

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs.reasons import Reason
-from workers import outbox
+from runs.queue.reasons import Reason
+from workers.generator import outbox
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from workers import node_probe, presence
-from workers.facts import machine_facts
+from workers.generator import presence
+from workers.generator.facts import machine_facts
+from workers.probe import node_probe
 
 
 def test_it_observes_this_machine(tmp_path):

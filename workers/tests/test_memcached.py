@@ -13,14 +13,14 @@ from runs.catalog import load_catalog
 from runs.models import Deployment
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep
 from runs.ycsb.keys import loaded_keys
-from workers.deployment import stand, stop_all
-from workers.manifests import Manifest
+from workers.conductor.deployment import stand, stop_all
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ports import free_port
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended
 from workers.tests.conftest import Servers, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target

@@ -4,7 +4,7 @@ import pytest
 import redis
 
 from runs.models.run import Status
-from runs.reasons import Reason
+from runs.queue.reasons import Reason
 from workers.tests.conducting import conduct_run
 from workers.tests.external import NETWORKS, external_run
 

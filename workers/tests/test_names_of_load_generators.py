@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchsite.core.generator_access import take_file
-from workers import presence
+from workers.generator import presence
 
 HOLD = (
     "import os, sys; from pathlib import Path; from benchsite.core.generator_access import take_file\n"

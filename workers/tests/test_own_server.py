@@ -11,11 +11,11 @@ from benchsite.tests.hostile_servers import silent_server
 from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
-from workers.host_identity import host_key
+from workers.generator.host_identity import host_key
+from workers.probe.server_checks import MAX_CHECKS_OF_TEAM
+from workers.probe.target_checks import check_target
 from workers.provision.process import ProcessProvisioner
 from workers.provision.servers import Wanted
-from workers.server_checks import MAX_CHECKS_OF_TEAM
-from workers.target_checks import check_target
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS
 from workers.tests.test_administration import redis_client

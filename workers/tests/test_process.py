@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from workers import process
-from workers.process import StartError, run_process
+from workers.processes import process
+from workers.processes.process import StartError, run_process
 from workers.tests.trees import all_gone, family, told_pid, until
 
 pytestmark = pytest.mark.slow

@@ -10,11 +10,11 @@ import pytest
 from django.urls import reverse
 
 from benchsite.accounts.models import User
-from runs import generators
+from runs.catalog import generators
 from runs.models import LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep
-from runs.tests.pages import text_of
-from workers import fitness, presence, registration
+from runs.tests.pages import get_text
+from workers.generator import fitness, presence, registration
 from workers.tests.test_dispatching import matrix, tick
 
 __all__ = ["matrix"]
@@ -56,11 +56,11 @@ def test_quarantine_keeps_its_beginning():
 
 def test_operator_reads_the_reason_and_releases(operator):
     quarantine(make_load_generator(name="lab-1"))
-    page = text_of(operator.get("/load-generators/"))
+    page = get_text(operator.get("/load-generators/"))
     assert "was not started within 15 s" in page
     assert "Release" in page
     answer = operator.post(reverse("load-generator-release"), {"name": "lab-1"}, follow=True)
-    assert "lab-1 is released from quarantine" in text_of(answer)
+    assert "lab-1 is released from quarantine" in get_text(answer)
     assert LoadGenerator.objects.get().quarantined_at is None
 
 
@@ -142,7 +142,7 @@ import socket
 from pathlib import Path
 import django
 django.setup()
-from workers.fitness import start_problem
+from workers.generator.fitness import start_problem
 Path("/proc/sys/net/ipv4/ip_local_port_range").write_text("40000 40001")
 taken = [socket.socket() for _ in range(2)]
 for each in taken:

@@ -15,7 +15,7 @@ from runs.tests.factories import (
     make_sweep,
     make_team,
 )
-from runs.tests.pages import UGLY, queries_of, text_of, viewer_of
+from runs.tests.pages import UGLY, count_queries, get_text, sign_in_viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 URL = "/queue/"
@@ -37,7 +37,7 @@ def waiting(client):
 
 
 def test_an_empty_queue_says_what_to_do(client_in):
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "The queue is empty" in page
     assert "/matrices/new/" in page
 
@@ -45,7 +45,7 @@ def test_an_empty_queue_says_what_to_do(client_in):
 def test_it_shows_who_holds_which_machines_and_who_waits(client_in, sweep, generator):
     make_run(sweep, threads=2, status="running", generators=[generator])
     make_run(sweep, threads=4, status="queued", generators=[generator])
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert generator.machine.name in page
     (line,) = waiting(client_in)
     assert line["row"].position == 1
@@ -71,7 +71,7 @@ def test_a_silent_load_generator_makes_the_start_unknown(client_in, sweep):
     silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
     make_run(sweep, status="queued", generators=[silent])
     make_conductors()
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "load generator load-9: no sign of life" in page
     assert "all done about" not in page
     assert "unknown" in page
@@ -88,7 +88,7 @@ def test_queue_hides_name_and_link_of_other_teams_runs(client_in, sweep, generat
         make_sweep(team=make_team(), name="secret"), status="running", generators=[generator], stage="measuring"
     )
     make_run(sweep, status="queued", generators=[generator])
-    page = text_of(client_in.get(URL))
+    page = get_text(client_in.get(URL))
     assert "secret" not in page
     assert str(foreign.pk) not in page
     assert waiting(client_in)[0]["waits_for"] == f"machine {generator.machine.name}, held by another team"
@@ -96,7 +96,7 @@ def test_queue_hides_name_and_link_of_other_teams_runs(client_in, sweep, generat
 
 def test_a_viewer_cannot_cancel(team, sweep):
     make_run(sweep, status="queued")
-    assert "/cancel/" not in text_of(viewer_of(team).get(URL))
+    assert "/cancel/" not in get_text(sign_in_viewer(team).get(URL))
 
 
 def test_run_waits_for_machine_that_is_reserved(client_in, team, generator):
@@ -118,7 +118,7 @@ def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
     make_conductors()
     response = client_in.get(URL)
     assert [line["row"].position for line in response.context["waiting"]] == [1, 2]
-    assert "The first 2 of 5." in text_of(response)
+    assert "The first 2 of 5." in get_text(response)
     home = client_in.get("/").context["home"]
     (line,) = home["queue"]
     assert (line["row"].position, home["others_waiting"]) == (5, 4)
@@ -128,19 +128,19 @@ def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
 
 def test_ugly_text_stays_text(client_in, sweep):
     make_run(sweep, name=UGLY, status="queued")
-    assert "<script>alert" not in text_of(client_in.get(URL))
+    assert "<script>alert" not in get_text(client_in.get(URL))
 
 
 def test_a_poll_gets_the_part_and_asks_again(client_in, sweep):
     make_run(sweep, status="queued")
-    page = text_of(client_in.get(URL, headers={"HX-Request": "true"}))
+    page = get_text(client_in.get(URL, headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert "hx-trigger" in page
 
 
 def test_the_number_of_queries_does_not_grow_with_the_queue(client_in, sweep, generator, team):
     make_run(sweep, status="queued", generators=[generator])
-    few = queries_of(client_in, URL)
+    few = count_queries(client_in, URL)
     for _ in range(19):
         make_run(make_sweep(team=team), status="queued", generators=[generator])
-    assert queries_of(client_in, URL) == few
+    assert count_queries(client_in, URL) == few

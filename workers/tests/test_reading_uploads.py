@@ -18,10 +18,10 @@ from benchsite.tests.databases import database_url
 from runs.models import Upload
 from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
 from runs.tests.importing import answers, bring, import_folder, sent, summary
-from runs.uploading import upload_lifecycle
-from workers import conductors, uploads
-from workers.conductor_service import ConductorService
-from workers.host_identity import host_key
+from runs.uploads import upload_lifecycle
+from workers.conductor import conductors, uploads
+from workers.conductor.conductor_service import ConductorService
+from workers.generator.host_identity import host_key
 from workers.models import Lease
 
 __all__ = ["import_folder"]

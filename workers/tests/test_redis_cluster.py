@@ -11,7 +11,6 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from runs.ycsb.keys import loaded_keys
-from workers.manifests import Manifest
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
@@ -19,8 +18,9 @@ from workers.provision.process import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
-from workers.tests.conftest import Servers, processes_of, started_server
+from workers.tests.conftest import Servers, find_processes, started_server
 from workers.tests.loaded_targets import TABLE, run_client, target
 
 pytestmark = pytest.mark.slow
@@ -113,7 +113,7 @@ def test_planned_stop_keeps_data_and_cluster(manifest: Manifest, servers: Server
     ours.prepare_load()
     is_ok(run_client(manifest, server, tmp_path / "load", "-load", recordcount="300"), INSERT=300)
     provisioner.stop()
-    assert processes_of(provisioner.folder) == []
+    assert find_processes(provisioner.folder) == []
     again = provisioner.start()
     assert again.process != server.process
     assert target(again, records=300).count() == 300

@@ -10,8 +10,8 @@ from redis.exceptions import NoPermissionError
 
 from benchsite.core.generator_access import AccessRefused, own_redis_url, unacked_keys
 from benchsite.core.paths import broker_url
-from workers import enrolment, redis_users
-from workers.executables import find_redis
+from workers.generator import enrolment, redis_users
+from workers.generator.executables import find_redis
 from workers.models import GeneratorCredential
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

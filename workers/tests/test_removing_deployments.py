@@ -6,8 +6,8 @@ import pytest
 
 from runs.models import Deployment
 from runs.tests.factories import make_cluster, make_database, make_matrix
-from workers import scheduling
-from workers.deployment import tidy_deployment
+from workers.conductor import scheduling
+from workers.conductor.deployment import tidy_deployment
 from workers.provision.folders import deployment_folder
 from workers.provision.provisioner_factory import this_site
 

@@ -8,14 +8,14 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.conformance import target_count
-from workers.manifests import Manifest
+from workers.probe.conformance import target_count
 from workers.provision.administration import AdministrationError
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.process import Site
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.servers import Server, Wanted
 from workers.systems.build import build
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
 from workers.tests.loaded_targets import TABLE, run_client, target
 

@@ -14,17 +14,17 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from workers.conductor.run_faults import FaultInjector
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.provision.cpu_quota import GROUP_PREFIX, QuotaError, check_quota, own_group, remove_unused_groups
 from workers.provision.network_cut import CutError, chains, check_cut, remove_unused_cuts
 from workers.provision.process_tree import processes_below, stopped
-from workers.run_faults import FaultInjector
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 class Target:
-    """A server under faults, as `workers.deployment.Standing`."""
+    """A server under faults, as `workers.conductor.deployment.Standing`."""
 
     def __init__(self, provisioner):
         self.provisioner = provisioner
@@ -271,7 +271,7 @@ def cutter_of_port(iptables):
             cutter.kill()
 
 
-def watcher_of(chain):
+def find_watcher(chain):
     (watcher,) = [shell for shell in psutil.process_iter(["cmdline"]) if chain in (shell.info["cmdline"] or ())]
     return watcher
 
@@ -290,7 +290,7 @@ def test_cut_ends_with_a_killed_conductor(cutter_of_port):
 
 def test_cut_is_removed_where_its_watcher_was_killed_too(cutter_of_port):
     _, chain, cutter = cutter_of_port
-    watcher_of(chain).kill()
+    find_watcher(chain).kill()
     cutter.kill()
     cutter.wait(10)
     assert chains() == [chain]

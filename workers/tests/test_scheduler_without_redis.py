@@ -17,9 +17,9 @@ from django.utils import timezone
 from benchsite.tests.databases import database_url
 from runs.models import LoadGenerator, Run, Schedule
 from runs.models.run import Status
-from runs.planning.submission import wake_scheduler
+from runs.plans.submission import wake_scheduler
 from runs.tests.factories import make_conductors, make_load_generator, make_run, make_schedule, make_sweep
-from workers.executables import find_redis
+from workers.generator.executables import find_redis
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 RUNS = 4

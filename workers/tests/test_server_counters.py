@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from runs.measures.host import read_columns
-from workers.clock import Clock
-from workers.server_counters import CounterSampler
+from runs.results.measures.host import read_columns
+from workers.generator.clock import Clock
+from workers.probe.server_counters import CounterSampler
 from workers.tests.test_administration import redis_client
 from workers.tests.trees import until
 

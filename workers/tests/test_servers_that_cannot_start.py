@@ -9,7 +9,7 @@ from benchsite.core.paths import Account
 from benchsite.tests.needs import need
 from workers.provision.folders import make_folder
 from workers.provision.servers import ServerDidNotStart
-from workers.tests.conftest import processes_of
+from workers.tests.conftest import find_processes
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ def test_it_tells_of_a_port_that_is_taken(servers, system):
             provisioner.start()
     assert "Address already in use" in failed.value.log_tail
     assert failed.value.log_tail in str(failed.value)
-    assert processes_of(provisioner.folder) == []
+    assert find_processes(provisioner.folder) == []
 
 
 @pytest.mark.slow

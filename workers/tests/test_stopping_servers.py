@@ -16,7 +16,7 @@ from benchsite.tests.needs import need
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.servers import Server
-from workers.tests.conftest import processes_of
+from workers.tests.conftest import find_processes
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def test_a_planned_stop_keeps_every_row(servers, system, mode):
     server = provisioner.start()
     write_rows(server, 500)
     provisioner.stop(planned=True)
-    assert processes_of(provisioner.folder) == []
+    assert find_processes(provisioner.folder) == []
     assert not provisioner.alive()
     again = provisioner.start()
     assert again.administration.size("usertable") == 500
@@ -53,7 +53,7 @@ def test_a_hard_stop_loses_what_was_only_in_memory(servers):
     provisioner = servers("redis", "off")
     write_rows(provisioner.start(), 20)
     provisioner.stop(planned=False)
-    assert processes_of(provisioner.folder) == []
+    assert find_processes(provisioner.folder) == []
     assert provisioner.start().administration.size("usertable") == 0
 
 
@@ -113,15 +113,15 @@ def test_no_server_outlives_its_owner(site, system):
     assert owner.stdout is not None
     try:
         assert owner.stdout.readline() == b"up\n"
-        assert processes_of(base / "t")
+        assert find_processes(base / "t")
     finally:
         owner.kill()
         owner.wait()
         owner.stdout.close()
     end = time.monotonic() + 30
-    while processes_of(base) and time.monotonic() < end:
+    while find_processes(base) and time.monotonic() < end:
         time.sleep(0.1)
-    assert processes_of(base) == []
+    assert find_processes(base) == []
 
 
 def test_it_runs_servers_as_an_unprivileged_account(servers, site):
@@ -139,7 +139,7 @@ def test_it_hides_the_password(servers):
     assert server.password
     assert server.password not in repr(server)
     assert all(server.password not in text for text in server.files.values())
-    assert not any(server.password in line for line in processes_of(provisioner.folder))
+    assert not any(server.password in line for line in find_processes(provisioner.folder))
     properties = {**server.client_properties(), "redis.password": ""}
     with pytest.raises(AdministrationError, match="Authentication required"):
         administration_for(server.wanted.system, properties).ping()

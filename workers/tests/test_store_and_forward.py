@@ -21,16 +21,17 @@ import pytest
 from django.db import connection
 
 from benchsite.core.artifact_storage import artifact_storage
-from runs import artifacts, client_lifecycle
 from runs.models import ClientRun
-from runs.reasons import Reason
+from runs.queue import client_lifecycle
+from runs.queue.reasons import Reason
+from runs.results import artifacts
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers import client_reporter, enrolment, generator_api, outbox
-from workers import site_client as site_client_module
-from workers.client import run_client
-from workers.client_reporter import ClientReporter
-from workers.site_client import SiteClient, site_client
-from workers.work_folder import ClientResult, created_work_folder
+from workers.generator import client_reporter, enrolment, generator_api, outbox
+from workers.generator import site_client as site_client_module
+from workers.generator.client import run_client
+from workers.generator.client_reporter import ClientReporter
+from workers.generator.site_client import SiteClient, site_client
+from workers.generator.work_folder import ClientResult, created_work_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 LOG = os.urandom(100_000)  # does not compress
@@ -151,7 +152,7 @@ def written_folder(client_run):
         yield folder
 
 
-def state_of(client_run):
+def get_state(client_run):
     client_run.refresh_from_db()
     return client_run.state
 
@@ -159,7 +160,7 @@ def state_of(client_run):
 def assert_stored(client_run):
     from django.conf import settings
 
-    assert state_of(client_run) == ClientRun.State.FINISHED
+    assert get_state(client_run) == ClientRun.State.FINISHED
     assert (client_run.exit_code, client_run.cpu_percent) == (0, 42.0)
     contents = {artifact.name: artifacts.open_artifact(artifact) for artifact in client_run.artifacts.all()}
     assert set(contents) == {"summary.txt", "ycsb.properties", "READ.hdr"}
@@ -195,7 +196,7 @@ def test_output_waits_for_a_full_artifact_store(site, claimed, full_disk, settin
     folder = {**settings.STORAGES["artifacts"], "OPTIONS": {"location": full_disk / "artifacts"}}
     settings.STORAGES = {**settings.STORAGES, "artifacts": folder}
     with storing(site, claimed):
-        until(lambda: state_of(claimed) == ClientRun.State.STORING)
+        until(lambda: get_state(claimed) == ClientRun.State.STORING)
         assert_beats(claimed)
         until(terminate_other_connections)
         assert_beats(claimed)
@@ -209,7 +210,7 @@ def test_output_waits_for_a_slow_artifact_store(site, claimed, s3_port):
         os.kill(service.pid, signal.SIGSTOP)
         try:
             with storing(site, claimed):
-                until(lambda: state_of(claimed) == ClientRun.State.STORING)
+                until(lambda: get_state(claimed) == ClientRun.State.STORING)
                 assert_beats(claimed)
                 assert_beats(claimed)
                 os.kill(service.pid, signal.SIGCONT)
@@ -222,17 +223,17 @@ def test_output_not_stored_in_time_is_delivered_later(site, claimed, s3_port, se
     monkeypatch.setattr(outbox, "STORE_TIMEOUT_S", 1.0)
     with storing(site, claimed):
         pass
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     assert claimed.reason == Reason.OUTPUT_NOT_STORED
     assert "artifact storage does not answer" in claimed.reason_detail
     assert str(settings.WORK_DIR) in claimed.reason_detail
     assert "geheim" not in (settings.WORK_DIR / str(claimed.pk) / "ycsb.properties").read_text()
 
     outbox.deliver_leftovers(site, "lab-1")
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     with s3_service(s3_port):
         outbox.deliver_leftovers(site, "lab-2")
-        assert state_of(claimed) == ClientRun.State.FAILED
+        assert get_state(claimed) == ClientRun.State.FAILED
         outbox.deliver_leftovers(site, "lab-1")
         assert_stored(claimed)
 
@@ -247,12 +248,12 @@ def test_output_of_a_killed_process_is_delivered(site, claimed, settings):
     folder = settings.WORK_DIR / str(claimed.pk)
     until((folder / "written").exists)
     outbox.deliver_leftovers(site, "lab-1")
-    assert state_of(claimed) == ClientRun.State.STARTING  # Its process works on it.
+    assert get_state(claimed) == ClientRun.State.STARTING  # Its process works on it.
 
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     outbox.deliver_leftovers(site, "lab-1")
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     assert claimed.reason == Reason.WORKER_LOST
     assert {artifact.kind for artifact in claimed.artifacts.all()} == {"hdr", "properties", "summary"}
     assert "lab-1" in claimed.reason_detail
@@ -266,7 +267,7 @@ def test_full_work_folder_is_named(live_server, claimed, full_disk, settings):
     ClientRun.objects.filter(pk=claimed.pk).update(state=ClientRun.State.WAITING, claim=None)
     run_client(claimed.pk)
     site_client().close()
-    assert state_of(claimed) == ClientRun.State.FAILED
+    assert get_state(claimed) == ClientRun.State.FAILED
     assert f"The work folder {full_disk} on" in claimed.reason_detail
     assert "is full" in claimed.reason_detail
 
@@ -369,7 +370,7 @@ def test_file_above_the_limit_is_kept_and_named(site, claimed, settings, monkeyp
         began = time.monotonic()
         outbox.store_output(site, folder, reporter.check)
     assert time.monotonic() - began < outbox.STORE_TIMEOUT_S / 5
-    assert state_of(claimed) == ClientRun.State.FINISHED
+    assert get_state(claimed) == ClientRun.State.FINISHED
     assert set(claimed.artifacts.values_list("name", flat=True)) == {"summary.txt", "ycsb.properties", "READ.hdr"}
     kept = settings.WORK_DIR / ".too-large" / str(claimed.pk)
     assert [path.name for path in kept.iterdir()] == ["stderr.txt"]

@@ -39,7 +39,7 @@ if "leave" not in words:
 OWNER = """
 import os, sys, time
 from pathlib import Path
-from workers.guarded_process import start_guarded
+from workers.processes.guarded_process import start_guarded
 folder, *words = sys.argv[1:]
 guarded = start_guarded(
     [sys.executable, "-I", "-S", "-c", Path(folder, "family.py").read_text(), folder, *words],

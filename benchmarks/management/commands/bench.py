@@ -22,8 +22,8 @@ from benchmarks.speed import (
 )
 from benchmarks.speed.report import BenchmarkFailed, Report, forget_earlier
 from benchsite.local.supervisor import Site, SiteError
-from workers.manifests import ManifestError
 from workers.provision.ports import free_port
+from workers.systems.manifests import ManifestError
 
 FOLDER = settings.BASE_DIR / "var" / "bench"
 SITE_FOLDER = FOLDER / "site"

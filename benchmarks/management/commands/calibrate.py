@@ -22,12 +22,12 @@ from benchsite.core.paths import places
 from benchsite.local.demo.study import Progress
 from benchsite.local.embedded import EmbeddedError, EmbeddedServers
 from benchsite.local.supervisor import Site, SiteError
-from reports.analysis.ratios import mean_interval
-from reports.queries.curves import curves
+from reports.compare.analysis.ratios import mean_interval
+from reports.compare.queries.curves import curves
 from runs.models import LoadGenerator, SearchDecision, Sweep
 from runs.models.run import Phase
-from runs.planning import PlanError, submit
-from workers.guarded_process import start_guarded
+from runs.plans import PlanError, submit
+from workers.processes.guarded_process import start_guarded
 from workers.provision.ports import free_port
 
 FOLDER = settings.BASE_DIR / "var" / "calibration"

@@ -19,10 +19,10 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs.models import LoadGenerator, Machine
-from runs.pages.lists import PER_PAGE
-from workers import scheduling
-from workers.fleet import bindings_of, fleet_of, health, shown
-from workers.presence import BEAT_S
+from runs.results.pages.lists import PER_PAGE
+from workers.conductor import scheduling
+from workers.generator.fleet import get_fleet, health, list_bindings, shown
+from workers.generator.presence import BEAT_S
 
 PREFIX: Final = "simulated-"
 CONNECTIONS: Final = 16
@@ -119,9 +119,9 @@ def _beat(names: list[str], end: float, fleet: Fleet) -> None:
 
 def _page(team: Team) -> None:
     """What the page of load generators asks for."""
-    fleet = fleet_of(team)
+    fleet = get_fleet(team)
     health(fleet)
-    bindings_of(fleet)
+    list_bindings(fleet)
     shown(team, fleet[:PER_PAGE])
 
 

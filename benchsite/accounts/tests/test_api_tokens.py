@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import ApiToken, Membership, Role
-from benchsite.accounts.tokens import TokenRefused, bearer_of
+from benchsite.accounts.tokens import TokenRefused, find_bearer
 from runs.tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -28,7 +28,7 @@ def text(team, user):
 
 def test_it_finds_its_team_maker_and_scopes(text, team, user):
     assert re.fullmatch(r"bs_[A-Za-z0-9]{8}_[A-Za-z0-9]{38}", text)
-    bearer = bearer_of(text)
+    bearer = find_bearer(text)
     assert (bearer.team, bearer.user, bearer.scopes) == (team, user, {READ, WRITE})
 
 
@@ -41,9 +41,9 @@ def test_a_use_costs_one_query_and_is_written_down_once_a_minute(text):
     with CaptureQueriesContext(
         connection,
     ) as first:
-        bearer_of(text)
+        find_bearer(text)
     with CaptureQueriesContext(connection) as second:
-        bearer_of(text)
+        find_bearer(text)
     assert (len(first), len(second)) == (2, 1)
     assert ApiToken.objects.get().last_used_at is not None
 
@@ -54,8 +54,8 @@ def changed(text, at):
 
 
 def test_whatever_is_mistyped_is_refused(text):
-    assert all(bearer_of(changed(text, at)) is None for at in range(len(text)))
-    assert all(bearer_of(text[:length]) is None for length in range(len(text)))
+    assert all(find_bearer(changed(text, at)) is None for at in range(len(text)))
+    assert all(find_bearer(text[:length]) is None for length in range(len(text)))
 
 
 @given(st.text(max_size=60))
@@ -65,33 +65,33 @@ def test_anything_else_is_refused_without_a_query(given_text):
 
 def test_a_whole_token_that_nobody_made_is_refused(team, user, text):
     ApiToken.objects.all().delete()
-    assert bearer_of(text) is None
+    assert find_bearer(text) is None
 
 
 def test_it_ends_when_it_is_revoked_too_old_or_its_maker_left(text, team, user):
     token = ApiToken.objects.get()
     ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert bearer_of(text) is None
+    assert find_bearer(text) is None
     ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=1))
-    assert bearer_of(text)
+    assert find_bearer(text)
     membership = Membership.objects.get(user=user)
     membership.delete()
-    assert bearer_of(text) is None
+    assert find_bearer(text) is None
     Membership.objects.create(user=user, team=team, role=Role.RUNNER)
     user.is_active = False
     user.save()
-    assert bearer_of(text) is None
+    assert find_bearer(text) is None
     user.is_active = True
     user.save()
     tokens.revoke(token, user)
-    assert bearer_of(text) is None
+    assert find_bearer(text) is None
 
 
 def test_it_never_exceeds_its_makers_present_role(team):
     admin = make_user(team=team, role=Role.ADMIN)
     text = tokens.make(team, admin, name="all", scopes=[READ, WRITE, DELETE])
     Membership.objects.filter(user=admin).update(role=Role.VIEWER)
-    assert bearer_of(text).scopes == {READ}
+    assert find_bearer(text).scopes == {READ}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_it_refuses_what_its_maker_may_not_give(team, role, scopes, days):
 def test_a_rotated_token_overlaps_a_day_and_rotates_once(text, user):
     old = ApiToken.objects.get()
     successor = tokens.rotate(old, user)
-    assert bearer_of(text) and bearer_of(successor).scopes == {READ, WRITE}
+    assert find_bearer(text) and find_bearer(successor).scopes == {READ, WRITE}
     old.refresh_from_db()
     assert old.expires_at <= timezone.now() + tokens.OVERLAP
     with pytest.raises(TokenRefused):
@@ -117,7 +117,7 @@ def test_a_rotated_token_overlaps_a_day_and_rotates_once(text, user):
 def test_the_page_shows_a_token_once(client_in, team):
     made = client_in.post(reverse("tokens"), {"name": "ci", "scopes": [READ, WRITE], "days": 30})
     text = re.search(r'<code id="token">([^<]+)</code>', made.content.decode())[1]
-    assert bearer_of(text).team == team
+    assert find_bearer(text).team == team
     again = client_in.get(reverse("tokens")).content.decode()
     assert text not in again and text[:12] in again
     assert client_in.post(reverse("tokens"), {"name": "", "days": 0}).status_code == 422
@@ -133,7 +133,7 @@ def test_others_revoke_it_only_as_admins_of_its_team(client_in, team, text, stra
     assert stranger.post(url, {"revoke": 1}).status_code == 404
     assert viewer.post(url, {"revoke": 1}).status_code == 403
     assert admin.post(url, {"rotate": 1}).status_code == 403
-    assert bearer_of(text)
+    assert find_bearer(text)
     admin.post(url, {"revoke": 1})
-    assert bearer_of(text) is None
+    assert find_bearer(text) is None
     assert set(team.audit.values_list("kind", flat=True)) == {"token_made", "token_revoked"}

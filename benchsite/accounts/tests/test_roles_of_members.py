@@ -22,7 +22,7 @@ def change(client, user, team, **fields):
     return client.post(reverse("member-change", args=[pk]), fields)
 
 
-def role_of(user, team):
+def get_role(user, team):
     return Membership.objects.filter(user=user, team=team).values_list("role", flat=True).first()
 
 
@@ -30,11 +30,11 @@ def test_an_admin_changes_roles_and_removes(team):
     ada, grace = make_user(team=team, role=Role.ADMIN), make_user(team=team, role=Role.VIEWER)
     client = signed_in(ada)
     change(client, grace, team, role="runner")
-    assert role_of(grace, team) == "runner"
+    assert get_role(grace, team) == "runner"
     change(client, grace, team, role="emperor")
-    assert role_of(grace, team) == "runner"
+    assert get_role(grace, team) == "runner"
     change(client, grace, team, remove="1")
-    assert role_of(grace, team) is None
+    assert get_role(grace, team) is None
     assert list(team.audit.values_list("kind", flat=True)) == ["removed", "role_changed"]
 
 
@@ -43,7 +43,7 @@ def test_the_last_admin_stays(team):
     client = signed_in(ada)
     assert b"only admin" in client.get(change(client, ada, team, role="viewer")["Location"]).content
     change(client, ada, team, remove="1")
-    assert role_of(ada, team) == "admin"
+    assert get_role(ada, team) == "admin"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -70,7 +70,7 @@ def test_everybody_may_leave_and_only_admins_do_the_rest(team):
     assert change(client, other, team, remove="1").status_code == 403
     assert change(client, runner, team, role="admin").status_code == 403
     assert change(client, runner, team, remove="1")["Location"] == "/"
-    assert role_of(runner, team) is None and role_of(other, team) == "runner"
+    assert get_role(runner, team) is None and get_role(other, team) == "runner"
 
 
 def test_another_teams_members_are_not_there(stranger, team):

@@ -36,7 +36,7 @@ def provider(settings):
         yield provider
 
 
-def answer_of(url):
+def get_redirect_url(url):
     """Where the provider sends a browser back to."""
     from urllib.error import HTTPError
     from urllib.request import HTTPRedirectHandler
@@ -58,7 +58,7 @@ def come(client, **fields):
     process = "?process=connect" if fields.pop("connect", False) else ""
     away = client.post(f"/sso/sso/login/{process}", fields)
     assert away.status_code == 302, away.content
-    back = urlsplit(answer_of(away["Location"]))
+    back = urlsplit(get_redirect_url(away["Location"]))
     assert back.path == "/sso/sso/login/callback/"
     return client.get(f"{back.path}?{back.query}", follow=True)
 

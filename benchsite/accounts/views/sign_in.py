@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from benchsite.accounts import audit, sessions, sign_in_link, sso
 from benchsite.accounts.login_throttling import TOO_MANY, WINDOW_S, GuardedPasswordChange, SignInForm
 from benchsite.accounts.models import SignedIn, User
-from benchsite.accounts.permissions import keep_team, user_of
+from benchsite.accounts.permissions import get_user, keep_team
 from benchsite.core.url_checks import openable
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -44,7 +44,7 @@ def set_status(response: HttpResponse, form: forms.BaseForm) -> HttpResponse:
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     """Who came by a one-time link has no password yet, and none to state."""
-    user = user_of(request)
+    user = get_user(request)
     kind = GuardedPasswordChange if user.has_usable_password() else SetPasswordForm
     form = kind(user, request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -59,7 +59,7 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("account")
     context = {
         "form": form,
-        "sessions": sessions.sessions_of(user),
+        "sessions": sessions.get_sessions(user),
         "current": request.session.session_key,
         "sso": sso.provider(),
         "connected": sso.connected(user),
@@ -71,7 +71,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def session_end(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    sessions.end(get_object_or_404(SignedIn.objects.select_related("user"), user=user_of(request), pk=pk))
+    sessions.end(get_object_or_404(SignedIn.objects.select_related("user"), user=get_user(request), pk=pk))
     messages.success(request, "That browser is signed out.")
     return redirect("account")
 

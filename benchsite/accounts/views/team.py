@@ -18,7 +18,7 @@ from benchsite.accounts import audit, membership, sso
 from benchsite.accounts.forms import InvitationForm, SignUpForm, TeamForm
 from benchsite.accounts.membership import MembershipRefused
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
-from benchsite.accounts.permissions import current_membership, has_role, team_of, team_required, user_of
+from benchsite.accounts.permissions import current_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.views.sign_in import BACKEND
 
 ENTRIES_PER_PAGE = 100
@@ -28,7 +28,7 @@ ENTRIES_PER_PAGE = 100
 @sensitive_post_parameters("password1", "password2")
 @never_cache
 def invited(request: HttpRequest, token: str) -> HttpResponse:
-    invitation = membership.invitation_of(token)
+    invitation = membership.find_invitation(token)
     if invitation is None:
         return render(request, "teams/invited_gone.html", status=410)
     me = request.user if isinstance(request.user, User) else None
@@ -72,7 +72,7 @@ def invite(request: HttpRequest) -> HttpResponse:
         return _members(request, form, status=422)
     data = form.cleaned_data
     try:
-        token = membership.invite(team_of(request), user_of(request), role=data["role"], note=data["note"])
+        token = membership.invite(get_team(request), get_user(request), role=data["role"], note=data["note"])
     except MembershipRefused as refused:
         form.add_error(None, str(refused))
         return _members(request, form, status=422)
@@ -80,7 +80,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 
 def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", status: int = 200) -> HttpResponse:
-    team = team_of(request)
+    team = get_team(request)
     context = {
         "team": team,
         "members": team.memberships.select_related("user").order_by("user__username"),
@@ -95,7 +95,7 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", stat
 
 @team_required("POST", role=Role.ADMIN)
 def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    membership.withdraw(get_object_or_404(Invitation, pk=pk), user_of(request))
+    membership.withdraw(get_object_or_404(Invitation, pk=pk), get_user(request))
     messages.success(request, "The invitation is withdrawn. Its link no longer works.")
     return redirect("members")
 
@@ -103,8 +103,8 @@ def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("POST")
 def member_change(request: HttpRequest, pk: int) -> HttpResponse:
     """Another role, or out of the team; everybody may leave."""
-    member = get_object_or_404(Membership.objects.select_related("user", "team"), team=team_of(request), pk=pk)
-    me, role = user_of(request), request.POST.get("role", "")
+    member = get_object_or_404(Membership.objects.select_related("user", "team"), team=get_team(request), pk=pk)
+    me, role = get_user(request), request.POST.get("role", "")
     leaves = "remove" in request.POST and member.user == me
     if not leaves and not has_role(request, Role.ADMIN):
         return HttpResponse("This needs the role admin in your team.", status=403)
@@ -125,7 +125,7 @@ def member_change(request: HttpRequest, pk: int) -> HttpResponse:
 def team_add(request: HttpRequest) -> HttpResponse:
     form = TeamForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        team = membership.make_team(form.cleaned_data["name"], user_of(request))
+        team = membership.make_team(form.cleaned_data["name"], get_user(request))
         request.session["team"] = str(team.pk)
         messages.success(request, f"{team} is there, and you are its admin. Invite its members.")
         return redirect("members")
@@ -134,6 +134,6 @@ def team_add(request: HttpRequest) -> HttpResponse:
 
 @team_required("GET", role=Role.ADMIN)
 def audit_log(request: HttpRequest) -> HttpResponse:
-    page = Paginator(audit.entries_of(team_of(request)), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(audit.get_entries(get_team(request)), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
     entries = [(entry, audit.KINDS.get(entry.kind, entry.kind)) for entry in page.object_list]
     return render(request, "teams/audit.html", {"page": page, "entries": entries})

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from benchsite.accounts import tokens
 from benchsite.accounts.forms import TokenForm
 from benchsite.accounts.models import ApiToken, Role
-from benchsite.accounts.permissions import has_role, member_of, team_of, team_required, user_of
+from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.tokens import TokenRefused
 
 
@@ -20,14 +20,14 @@ from benchsite.accounts.tokens import TokenRefused
 @never_cache
 def token_list(request: HttpRequest) -> HttpResponse:
     """The team's tokens; making one answers with the whole of it, this once."""
-    role = member_of(request).role
+    role = get_membership(request).role
     form = TokenForm(request.POST if request.method == "POST" else None, role=role)
     made = ""
     if form.is_valid():
         data = form.cleaned_data
         try:
             made = tokens.make(
-                team_of(request), user_of(request), name=data["name"], scopes=data["scopes"], life=form.life
+                get_team(request), get_user(request), name=data["name"], scopes=data["scopes"], life=form.life
             )
         except TokenRefused as refused:
             form.add_error(None, str(refused))
@@ -41,7 +41,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Rotate or revoke: one's own, or as an admin anybody's."""
     token = get_object_or_404(ApiToken.objects.select_related("maker", "team"), pk=pk)
-    me = user_of(request)
+    me = get_user(request)
     if token.maker != me and not has_role(request, Role.ADMIN):
         return HttpResponse("Only its maker and the team's admins may do that.", status=403)
     if "revoke" in request.POST:
@@ -50,7 +50,7 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("tokens")
     if token.maker != me:
         return HttpResponse("Only its maker may rotate a token: it would go on in their name.", status=403)
-    form = TokenForm(role=member_of(request).role)
+    form = TokenForm(role=get_membership(request).role)
     try:
         return _page(request, form, tokens.rotate(token, me))
     except TokenRefused as refused:
@@ -59,7 +59,7 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: TokenForm, made: str, *, status: int = 200) -> HttpResponse:
-    rows = team_of(request).tokens.select_related("maker")
+    rows = get_team(request).tokens.select_related("maker")
     ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
     context = {
         "form": form,

@@ -13,21 +13,21 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted, duration
-from benchsite.local.demo.study import StudyEntry, name_products, plan_study, workload_of
-from reports.frozen.drafts import Draft
-from reports.frozen.publication import publish_once, title_of
+from benchsite.local.demo.study import StudyEntry, build_workload, name_products, plan_study
 from reports.models import Report
+from reports.published.drafts import Draft
+from reports.published.publication import build_title, publish_once
 from runs.catalog import load_catalog
-from runs.kits.plan_file import read_plan
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import PlanError, preview, stored_plan
-from runs.planning.plan import Problem
-from runs.studies import plan_text
-from workers.executables import ExecutableNotFound
-from workers.manifests import ManifestError, verify
+from runs.plans import PlanError, preview, stored_plan
+from runs.plans.files.plan_file import read_plan
+from runs.plans.plan import Problem
+from runs.plans.studies import plan_text
+from workers.generator.executables import ExecutableNotFound
 from workers.provision.process import server_program
 from workers.provision.provisioner_factory import this_site
+from workers.systems.manifests import ManifestError, verify
 
 NAME = "Study of one machine"
 TAG = "study"
@@ -96,7 +96,7 @@ def plan_machine_study(
     """
     name, group = f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}", f"{TAG}-{uuid4().hex[:8]}"
     mixes = [
-        workload_of(team, f"Columbia {mix.short_name}: {mix.name}", f"C-{mix.short_name}", mix.properties)
+        build_workload(team, f"Columbia {mix.short_name}: {mix.name}", f"C-{mix.short_name}", mix.properties)
         for mix in read_plan(plan_text("columbia-2016")).workloads.values()
     ]
     parts = (("workload A", ENTRIES, RUNGS, (), CAVEATS), ("five mixes", MIX_ENTRIES, MIX_RUNGS, mixes, MIX_CAVEATS))
@@ -145,7 +145,7 @@ def unfinished_study(team: Team) -> list[Matrix]:
     if newest is None:
         return []
     matrices = list(Matrix.objects.filter(team=team, tags=newest.tags).order_by("created_at"))
-    return matrices if any(report_of(matrix) is None for matrix in matrices) else []
+    return matrices if any(find_report(matrix) is None for matrix in matrices) else []
 
 
 def missing_runs(matrices: Sequence[Matrix]) -> int:
@@ -154,9 +154,9 @@ def missing_runs(matrices: Sequence[Matrix]) -> int:
     return ended.filter(reruns__isnull=True).count()
 
 
-def report_of(matrix: Matrix) -> Report | None:
+def find_report(matrix: Matrix) -> Report | None:
     """The report that `publish_study` made of the matrix."""
-    reports = Report.objects.filter(team_id=matrix.team_id, title=title_of(matrix.name))
+    reports = Report.objects.filter(team_id=matrix.team_id, title=build_title(matrix.name))
     return reports.filter(draft__query__icontains=str(matrix.pk)).first()
 
 
@@ -165,7 +165,7 @@ def publish_study(matrix: Matrix, user: User) -> Report:
     draft = Draft(query=f"v=1&matrix={matrix.pk}&side=all", notes=matrix.notes)
     report = Report(
         team=matrix.team,
-        title=title_of(matrix.name),
+        title=build_title(matrix.name),
         draft=draft.as_json(),
         created_by=user,
         access=Report.Access.UNLISTED,

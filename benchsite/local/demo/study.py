@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import throughput
-from runs.lifecycle import request_cancel_matrix
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
-from runs.planning import Draft, preview, stored_plan, submit
-from runs.run_completion import is_over
+from runs.plans import Draft, preview, stored_plan, submit
+from runs.queue.lifecycle import request_cancel_matrix
+from runs.queue.run_completion import is_over
 from runs.ycsb.properties import CORE_WORKLOADS
-from workers.executables import find_redis
+from workers.generator.executables import find_redis
 
 POLL_S = 1.0
 BAR_WIDTH = 30
@@ -143,7 +143,7 @@ def plan_study(
         "max_measure_s": MEASURE_S,
         "purpose": Purpose.DEMO,
     }
-    workloads = workloads or [workload_of(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
+    workloads = workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
     modes: list[tuple[Database, str]] = []
     for entry in entries:
         nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
@@ -185,7 +185,7 @@ def submit_quick_study(
     return matrix
 
 
-def workload_of(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
+def build_workload(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
     """The team's workload of that name: the mix over records of 1 KB."""
     properties = {**mix, "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
     properties["warmupexecutiontime"] = str(PRESTART_S)

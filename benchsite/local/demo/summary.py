@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reports.ladder_text import ladder_says
-from reports.queries import curves
+from reports.compare.ladder_text import ladder_says
+from reports.compare.queries import curves
 from runs.models import Matrix, Measurement, Run, Sweep
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status

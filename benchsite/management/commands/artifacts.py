@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchsite.backup import copy_from, copy_to, wrong_content
+from benchsite.site.backup import copy_from, copy_to, wrong_content
 
 
 class Command(BaseCommand):

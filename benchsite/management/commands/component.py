@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchsite.core.env import env_path, env_str
 from benchsite.core.generator_access import (
     Access,
-    name_of,
+    get_name,
     own_file,
     read_access,
     take_file,
@@ -21,8 +21,8 @@ from benchsite.core.generator_access import (
 )
 from benchsite.local import components
 from benchsite.local.components import Component
-from workers.host_identity import MACHINE_VARIABLE, generator_name
-from workers.site_client import NO_CREDENTIAL
+from workers.generator.host_identity import MACHINE_VARIABLE, generator_name
+from workers.generator.site_client import NO_CREDENTIAL
 
 NAMES = ("web", "scheduler", "conductor", "generator")
 
@@ -66,7 +66,7 @@ def load_generator() -> Component:
     path = settings.GENERATOR_ACCESS_FILE if settings.GENERATOR_TOKEN else _free_file()
     access = read_access(path)
     credential = settings.GENERATOR_TOKEN or access["credential"]
-    name = generator_name() or name_of(credential)
+    name = generator_name() or get_name(credential)
     redis_url, environment = settings.STATED_REDIS_URL, {}
     has_user = urlsplit(redis_url).username
     if credential != access["credential"] or has_user:

@@ -13,9 +13,9 @@ from benchsite.accounts.sign_in_link import make_link
 from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
 from benchsite.local.demo.summary import summary, write_summary
 from benchsite.local.supervisor import Site, SiteError
-from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator
-from runs.planning import PlanError
+from runs.plans import PlanError
+from runs.queue.lifecycle import request_cancel_matrix
 
 SUMMARY = "demo/summary.json"
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.accounts.models import Team
 from benchsite.accounts.sign_in_link import make_link
-from benchsite.local.demo.machine_study import TAG, report_of
+from benchsite.local.demo.machine_study import TAG, find_report
 from benchsite.local.supervisor import running_site
 from runs.models import Matrix, Run
 from runs.models.run import Status
@@ -129,6 +129,6 @@ def _newest_study(team: Team) -> Matrix:
     """The matrix of workload A. Raises CommandError where it has no report yet."""
     studies = Matrix.objects.filter(team=team, tags__contains=[TAG], name__endswith="workload A")
     matrix = studies.order_by("-created_at").first()
-    if matrix is None or report_of(matrix) is None:
+    if matrix is None or find_report(matrix) is None:
         raise CommandError("The newest study is not complete. Run `make study` first.")
     return matrix

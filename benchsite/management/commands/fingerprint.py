@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from benchsite.backup import fingerprints
+from benchsite.site.backup import fingerprints
 
 
 class Command(BaseCommand):

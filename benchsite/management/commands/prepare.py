@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchsite.accounts.models import User
 from benchsite.core.env import env_path, env_str
 from benchsite.core.generator_access import Access, AccessRefused, without_user, write_access
-from runs.artifacts import mark_storage
-from workers import enrolment
-from workers.host_identity import MACHINE_VARIABLE
+from runs.results.artifacts import mark_storage
+from workers.generator import enrolment
+from workers.generator.host_identity import MACHINE_VARIABLE
 
 
 class Command(BaseCommand):

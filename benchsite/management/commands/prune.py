@@ -18,12 +18,12 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Invitation, SignedIn, SignInLink
 from benchsite.core.formatting import counted, grouped, size
-from reports.frozen.drafts import draft_of
 from reports.models import Report
-from runs.deletion import forget_content
+from reports.published.drafts import parse_draft
 from runs.models import Artifact, Run, RunEvent, Series, Upload, UploadedFile
 from runs.models.run import Status
-from runs.uploading import keys
+from runs.results.deletion import forget_content
+from runs.uploads import keys
 
 LINKS_KEPT = timedelta(days=30)  # after they have run out
 EVENT = "files_removed"
@@ -36,7 +36,7 @@ def runs_to_thin(days: int) -> QuerySet[Run]:
     matrices: set[UUID] = set()
     newest = Report.objects.annotate(published=Max("revisions__published_at"))
     for report in newest.filter(Q(published=None) | Q(changed_at__gt=F("published"))):
-        selection = draft_of(report.draft).selection
+        selection = parse_draft(report.draft).selection
         sweeps |= set(selection.sweeps)
         if selection.matrix_id:
             matrices.add(selection.matrix_id)

@@ -16,22 +16,22 @@ from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted, duration
 from benchsite.local.demo.machine_study import (
     ENTRIES,
+    find_report,
     missing_parts,
     missing_runs,
     plan_machine_study,
     publish_study,
-    report_of,
     unfinished_study,
 )
 from benchsite.local.demo.study import Progress
 from benchsite.local.demo.summary import summary, write_summary
 from benchsite.local.supervisor import Site, SiteError
-from reports.frozen.links import link_of
-from reports.frozen.publication import PublishRefused
-from runs import lifecycle
+from reports.published.links import find_link
+from reports.published.publication import PublishRefused
 from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
-from runs.planning import PlanError, preview, stored_plan, submit
+from runs.plans import PlanError, preview, stored_plan, submit
+from runs.queue import lifecycle
 
 MINUTES, REPEATS = 150, 3
 QUICK_MINUTES, QUICK_REPEATS = 25, 1
@@ -139,11 +139,11 @@ class Command(BaseCommand):
         folder = Path(settings.VAR_DIR) / FOLDER
         for matrix, name in zip(matrices, ("workload-a", "mixes"), strict=False):
             try:
-                report = report_of(matrix) or publish_study(matrix, user)
+                report = find_report(matrix) or publish_study(matrix, user)
             except PublishRefused as error:
                 self.stdout.write(f"No report of {matrix.name}: {error}")
                 continue
-            link = link_of(report)
+            link = find_link(report)
             if link is None:
                 raise CommandError(f"The link of the report {report.title} was revoked: `make study ARGS=--anew`.")
             urls = {

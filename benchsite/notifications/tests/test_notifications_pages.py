@@ -37,16 +37,16 @@ def hook(team, admin):
     return made
 
 
-def text_of(answer):
+def get_text(answer):
     return re.sub(r"<[^>]+>", "", answer.content.decode())
 
 
 def test_a_member_chooses_their_own_mail(client_in, user):
     page = client_in.get(PAGE)
-    assert "This site has no mail server" in text_of(page)
+    assert "This site has no mail server" in get_text(page)
     assert "checked" not in page.content.decode()
     done = client_in.post(PAGE, {"address": "runa@example.org", "kinds": [FINISHED, "regression"]}, follow=True)
-    assert "Saved: you get e-mail of what you chose." in text_of(done)
+    assert "Saved: you get e-mail of what you chose." in get_text(done)
     assert set(Preference.objects.values_list("membership__user__username", "kind")) == {
         ("runa", FINISHED),
         ("runa", "regression"),
@@ -71,7 +71,7 @@ def test_an_admin_makes_a_webhook_and_sees_its_secret_once(admins_browser):
         "/team/webhooks/", {"name": "chat", "url": "http://127.0.0.1:9/hook", "kinds": [FINISHED]}
     )
     hook = Webhook.objects.get()
-    [secret] = webhooks.secrets_of(hook)
+    [secret] = webhooks.get_secrets(hook)
     assert secret in made.content.decode()
     assert made.headers["Cache-Control"].startswith("max-age=0")
     for page in (PAGE, f"/team/webhooks/{hook.pk}/", "/team/audit/"):
@@ -83,15 +83,15 @@ def test_a_refused_address_is_said_at_its_field(admins_browser, settings):
     settings.WEBHOOK_NETWORKS = []
     refused = admins_browser.post("/team/webhooks/", {"name": "x", "url": "https://127.0.0.1/", "kinds": [FINISHED]})
     assert refused.status_code == 422
-    assert "127.0.0.1 is a loopback address, and lies in no network that the operator allows" in text_of(refused)
+    assert "127.0.0.1 is a loopback address, and lies in no network that the operator allows" in get_text(refused)
     assert not Webhook.objects.exists()
 
 
 def test_another_secret_is_shown_once(admins_browser, hook):
     page = admins_browser.post(f"/team/webhooks/{hook.pk}/change/", {"rotate": "1"}).content.decode()
     new = Webhook.objects.get()
-    [secret, before] = webhooks.secrets_of(new)
-    assert [before] == webhooks.secrets_of(hook)
+    [secret, before] = webhooks.get_secrets(new)
+    assert [before] == webhooks.get_secrets(hook)
     assert secret in page
     assert before not in page
 
@@ -100,21 +100,21 @@ def test_a_test_says_what_came_of_it(admins_browser, hook):
     with receiving() as receiver:
         Webhook.objects.update(url=receiver.url)
         done = admins_browser.post(f"/team/webhooks/{hook.pk}/test/", follow=True)
-        assert "The test arrived: “chat” answered 200." in text_of(done)
+        assert "The test arrived: “chat” answered 200." in get_text(done)
         receiver.status = 404
         done = admins_browser.post(f"/team/webhooks/{hook.pk}/test/", follow=True)
-    assert "The test did not arrive. It answered 404 Not Found." in text_of(done)
-    assert "A test of the webhook chat" in text_of(done)
+    assert "The test did not arrive. It answered 404 Not Found." in get_text(done)
+    assert "A test of the webhook chat" in get_text(done)
 
 
 def test_it_is_paused_switched_on_and_deleted(admins_browser, hook):
     url = f"/team/webhooks/{hook.pk}/change/"
     admins_browser.post(url, {"pause": "1"})
     assert not Webhook.objects.get().is_active
-    assert "Paused" in text_of(admins_browser.get(f"/team/webhooks/{hook.pk}/"))
+    assert "Paused" in get_text(admins_browser.get(f"/team/webhooks/{hook.pk}/"))
     admins_browser.post(url, {"resume": "1"})
     assert Webhook.objects.get().is_active
-    assert "Delete the webhook “chat” with the log" in text_of(admins_browser.get(f"/team/webhooks/{hook.pk}/"))
+    assert "Delete the webhook “chat” with the log" in get_text(admins_browser.get(f"/team/webhooks/{hook.pk}/"))
     admins_browser.post(url, {"delete": "1"})
     assert not Webhook.objects.exists()
     assert set(AuditEntry.objects.values_list("kind", flat=True)) >= {"webhook_off", "webhook_on", "webhook_deleted"}
@@ -126,7 +126,7 @@ def test_it_is_changed(admins_browser, hook):
     )
     changed = Webhook.objects.get()
     assert (changed.name, changed.url, changed.kinds) == ("pager", "http://127.0.0.1:8/", ["regression"])
-    assert webhooks.secrets_of(changed) == webhooks.secrets_of(hook)
+    assert webhooks.get_secrets(changed) == webhooks.get_secrets(hook)
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.RUNNER])
@@ -167,11 +167,11 @@ def test_preferences_are_of_one_team(client_in, user, team):
 def test_the_link_of_an_e_mail_opens_the_team_it_is_about(client_in, user, team):
     other = make_team(name="Zebra")
     Membership.objects.create(user=user, team=other, role=Role.VIEWER)
-    assert "Notifications of Storage" in text_of(client_in.get(PAGE))
-    assert "Notifications of Zebra" in text_of(client_in.get(f"{PAGE}?team={other.pk}", follow=True))
+    assert "Notifications of Storage" in get_text(client_in.get(PAGE))
+    assert "Notifications of Zebra" in get_text(client_in.get(f"{PAGE}?team={other.pk}", follow=True))
     foreign = make_team(name="Foreign")
     for key in (foreign.pk, "x\0", ""):
-        assert "Notifications of Zebra" in text_of(client_in.get(PAGE, {"team": key}, follow=True))
+        assert "Notifications of Zebra" in get_text(client_in.get(PAGE, {"team": key}, follow=True))
 
 
 def test_who_is_not_signed_in_signs_in_first(client, hook):

@@ -47,12 +47,12 @@ def is_signed(secret, got):
 
 def test_the_row_does_not_tell_it(made, admin):
     hook, secret = made
-    assert webhooks.secrets_of(hook) == [secret]
+    assert webhooks.get_secrets(hook) == [secret]
     assert secret not in everything_in_the_row()
     another = webhooks.rotate(hook, admin)
     assert another not in everything_in_the_row()
     assert secret not in everything_in_the_row()
-    assert webhooks.secrets_of(Webhook.objects.get()) == [another, secret]
+    assert webhooks.get_secrets(Webhook.objects.get()) == [another, secret]
 
 
 def test_the_same_secret_is_never_sealed_alike():
@@ -72,13 +72,13 @@ def test_opens_secret_with_fallback_key_and_seals_it_again(made, settings):
     hook, secret = made
     before, settings.SECRET_KEY = settings.SECRET_KEY, "another key of this site, long enough to be one"
     with pytest.raises(webhooks.CannotOpen):
-        webhooks.secrets_of(hook)
+        webhooks.get_secrets(hook)
     assert webhooks.seal_again() == 0
     settings.SECRET_KEY_FALLBACKS = [before]
-    assert webhooks.secrets_of(hook) == [secret]
+    assert webhooks.get_secrets(hook) == [secret]
     assert webhooks.seal_again() == 1
     settings.SECRET_KEY_FALLBACKS = []
-    assert webhooks.secrets_of(Webhook.objects.get()) == [secret]
+    assert webhooks.get_secrets(Webhook.objects.get()) == [secret]
     assert webhooks.seal_again() == 0
 
 
@@ -89,7 +89,7 @@ def test_where_the_key_is_lost_the_delivery_says_what_to_do(made, admin, team, s
     assert tried.state == "waiting"
     assert "BENCHSITE_SECRET_KEY_FALLBACKS" in tried.error
     secret = webhooks.rotate(Webhook.objects.get(), admin)
-    assert webhooks.secrets_of(Webhook.objects.get()) == [secret]
+    assert webhooks.get_secrets(Webhook.objects.get()) == [secret]
 
 
 def test_what_the_previous_release_wrote_signs_on_and_is_sealed(team, admin):
@@ -110,10 +110,10 @@ def test_secret_rotated_by_previous_release_counts_as_newer(made):
     # It sets the new one plainly, and moves what it finds in `secret`: nothing.
     until = timezone.now() + timedelta(days=1)
     Webhook.objects.update(secret="whsec_bmV3ZXI=", old_secret=None, old_until=until)
-    assert webhooks.secrets_of(Webhook.objects.get()) == ["whsec_bmV3ZXI=", secret]
+    assert webhooks.get_secrets(Webhook.objects.get()) == ["whsec_bmV3ZXI=", secret]
     webhooks.seal_again()
     sealed = Webhook.objects.get()
-    assert webhooks.secrets_of(sealed) == ["whsec_bmV3ZXI=", secret]
+    assert webhooks.get_secrets(sealed) == ["whsec_bmV3ZXI=", secret]
     assert (sealed.secret, sealed.old_until) == (None, until)
 
 
@@ -121,4 +121,4 @@ def test_the_secret_before_ends_with_its_day(made, admin):
     hook, _ = made
     secret = webhooks.rotate(hook, admin)
     Webhook.objects.update(old_until=timezone.now() - timedelta(seconds=1))
-    assert webhooks.secrets_of(Webhook.objects.get()) == [secret]
+    assert webhooks.get_secrets(Webhook.objects.get()) == [secret]

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry, Delivery, Notice, Webhook
-from benchsite.core.http_client import PostFailed, post, target_of
+from benchsite.core.http_client import PostFailed, parse_target, post
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.notices import note
 from benchsite.notifications.tests.receivers import documented, receiving
@@ -271,14 +271,14 @@ def test_who_takes_too_long_is_left(how):
     with receiving(**how) as receiver:
         began = time.monotonic()
         with pytest.raises(PostFailed, match=r"No answer within 0\.5 s"):
-            post(target_of(receiver.url), "127.0.0.1", b"{}", {}, deadline_s=0.5)
+            post(parse_target(receiver.url), "127.0.0.1", b"{}", {}, deadline_s=0.5)
     assert time.monotonic() - began < 30  # not the minute that both would take
 
 
 def test_an_endless_answer_is_not_read(team, user):
     with receiving(body=b"x" * 50_000_000) as receiver:
         began = time.monotonic()
-        assert post(target_of(receiver.url), "127.0.0.1", b"{}", {}) == 200
+        assert post(parse_target(receiver.url), "127.0.0.1", b"{}", {}) == 200
     assert time.monotonic() - began < 5
 
 
@@ -286,7 +286,7 @@ def test_it_says_that_nothing_listens():
     with receiving() as receiver:
         pass
     with pytest.raises(PostFailed, match="Nothing listens there"):
-        post(target_of(receiver.url), "127.0.0.1", b"{}", {})
+        post(parse_target(receiver.url), "127.0.0.1", b"{}", {})
 
 
 def test_it_says_that_it_was_no_http():
@@ -301,7 +301,7 @@ def test_it_says_that_it_was_no_http():
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(PostFailed, match="no HTTP"):
-            post(target_of(f"http://127.0.0.1:{server.getsockname()[1]}/"), "127.0.0.1", b"{}", {})
+            post(parse_target(f"http://127.0.0.1:{server.getsockname()[1]}/"), "127.0.0.1", b"{}", {})
         thread.join()
 
 
@@ -318,11 +318,11 @@ def test_over_https_the_certificate_must_be_of_the_name(tmp_path, monkeypatch):
     context.load_cert_chain(certificate, key)
     with receiving(tls=context) as receiver:
         with pytest.raises(PostFailed, match="certificate is not accepted"):
-            post(target_of(f"https://hooks.example:{receiver.port}/"), "127.0.0.1", b"{}", {})
+            post(parse_target(f"https://hooks.example:{receiver.port}/"), "127.0.0.1", b"{}", {})
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         with pytest.raises(PostFailed, match="certificate is not accepted"):
-            post(target_of(f"https://other.example:{receiver.port}/"), "127.0.0.1", b"{}", {})
-        assert post(target_of(f"https://hooks.example:{receiver.port}/"), "127.0.0.1", b"{}", {}) == 200
+            post(parse_target(f"https://other.example:{receiver.port}/"), "127.0.0.1", b"{}", {})
+        assert post(parse_target(f"https://hooks.example:{receiver.port}/"), "127.0.0.1", b"{}", {}) == 200
     assert len(receiver.got) == 1
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.lifecycle import TransitionRefused
 from runs.models import Run
 from runs.models.run import Status
-from runs.recording.recompute import RecomputeSkipped, apply, rebuild
-from runs.recording.scheduled_runs import Incomplete, complete, missing_evidence
+from runs.queue.lifecycle import TransitionRefused
+from runs.results.recording.recompute import RecomputeSkipped, apply, rebuild
+from runs.results.recording.scheduled_runs import Incomplete, complete, missing_evidence
 from runs.ycsb.errors import YcsbError
 
 AS_STORED, DIFFERS, SKIPPED = 0, 1, 2

@@ -14,7 +14,7 @@ from runs.ycsb.block import Block, Note
 from runs.ycsb.errors import DamagedFile, UnreadableFile
 from runs.ycsb.files.archives import is_tar, is_zip, tar_members, zip_members
 from runs.ycsb.files.sources import MIB, Counted, Limits, Meter, Metered, Refused, Rewound, Source, read_full
-from runs.ycsb.files.unpacking import Unpacked, packing_of
+from runs.ycsb.files.unpacking import Unpacked, detect_packing
 
 _MOSTLY: Final = 0.3  # of the characters of a UTF-16 text are ASCII, and have a NUL beside them
 _FEWER: Final = 3  # times as many have it in the high byte as in the low one, where a foreign letter may have a NUL
@@ -190,7 +190,7 @@ def _open(name: str, source: Source, meter: Meter, layer: int = 0) -> Iterator[M
     except UnreadableFile as error:
         yield Member(name, b"", Refused(error), limits.longest_line)
         return
-    packing, is_archive = packing_of(head), is_zip(head) or is_tar(head)
+    packing, is_archive = detect_packing(head), is_zip(head) or is_tar(head)
     whole = Rewound(head, source)
     if packing is None and not is_archive:
         yield Member(name, head, whole, limits.longest_line)

@@ -22,7 +22,7 @@ _CAREFUL: Final = 8  # bytes: a checksum and a length lie behind the data
 _WITH_GZIP_HEADER: Final = 31
 
 
-def packing_of(head: bytes) -> Packing | None:
+def detect_packing(head: bytes) -> Packing | None:
     """The packing that a file begins with."""
     if head.startswith(_GZIP):
         return "gzip"

@@ -10,7 +10,7 @@ import numpy as np
 from runs.ycsb.block import Block, Note
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.hdr import Batch, IntervalLog, LogDecoder, logs_of
+from runs.ycsb.hdr import Batch, IntervalLog, LogDecoder, collect_logs
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import ReadRun
@@ -23,7 +23,7 @@ _INDEX_MASK: Final = (1 << _INDEX_BITS) - 1
 _SUFFIXES: Final = (".hdr", ".log", ".txt", ".gz", ".zst")
 
 
-def operation_of(name: str) -> str | None:
+def get_operation(name: str) -> str | None:
     """The measurement that a log's file is named after: READ of `client-1/READ.hdr.gz`."""
     stem = name.rpartition("/")[2]
     while (suffix_found := next((suffix for suffix in _SUFFIXES if stem.endswith(suffix)), None)) is not None:
@@ -38,7 +38,7 @@ class HdrReader:
     """
 
     def __init__(self, name: str, *, summed: bool = False) -> None:
-        self._decoder = LogDecoder(operation_of(name))
+        self._decoder = LogDecoder(get_operation(name))
         self._kept: _Kept | _Sums = _Sums() if summed else _Kept()
         self._damage: HistogramError | None = None
         self._lines = 0
@@ -52,7 +52,7 @@ class HdrReader:
     def done(self) -> tuple[ReadRun, ...]:
         self._take(self._decoder.done())  # what was taken apart before any damage still waits to be decoded
         truncated = self._decoder.text.damage is not None or self._damage is not None
-        logs = logs_of(self._kept.batches, truncated=truncated)
+        logs = collect_logs(self._kept.batches, truncated=truncated)
         if not logs:
             return ()
         run = ReadRun(

@@ -39,7 +39,7 @@ class Kind:
     fixed: tuple[tuple[int, str], ...]  # runs that are part of a name or a word, and what they read
 
 
-def kind_of(sample: bytes) -> Kind | None:
+def detect_kind(sample: bytes) -> Kind | None:
     """The kind that one line stands for; None when its numbers cannot be told by their places alone."""
     head = read_head(sample)
     match = HEAD.search(sample)

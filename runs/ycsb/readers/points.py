@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, changes, highest_values, indices_of
+from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, changes, get_bucket_indices, highest_values
 from runs.ycsb.names import parse_name
 from runs.ycsb.readers.rows import OddLine, parse_rows
 from runs.ycsb.window import MIN_S
@@ -57,7 +57,7 @@ class Points:
             if counts is None:
                 counts = self._counts[rows.operation] = _Counts()
             ends = rows.time + rows.latency if self._times_are_starts else rows.time
-            counts.add(ends // (self._per_second * self.interval_s), indices_of(rows.latency))
+            counts.add(ends // (self._per_second * self.interval_s), get_bucket_indices(rows.latency))
             counts.extend(int(rows.time.min()), int(ends.max()))
             self.total += rows.time.size
         if self._size > MAX_KEYS:

@@ -14,7 +14,7 @@ from runs.ycsb.block import Block, Note
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.readers.results import ReadRun
-from runs.ycsb.readers.run_builder import phase_of
+from runs.ycsb.readers.run_builder import detect_phase
 from runs.ycsb.readers.text import TextReader
 
 # Between the runs that were appended to one file; a database that stands still for longer ends a run too.
@@ -51,7 +51,7 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
             run,
             logs=logs,
             complete=True,
-            phase=run.phase if run.command else phase_of(log.operation for log in logs),
+            phase=run.phase if run.command else detect_phase(log.operation for log in logs),
         )
         for logs in apart(run.logs)
     ]

@@ -18,7 +18,7 @@ from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
-from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
+from runs.ycsb.readers.versions import Layout, Range, corrected, detect_version, find_contradiction
 from runs.ycsb.summary import is_process
 from runs.ycsb.symptoms import SymptomCounter
 
@@ -73,7 +73,7 @@ class RunDraft:
     def has_statuses(self) -> bool:
         return bool(self._statuses)
 
-    def repeats_statuses_of(self, earlier: "RunDraft") -> bool:
+    def has_same_statuses(self, earlier: "RunDraft") -> bool:
         """Whether this is nothing but the status lines of another one, as printed on the other stream."""
         if self.has_summary or self._status_count != earlier._status_count or self._status_count < _TELLING:
             return False
@@ -210,7 +210,7 @@ class RunDraft:
             has_gc=self._has_gc,
             is_master=status.has_median,
         )
-        version = None if self.is_thumbtack else version_of(layout)
+        version = None if self.is_thumbtack else detect_version(layout)
         logs = self.points.logs()
         counts = counted(measured, logs)
         properties = self.preamble.properties
@@ -226,7 +226,7 @@ class RunDraft:
         self._note_what_is_doubtful(layout, counts)
         return ReadRun(
             format="thumbtack" if self.is_thumbtack and run_format == "ycsb-text" else run_format,
-            phase=self.preamble.phase or phase_of(counts or (status[-1].operations if status else ())),
+            phase=self.preamble.phase or detect_phase(counts or (status[-1].operations if status else ())),
             runtime_ms=self.runtime_ms,
             throughput_ops_s=self.throughput_ops_s,
             complete=is_complete,
@@ -274,7 +274,7 @@ class RunDraft:
         return bool(measured) and not self._has_gc
 
     def _note_what_is_doubtful(self, layout: Layout, counts: Mapping[str, ReadOperation]) -> None:
-        contradiction = None if self.is_thumbtack else contradiction_of(layout)
+        contradiction = None if self.is_thumbtack else find_contradiction(layout)
         if contradiction is not None:
             self.note(contradiction)
         if any(operation.is_average for operation in counts.values()):
@@ -316,7 +316,7 @@ class RunDraft:
         return process
 
 
-def phase_of(names: Iterable[str]) -> Phase | None:
+def detect_phase(names: Iterable[str]) -> Phase | None:
     """A load inserts and does nothing else; None where an operation is unknown, or there is none."""
     done = {parse_name(name).operation for name in names if parse_name(name).is_operation}
     if not done or not done <= set(KNOWN_OPERATIONS):

@@ -229,7 +229,7 @@ class Segments:
         drafts: list[RunDraft] = []
         for run in self._ended:
             earlier = drafts[-1] if drafts else None
-            if earlier is not None and run.repeats_statuses_of(earlier):
+            if earlier is not None and run.has_same_statuses(earlier):
                 continue
             if earlier is not None and _is_same_run(earlier, run):
                 earlier.has_overall_last |= not earlier.overall and bool(run.overall)

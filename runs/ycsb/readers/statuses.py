@@ -14,7 +14,7 @@ from typing import Final, overload
 import numpy as np
 
 from runs.ycsb.numbers import NO_MINIMUM
-from runs.ycsb.readers.line_templates import NOWHERE, Kind, Place, kind_of
+from runs.ycsb.readers.line_templates import NOWHERE, Kind, Place, detect_kind
 from runs.ycsb.status import StatusLine, StatusOperation, of_numbers, read_status
 
 Integers = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
@@ -33,7 +33,7 @@ def digit_runs(text: bytes) -> tuple[Positions, Positions]:
     return edges[::2], edges[1::2]
 
 
-def values_of(text: bytes, starts: Positions, ends: Positions) -> Integers:
+def read_values(text: bytes, starts: Positions, ends: Positions) -> Integers:
     """The number of each run; of a run of more than 24 digits the last ones. `text` begins with MARGIN."""
     # Indexed in brackets, because `take` would first make a copy of all these overlapping words.
     words = np.ndarray((len(text) - _WORD + 1,), dtype="<u8", buffer=text, strides=(1,))
@@ -277,7 +277,7 @@ class StatusReader:
 
     def _kind(self, shape: bytes, line: bytes) -> Kind | None:
         if shape not in self._kinds and len(self._kinds) < _MAX_KINDS:
-            self._kinds[shape] = kind_of(line)
+            self._kinds[shape] = detect_kind(line)
         return self._kinds.get(shape)
 
 
@@ -289,7 +289,7 @@ class _Batch:
         self.is_regular = np.array([kind is not None for kind in kinds], dtype=bool)
         text = MARGIN + b"\n".join(lines) + b"\n"
         self.starts, self.ends = digit_runs(text)
-        self.values = values_of(text, self.starts, self.ends)
+        self.values = read_values(text, self.starts, self.ends)
         lengths = np.array(list(map(len, lines)), dtype=np.int64) + 1
         self.line_starts = len(MARGIN) + np.cumsum(lengths) - lengths
         self.first_runs = np.searchsorted(self.starts, self.line_starts)

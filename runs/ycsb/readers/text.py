@@ -158,7 +158,7 @@ class TextReader:
         if measurement is None:
             return False
         metric, key, value = measurement
-        segments = self._of(line)
+        segments = self._find_segments(line)
         if not segments.knows(metric) and not _begins_metric(text, metric, key, value):
             return False
         if self._has_room(segments, number):
@@ -206,7 +206,7 @@ class TextReader:
 
     def _look_closer(self, line: bytes, shape: bytes, number: int) -> None:
         if b" sec: " in line and HEAD.search(line):
-            self._of(line).status(line, shape, number)
+            self._find_segments(line).status(line, shape, number)
         elif b"]," not in line or not self._measurement(line, number):
             self._marked(line, number)
 
@@ -216,7 +216,7 @@ class TextReader:
         if self._writers.begins_section(line):
             self._main = self._segments(self._writers.section)
             return
-        segments = self._of(line)
+        segments = self._find_segments(line)
         if banner := BANNER.search(text):
             segments.banner(banner[1], number)
         elif COMMAND_LINE in text and not _SHORTENED.search(text):
@@ -232,12 +232,12 @@ class TextReader:
         """The last line of a file that ends without a line end: it may have been cut in its middle."""
         measurement = _measurement_in(line.decode(errors="replace"))
         if HEAD.search(line):
-            self._of(line).status(line, strip_digits(line), number)
+            self._find_segments(line).status(line, strip_digits(line), number)
         elif measurement is not None:
-            self._of(line).cut(*measurement, number)
+            self._find_segments(line).cut(*measurement, number)
         else:
             if b"[" in line:
-                self._of(line).broke_off()
+                self._find_segments(line).broke_off()
             self._marked(line, number)
 
     def _keep(self, line: bytes, number: int) -> None:
@@ -249,7 +249,7 @@ class TextReader:
 
     # --- writers -------------------------------------------------------------------------------------------------
 
-    def _of(self, line: bytes) -> Segments:
+    def _find_segments(self, line: bytes) -> Segments:
         """The runs of the one who wrote the line."""
         if not self._writers.names and line.startswith(b"[") and line.find(b"]") == line.find(b"],"):
             return self._main

@@ -83,21 +83,21 @@ class TotalsReader(LineReader):
         text = line.decode(errors="replace")
         phase, self._awaited = self._awaited, None
         if match := _TOTAL.search(text):
-            self._of(_PHASES[match[1]], number).total(match[2].partition("(")[0], "" if may_be_cut else match[3])
+            self._get_draft(_PHASES[match[1]], number).total(match[2].partition("(")[0], "" if may_be_cut else match[3])
         elif (head := read_head(line)) is not None:
-            self._of(None, number).status(head, text, is_whole=not may_be_cut)
+            self._get_draft(None, number).status(head, text, is_whole=not may_be_cut)
         elif match := _LOADED.search(text):
-            self._of("load", number).total("operations", "" if may_be_cut else match[1])
+            self._get_draft("load", number).total("operations", "" if may_be_cut else match[1])
         elif match := _COUNTED.search(text):
-            self._of("measure", number).total("operations", "" if may_be_cut else match[1])
+            self._get_draft("measure", number).total("operations", "" if may_be_cut else match[1])
         elif match := _THROUGHPUT.search(text):
-            run = self._of(_PHASES[match[1]], number)
+            run = self._get_draft(_PHASES[match[1]], number)
             if match[2]:
                 run.thousands("" if may_be_cut else match[2])
             else:
                 self._awaited = run.phase
         elif phase is not None and len(columns := text.split("\t")) >= 2:
-            self._of(phase, number).row(columns, is_whole=not may_be_cut)
+            self._get_draft(phase, number).row(columns, is_whole=not may_be_cut)
         else:
             return False
         return True
@@ -105,7 +105,7 @@ class TotalsReader(LineReader):
     def run(self, last_line: int) -> ReadRun | None:
         return self._draft.done(last_line)
 
-    def _of(self, phase: Phase | None, number: int) -> "_Draft":
+    def _get_draft(self, phase: Phase | None, number: int) -> "_Draft":
         """The run that a line of this phase belongs to; None is of whatever runs at the time."""
         if self._draft.is_ended or (phase is not None and self._draft.phase not in (None, phase)):
             self._end(number - 1)

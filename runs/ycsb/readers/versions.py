@@ -51,7 +51,7 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def version_of(layout: Layout) -> Range | None:
+def detect_version(layout: Layout) -> Range | None:
     """By jar or banner, else by layout; None where nothing tells."""
     stated = _stated(layout.preamble)
     if stated is not None:
@@ -63,7 +63,7 @@ def version_of(layout: Layout) -> Range | None:
     return None if low > high or (len(lows), len(highs)) == (1, 1) else Range(low, high)
 
 
-def contradiction_of(layout: Layout) -> str | None:
+def find_contradiction(layout: Layout) -> str | None:
     """A sentence where the layout cannot be that of the version which is stated."""
     stated = _stated(layout.preamble)
     if stated is None:

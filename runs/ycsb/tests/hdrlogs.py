@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from runs.ycsb.encoded import Counts
-from runs.ycsb.hdr import IntervalLog, LogDecoder, logs_of
-from runs.ycsb.histogram import Histogram, index_of
+from runs.ycsb.hdr import IntervalLog, LogDecoder, collect_logs
+from runs.ycsb.histogram import Histogram, get_bucket_index
 from runs.ycsb.intervals import Batches
 
 
@@ -34,17 +34,17 @@ def _intervals(log: IntervalLog) -> Iterator[Interval]:
         yield Interval(float(log.start_s[i]), float(log.length_s[i]), float(log.max_us[i]), histogram)
 
 
-def histogram_of(values_us: Iterable[int]) -> Histogram:
+def build_histogram(values_us: Iterable[int]) -> Histogram:
     """One count for each value in microseconds."""
-    indices = np.array([index_of(value) for value in values_us], dtype=np.int64)
+    indices = np.array([get_bucket_index(value) for value in values_us], dtype=np.int64)
     return Histogram.of_sparse(indices, np.ones(indices.size, dtype=np.int64))
 
 
-def batches_of(parts: Sequence[Sequence[int]]) -> Batches:
+def build_batches(parts: Sequence[Sequence[int]]) -> Batches:
     """One batch for each list of values in microseconds."""
     batches = Batches(len(parts))
     for batch, values in enumerate(parts):
-        index, count = histogram_of(values).sparse()
+        index, count = build_histogram(values).sparse()
         sizes = np.array([index.size], dtype=np.int64)
         batches.add(np.array([batch]), Counts(sizes, index.astype(np.int32), count))
     return batches
@@ -55,7 +55,7 @@ def read_logs(pieces: Iterable[bytes], *, operation: str | None = None) -> tuple
     decoder = LogDecoder(operation)
     batches = [batch for piece in pieces for batch in decoder.feed(piece)]
     batches += decoder.done()
-    return logs_of(batches, truncated=decoder.text.damage is not None)
+    return collect_logs(batches, truncated=decoder.text.damage is not None)
 
 
 def read_log(lines: Iterable[str], *, operation: str | None = None) -> IntervalLog:
@@ -99,7 +99,7 @@ def encoded(histogram: Histogram, *, version: int = 2) -> str:
     return v2(bytes(body))
 
 
-def lines_of(log: IntervalLog, *, version: int = 2, tag: str = "") -> list[str]:
+def get_lines(log: IntervalLog, *, version: int = 2, tag: str = "") -> list[str]:
     """A log as a client writes it; with a tag, only its intervals."""
     rows = [
         f"{interval.start_s!r},{interval.length_s!r},{interval.max_us / 1e6!r},"
@@ -117,7 +117,7 @@ def lines_of(log: IntervalLog, *, version: int = 2, tag: str = "") -> list[str]:
     return head + rows
 
 
-def file_of(lines: Iterable[str]) -> bytes:
+def build_file(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 

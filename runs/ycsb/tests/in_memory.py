@@ -17,7 +17,7 @@ from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.names import as_response, parse_name
 from runs.ycsb.rollups import BLOCK_S, Pyramid
-from runs.ycsb.series import Series, levels_of, run_grid
+from runs.ycsb.series import Series, build_levels, run_grid
 from runs.ycsb.stored import IntervalWriter, StoredIntervals, Write
 from runs.ycsb.tests.hdrlogs import read_logs
 from runs.ycsb.window import Cut, Windowed, windowed
@@ -74,7 +74,7 @@ class Intervals(Timeline):
         """All intervals added exactly."""
         return Histogram.of_sparse(self.index, self.count)
 
-    def counts_of(self, some: Ints) -> Counts:
+    def get_counts(self, some: Ints) -> Counts:
         """The histograms of some intervals, one after the other."""
         sizes = np.diff(self.offsets)[some]
         if some.size and (np.diff(some) == 1).all():  # neighbours, as nearly always: they lie side by side
@@ -123,11 +123,11 @@ def _counted(entry: Intervals, windowed_run: Windowed) -> Counted:
             whole[span.number] = int(entry.totals[mine].sum())
             window[span.number] = entry.select(mine & inside).histogram()
     batches = Batches(windowed_run.batches)
-    batches.add(windowed_run.batch(entry)[inside], entry.counts_of(np.flatnonzero(inside)))
+    batches.add(windowed_run.batch(entry)[inside], entry.get_counts(np.flatnonzero(inside)))
     return Counted(entry.parsed, entry.name, whole, window, batches)
 
 
-def logs_of(client: ClientLogs) -> list[IntervalLog]:
+def collect_logs(client: ClientLogs) -> list[IntervalLog]:
     logs: list[IntervalLog] = []
     for log in client.logs:
         logs += [log] if isinstance(log, IntervalLog) else read_logs(log.open(), operation=log.operation)
@@ -135,7 +135,7 @@ def logs_of(client: ClientLogs) -> list[IntervalLog]:
 
 
 def collected(clients: Sequence[ClientLogs]) -> tuple[Intervals, ...]:
-    parts = [(client.number, client.clock_offset_s, logs_of(client)) for client in clients]
+    parts = [(client.number, client.clock_offset_s, collect_logs(client)) for client in clients]
     return collect(parts, response_only=[client.number for client in clients if client.response_only])
 
 
@@ -145,7 +145,7 @@ def statements(clients: Sequence[ClientLogs]) -> list[ClientStatement]:
             client.number,
             client.summary,
             client.threads,
-            any(log.truncated for log in logs_of(client)),
+            any(log.truncated for log in collect_logs(client)),
             client.response_only,
         )
         for client in clients
@@ -170,9 +170,9 @@ def series_in_memory(merged: MergedRun, intervals: Sequence[Intervals]) -> tuple
             order = np.argsort(placed.second[placed.nth == 0] // BLOCK_S, kind="stable")
             for begin in range(0, order.size, 64):
                 some = order[begin : begin + 64]
-                pyramid.add(some, entry.counts_of(some))
+                pyramid.add(some, entry.get_counts(some))
             latencies[entry.parsed.operation, entry.parsed.kind] = pyramid.columns
-    return levels_of(merged, grid, latencies)
+    return build_levels(merged, grid, latencies)
 
 
 def write_intervals(entry: Intervals, write: Write) -> None:
@@ -182,7 +182,7 @@ def write_intervals(entry: Intervals, write: Write) -> None:
         rows = np.flatnonzero(entry.client == client)
         for begin in range(0, rows.size, SEGMENT):
             some = rows[begin : begin + SEGMENT]
-            writer.add(client, some, np.ones(some.size, dtype=np.int64), entry.counts_of(some))
+            writer.add(client, some, np.ones(some.size, dtype=np.int64), entry.get_counts(some))
     writer.finish(entry)
 
 
@@ -192,7 +192,7 @@ def pack_intervals(entry: Intervals) -> bytes:
     return out.getvalue()
 
 
-def intervals_of(stored: StoredIntervals) -> Intervals:
+def get_intervals(stored: StoredIntervals) -> Intervals:
     """Everything that is stored of one measurement."""
     counts = [segment.counts() for segment in stored.segments]
     sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(part.sizes for part in counts)])
@@ -208,4 +208,4 @@ def intervals_of(stored: StoredIntervals) -> Intervals:
 
 
 def unpack_intervals(data: bytes) -> Intervals:
-    return intervals_of(StoredIntervals.from_bytes(data))
+    return get_intervals(StoredIntervals.from_bytes(data))

@@ -19,7 +19,7 @@ from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.series import Series
 from runs.ycsb.summary import Summary, parse_summary
 from runs.ycsb.summary_run import SummarisedRun
-from runs.ycsb.tests.hdrlogs import histogram_of, read_log
+from runs.ycsb.tests.hdrlogs import build_histogram, read_log
 from runs.ycsb.window import Cut
 
 DATA = Path(__file__).parent / "data"
@@ -39,7 +39,7 @@ def client(name: str, number: int = 0, **more: Any) -> ClientLogs:
     )
 
 
-def operation_of(run: MergedRun | SummarisedRun, name: str, kind: str = "service") -> Any:
+def get_operation(run: MergedRun | SummarisedRun, name: str, kind: str = "service") -> Any:
     return next((entry for entry in run.operations if (entry.operation, entry.kind) == (name, kind)), None)
 
 
@@ -70,7 +70,7 @@ def merge(
     return Merged(**numbers, series=lambda base_s: ingest(clients, cut, base_s=base_s).series)
 
 
-def series_of(merged: Merged, *, base_s: float | None = None) -> tuple[Series, ...]:
+def build_series(merged: Merged, *, base_s: float | None = None) -> tuple[Series, ...]:
     return merged.series(base_s)
 
 
@@ -85,7 +85,7 @@ def made_log(
     start_time_s: float = 1_700_000_000.0,
 ) -> IntervalLog:
     """A log of (start since start_time_s, length, latencies in µs) for every interval."""
-    parts = [histogram_of(values).sparse() for _, _, values in intervals]
+    parts = [build_histogram(values).sparse() for _, _, values in intervals]
     return IntervalLog(
         operation=operation,
         start_time_s=start_time_s,

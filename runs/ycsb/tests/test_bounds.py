@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.readers import read_file
-from runs.ycsb.tests.hdrlogs import histogram_of
+from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.samples import corpus, golden
 
 PERCENTILES = ("50", "95", "99")
@@ -17,7 +17,7 @@ PERCENTILES = ("50", "95", "99")
 
 def stated(values_us, percentiles=PERCENTILES):
     """What a client with these values would print."""
-    histogram = histogram_of(values_us)
+    histogram = build_histogram(values_us)
     found = histogram.percentiles([float(name) for name in percentiles])
     return ReadOperation(
         count=histogram.count,
@@ -200,7 +200,7 @@ def test_it_does_not_add_buckets_of_different_widths():
 @given(st.lists(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=60), min_size=1, max_size=5))
 def test_the_true_percentile_of_all_values_always_lies_within(clients):
     found = percentile_bounds([stated(values) for values in clients])
-    everything = histogram_of([value for values in clients for value in values])
+    everything = build_histogram([value for values in clients for value in values])
     assert found.keys() == set(PERCENTILES)
     for name, bounds in found.items():
         true = everything.percentile(float(name))

@@ -12,7 +12,7 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.status import StatusLine
 from runs.ycsb.summary_run import SummarisedRun
-from runs.ycsb.tests.samples import merge_files, operation_of, steady_log
+from runs.ycsb.tests.samples import get_operation, merge_files, steady_log
 
 T0 = 1_700_000_000.0
 
@@ -209,20 +209,20 @@ def test_it_adds_histograms_where_every_client_has_them():
     (merged,) = merge_files([log("a/READ.hdr"), log("b/READ.hdr", latency_us=3000)])
     assert isinstance(merged, MergedRun)
     assert (merged.clients_merged, merged.phase) == (2, "measure")
-    assert operation_of(merged, "READ").ok == 1000
-    assert operation_of(merged, "READ").histogram.percentile(99) == 3001
+    assert get_operation(merged, "READ").ok == 1000
+    assert get_operation(merged, "READ").histogram.percentile(99) == 3001
 
 
 def test_it_merges_all_of_it_also_where_clients_start_apart():
     (merged,) = merge_files([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 2)])
-    assert operation_of(merged, "READ").ok == 1000
+    assert get_operation(merged, "READ").ok == 1000
 
 
 def test_it_gives_bounds_where_a_client_left_no_histograms():
     files = [text("1/out.txt"), log("1/READ.hdr"), text("2/out.txt", 400, p99=3000.0)]
     (merged,) = merge_files(files)
     assert isinstance(merged, SummarisedRun)
-    assert operation_of(merged, "READ").percentiles_us == {"99": Bounds(1000.0, 3000.0)}
+    assert get_operation(merged, "READ").percentiles_us == {"99": Bounds(1000.0, 3000.0)}
     assert merged.notes == ("The percentiles are bounds: client 1 left no histograms.",)
 
 
@@ -231,7 +231,7 @@ def test_it_gives_bounds_where_a_log_of_an_operation_is_missing():
     summary = replace(summary, operations={**summary.operations, "UPDATE": ReadOperation(count=7)})
     (merged,) = merge_files([ReadFile("out.txt", runs=(summary,)), log("READ.hdr")])
     assert isinstance(merged, SummarisedRun)
-    assert operation_of(merged, "UPDATE").ok == 7
+    assert get_operation(merged, "UPDATE").ok == 7
     other = replace(text("2.txt", 3), runs=(replace(one(3), operations={"READ": ReadOperation(count=3)}),))
     (merged,) = merge_files([ReadFile("1/out.txt", runs=(summary,)), log("1/READ.hdr"), other])
     assert merged.notes == (
@@ -242,8 +242,8 @@ def test_it_gives_bounds_where_a_log_of_an_operation_is_missing():
 def test_uses_killed_clients_histograms_beside_a_summary():
     (merged,) = merge_files([text("1.txt", p99=3000.0), log("2/READ.hdr", per_second=40)])
     assert isinstance(merged, SummarisedRun)
-    assert operation_of(merged, "READ").ok == 700
-    assert operation_of(merged, "READ").percentiles_us["99"] == Bounds(1000.0, 3000.0)
+    assert get_operation(merged, "READ").ok == 700
+    assert get_operation(merged, "READ").percentiles_us["99"] == Bounds(1000.0, 3000.0)
 
 
 def test_clients_that_never_worked_together_are_two_runs():
@@ -261,7 +261,7 @@ def test_values_that_were_measured_twice_are_merged_once():
     both = [log("HdrREAD.hdr", "HdrREAD"), ReadFile("points.txt", runs=(ReadRun(format="ycsb-raw", logs=(points,)),))]
     (merged,) = merge_files(both)
     assert isinstance(merged, MergedRun)
-    assert (merged.total_operations, operation_of(merged, "READ").ok) == (500, 500)
+    assert (merged.total_operations, get_operation(merged, "READ").ok) == (500, 500)
 
 
 def test_points_of_go_ycsb_are_operations_by_the_same_names():
@@ -278,5 +278,5 @@ def test_points_of_go_ycsb_are_operations_by_the_same_names():
 def test_plain_logs_of_intended_runs_are_response_times():
     (merged,) = merge_files([text("1.txt", properties={"measurement.interval": "intended"}), log("1/READ.hdr")])
     assert isinstance(merged, MergedRun)
-    assert operation_of(merged, "READ", "response").ok == 500
-    assert operation_of(merged, "READ") is None
+    assert get_operation(merged, "READ", "response").ok == 500
+    assert get_operation(merged, "READ") is None

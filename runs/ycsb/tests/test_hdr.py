@@ -15,9 +15,19 @@ from runs.ycsb.encoded import Layout
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.hdr import LogDecoder
 from runs.ycsb.hdrtext import MAX_LINE_LENGTH
-from runs.ycsb.histogram import index_of
+from runs.ycsb.histogram import get_bucket_index
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.tests.hdrlogs import each_interval, file_of, histogram_of, lines_of, read_log, read_logs, v1, v2, zigzag
+from runs.ycsb.tests.hdrlogs import (
+    build_file,
+    build_histogram,
+    each_interval,
+    get_lines,
+    read_log,
+    read_logs,
+    v1,
+    v2,
+    zigzag,
+)
 from runs.ycsb.tests.samples import DATA, made_log
 
 HEAD = ["#[Logging for: READ]", "#[StartTime: 1700000000.000 (seconds since epoch), then]"]
@@ -78,7 +88,7 @@ def test_it_agrees_with_the_python_port_of_hdrhistogram(intervals):
     log = read_log(lines)
     assert len(log) == len(intervals)
     for interval, values in zip(each_interval(log), intervals, strict=True):
-        assert interval.histogram == histogram_of(values)
+        assert interval.histogram == build_histogram(values)
 
 
 @pytest.mark.parametrize("word", ["h", "i", "q"])
@@ -122,7 +132,7 @@ def test_it_keeps_what_came_before_a_break():
 
 def test_it_passes_over_the_hole_of_a_log_that_was_opened_twice():
     """Two threads of YCSB measure the first operation of a kind at once: the second one's opening empties the log."""
-    lines = lines_of(made_log("CLEANUP", [(0.0, 0.1, [5]), (0.1, 1.0, [10, 20]), (1.1, 1.0, [30])]))
+    lines = get_lines(made_log("CLEANUP", [(0.0, 0.1, [5]), (0.1, 1.0, [10, 20]), (1.1, 1.0, [30])]))
     lost = next(number for number, line in enumerate(lines) if line[0].isdigit())
     hole = "\0" * (len(lines[lost]) + 1)
     log = read_log([*lines[:lost], hole + lines[lost + 1], *lines[lost + 2 :]])
@@ -214,7 +224,9 @@ def test_it_tells_tagged_measurements_apart():
         f"Tag=READ,0,1,0,{one}",
         f"Tag=UPDATE,0,1,0,{two}",
     ]
-    reads, updates, untagged = read_logs([file_of([*lines, f"Tag=READ,1,1,0,{two}", f"2,1,0,{one}"])], operation="SCAN")
+    reads, updates, untagged = read_logs(
+        [build_file([*lines, f"Tag=READ,1,1,0,{two}", f"2,1,0,{one}"])], operation="SCAN"
+    )
     assert (reads.operation, updates.operation, untagged.operation) == ("READ", "UPDATE", "SCAN")
     assert (reads.total, updates.total, untagged.total) == (3, 2, 1)
     assert (reads.start_s.tolist(), untagged.start_s.tolist()) == ([0, 1], [2])
@@ -224,7 +236,7 @@ def test_it_reads_logs_that_were_put_together():
     reads = made_log("READ", [(0.0, 1.0, [5])])
     updates = made_log("UPDATE", [(0.0, 1.0, [7, 7])], start_time_s=1_700_000_010.0)
     again = made_log("READ", [(0.5, 1.0, [5, 5, 5])], start_time_s=1_700_000_020.0)
-    logs = read_logs([file_of([*lines_of(reads), *lines_of(updates), "", *lines_of(again)])])
+    logs = read_logs([build_file([*get_lines(reads), *get_lines(updates), "", *get_lines(again)])])
     assert [(log.operation, log.total) for log in logs] == [("READ", 4), ("UPDATE", 2)]
     assert (logs[0].start_time_s + logs[0].start_s).tolist() == [1_700_000_000.0, 1_700_000_020.5]
     assert logs[1].start_time_s == 1_700_000_010.0
@@ -245,11 +257,11 @@ def test_it_reads_what_was_written_in_pieces_of_any_size(first, second, version,
         for name, rows in (("READ", first), ("UPDATE", second))
     ]
     if tagged:
-        start = lines_of(made[0])[2]
-        lines = [start, *(line for log in made for line in lines_of(log, version=version, tag=log.operation))]
+        start = get_lines(made[0])[2]
+        lines = [start, *(line for log in made for line in get_lines(log, version=version, tag=log.operation))]
     else:
-        lines = [line for log in made for line in lines_of(log, version=version)]
-    content = file_of(lines)
+        lines = [line for log in made for line in get_lines(log, version=version)]
+    content = build_file(lines)
     logs = read_logs(content[at : at + piece] for at in range(0, len(content), piece))
     assert [log.operation for log in logs] == ["READ", "UPDATE"]
     for log, expected in zip(logs, made, strict=True):
@@ -265,7 +277,9 @@ def test_it_converts_other_resolutions_exactly_or_not_at_all(digits, lowest):
         counts[at] += at
     lowest_values, highest_values = (column.tolist() for column in layout.values(np.flatnonzero(counts)))
     line = f"0,1,0,{v1(counts, digits=digits, lowest=lowest)}"
-    indices = [(index_of(low), index_of(high)) for low, high in zip(lowest_values, highest_values, strict=True)]
+    indices = [
+        (get_bucket_index(low), get_bucket_index(high)) for low, high in zip(lowest_values, highest_values, strict=True)
+    ]
     if any(low != high for low, high in indices):
         assert digits < 3 or lowest > 1
         with pytest.raises(HistogramError, match=f"too coarse: {digits} significant digits"):
@@ -276,7 +290,7 @@ def test_it_converts_other_resolutions_exactly_or_not_at_all(digits, lowest):
         expected[index] = expected.get(index, 0) + count
     log = read_log([*HEAD, line, f"1,1,0,{v2(zigzag(-5) + zigzag(4))}"])
     assert dict(zip(log.index[: int(log.offsets[1])].tolist(), log.count.tolist(), strict=False)) == expected
-    assert each_interval(log)[1].histogram == histogram_of([5] * 4)
+    assert each_interval(log)[1].histogram == build_histogram([5] * 4)
 
 
 def test_it_reads_values_of_a_coarser_unit_that_are_large_enough():
@@ -284,7 +298,7 @@ def test_it_reads_values_of_a_coarser_unit_that_are_large_enough():
     index = (2 << 10) + 100
     (low,), (high,) = (column.tolist() for column in Layout(3, 1).values(np.array([index])))
     log = read_log([*HEAD, f"0,1,0,{v2(zigzag(-index) + zigzag(9), lowest=2)}"])
-    assert log.histogram() == histogram_of([low] * 9)
+    assert log.histogram() == build_histogram([low] * 9)
     assert high - low == 3
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from runs.ycsb.histogram import (
     MAX_INDEX,
     Histogram,
+    compute_rank,
+    get_bucket_index,
     highest_value,
-    index_of,
     lowest_value,
     median_values,
-    rank_of,
 )
-from runs.ycsb.tests.hdrlogs import histogram_of
+from runs.ycsb.tests.hdrlogs import build_histogram
 
 HOUR_US = 3_600_000_000
 values_us = st.one_of(st.integers(0, 3000), st.integers(0, HOUR_US))
@@ -23,10 +23,10 @@ values_us = st.one_of(st.integers(0, 3000), st.integers(0, HOUR_US))
 
 @given(st.integers(0, 2**63 - 1))
 def test_it_puts_every_value_between_the_ends_of_its_bucket(value):
-    index = index_of(value)
+    index = get_bucket_index(value)
     assert 0 <= index <= MAX_INDEX
     assert lowest_value(index) <= value <= highest_value(index)
-    assert index_of(lowest_value(index)) == index_of(highest_value(index)) == index
+    assert get_bucket_index(lowest_value(index)) == get_bucket_index(highest_value(index)) == index
     assert highest_value(index) - lowest_value(index) <= value / 1000
 
 
@@ -41,7 +41,7 @@ def test_it_puts_every_value_between_the_ends_of_its_bucket(value):
     ],
 )
 def test_it_knows_the_ends_and_the_middle_of_a_bucket(value, lowest, median, highest):
-    index = index_of(value)
+    index = get_bucket_index(value)
     assert (lowest_value(index), median_values(np.array([index]))[0], highest_value(index)) == (lowest, median, highest)
 
 
@@ -53,7 +53,7 @@ def test_it_agrees_with_the_python_port_of_hdrhistogram(values):
     port = HdrHistogram(1, HOUR_US * 2, 3)
     for value in values:
         port.record_value(value, 10_000)
-    ours = histogram_of(values)
+    ours = build_histogram(values)
     ours = Histogram(ours.counts * 10_000)
     assert ours.count == port.get_total_count()
     assert ours.min == port.get_min_value()
@@ -68,7 +68,7 @@ def test_it_agrees_with_the_python_port_of_hdrhistogram(values):
     [(50, 1, 1), (99, 100, 99), (99, 101, 100), (99.9, 3410, 3407), (0, 5, 1), (100, 5, 5), (250, 5, 5)],
 )
 def test_it_rounds_ranks_up_as_java_does(percentile, count, rank):
-    assert rank_of(percentile, count) == rank
+    assert compute_rank(percentile, count) == rank
 
 
 def test_it_answers_none_where_there_is_nothing():
@@ -77,8 +77,8 @@ def test_it_answers_none_where_there_is_nothing():
 
 
 def test_it_never_averages_percentiles_of_clients():
-    histogram = histogram_of([1000] * 9850 + [10_000] * 150)
-    other = histogram_of([1000] * 900 + [100_000] * 100)
+    histogram = build_histogram([1000] * 9850 + [10_000] * 150)
+    other = build_histogram([1000] * 900 + [100_000] * 100)
     merged = Histogram.merged([histogram, other])
     assert (histogram.percentile(99), other.percentile(99)) == (10_007, 100_031)
     assert merged.percentiles([97, 99, 99.5]) == [1000, 10_007, 100_031]
@@ -90,13 +90,13 @@ def test_it_never_averages_percentiles_of_clients():
 @settings(max_examples=50)
 @given(st.lists(st.lists(values_us, max_size=20), max_size=5))
 def test_it_adds_without_losing_anything(groups):
-    merged = Histogram.merged([histogram_of(group) for group in groups])
-    assert merged == histogram_of([value for group in groups for value in group])
-    assert merged == Histogram.merged([histogram_of(group) for group in reversed(groups)])
+    merged = Histogram.merged([build_histogram(group) for group in groups])
+    assert merged == build_histogram([value for group in groups for value in group])
+    assert merged == Histogram.merged([build_histogram(group) for group in reversed(groups)])
 
 
 def test_it_adds_the_longest_values():
-    histogram = histogram_of([5, 5, 7, 100])
+    histogram = build_histogram([5, 5, 7, 100])
     assert histogram.longest_total_us(1) == 100
     assert histogram.longest_total_us(3) == 112
     assert histogram.longest_total_us(99) == 117

@@ -20,8 +20,8 @@ from runs.ycsb.merge import recut
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.stored import Write
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.tests.hdrlogs import each_interval, file_of, lines_of
-from runs.ycsb.tests.in_memory import Kept, intervals_of, logs_of, merged_in_memory, series_in_memory, statements
+from runs.ycsb.tests.hdrlogs import build_file, each_interval, get_lines
+from runs.ycsb.tests.in_memory import Kept, collect_logs, get_intervals, merged_in_memory, series_in_memory, statements
 from runs.ycsb.tests.samples import DATA, made_log, steady_log
 from runs.ycsb.window import Cut
 
@@ -39,7 +39,7 @@ def recorded(name: str, number: int, **more) -> ClientLogs:
 
 
 def made(number: int, *logs: IntervalLog, **more) -> ClientLogs:
-    return ClientLogs(number, [source(file_of(lines_of(log))) for log in logs], **more)
+    return ClientLogs(number, [source(build_file(get_lines(log))) for log in logs], **more)
 
 
 def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:
@@ -57,7 +57,7 @@ def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept
     merged = ingest(clients, cut, keep=kept)
     expected, intervals = merged_in_memory(clients, cut)
     assert_same_numbers(merged.merged, expected)
-    held = [dataclasses.replace(client, logs=logs_of(client)) for client in clients]
+    held = [dataclasses.replace(client, logs=collect_logs(client)) for client in clients]
     kept_of_held = Kept()
     assert_same_numbers(ingest(held, cut, keep=kept_of_held).merged, expected)
     assert_same_numbers(ingest(held, cut, has_series=False).merged, expected)
@@ -68,7 +68,7 @@ def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept
     for mine, theirs in zip(merged.series, series, strict=True):
         assert mine.points.tobytes() == theirs.points.tobytes()
     for entry, other, wanted in zip(kept.stored(), kept_of_held.stored(), intervals, strict=True):
-        stored = intervals_of(entry)
+        stored = get_intervals(entry)
         assert entry.equals(other)
         for column in ("client", "start_s", "length_s", "offsets", "index", "count"):
             assert np.array_equal(getattr(stored, column), getattr(wanted, column)), (wanted.name, column)
@@ -156,11 +156,11 @@ def test_it_does_not_matter_in_which_pieces_a_log_comes(piece):
 
 def test_it_keeps_several_measurements_of_one_file_apart():
     reads, updates = lively(1, 20), lively(2, 20)
-    lines = [*lines_of(reads)[:4], *(row for pair in zip(lines_of(reads, tag="READ"), lines_of(updates, tag="UPDATE"), strict=True) for row in pair)]  # fmt: skip  # noqa: E501
-    together = ClientLogs(0, [source(file_of(lines))])
+    lines = [*get_lines(reads)[:4], *(row for pair in zip(get_lines(reads, tag="READ"), get_lines(updates, tag="UPDATE"), strict=True) for row in pair)]  # fmt: skip  # noqa: E501
+    together = ClientLogs(0, [source(build_file(lines))])
     apart = made(0, reads, dataclasses.replace(updates, operation="UPDATE"))
     assert_same_numbers(ingest([together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
-    put_together = ClientLogs(0, [source(file_of([*lines_of(reads), *lines_of(dataclasses.replace(updates, operation="UPDATE", start_time_s=reads.start_time_s))]))])  # fmt: skip  # noqa: E501
+    put_together = ClientLogs(0, [source(build_file([*get_lines(reads), *get_lines(dataclasses.replace(updates, operation="UPDATE", start_time_s=reads.start_time_s))]))])  # fmt: skip  # noqa: E501
     assert_same_numbers(ingest([put_together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
 
 
@@ -175,7 +175,7 @@ def test_plain_names_are_response_times_if_nothing_else_exists():
 
 
 def test_it_leaves_a_last_line_out_that_broke_off():
-    whole = file_of(lines_of(lively(1, 30)))
+    whole = build_file(get_lines(lively(1, 30)))
     last = whole.rindex(b"\n", 0, -1) + 1
     before = ingest([ClientLogs(0, [source(whole[:last])])], Cut()).merged
     for cut in range(last + 1, len(whole) - 1, 97):
@@ -186,10 +186,10 @@ def test_it_leaves_a_last_line_out_that_broke_off():
 
 
 def test_it_names_the_line_that_is_damaged():
-    lines = lines_of(lively(1, 30))
+    lines = get_lines(lively(1, 30))
     lines[20] = lines[20][:-30] + "AAAA" + lines[20][-26:]
     with pytest.raises(HistogramError, match="line 21"):
-        ingest([ClientLogs(0, [source(file_of(lines))])], Cut())
+        ingest([ClientLogs(0, [source(build_file(lines))])], Cut())
 
 
 def test_locates_last_operation_behind_empty_intervals():
@@ -263,12 +263,12 @@ def nowhere(name: str) -> Iterator[Write]:
 
 @pytest.mark.slow
 def test_its_memory_does_not_grow_with_the_length_of_the_logs():
-    lines = lines_of(lively(1, 1, per_second=3000))
+    lines = get_lines(lively(1, 1, per_second=3000))
     payload = lines[4].partition(",")[2].partition(",")[2]
 
     def opened(seconds: int) -> LogSource:
         def pieces() -> Iterator[bytes]:
-            yield file_of(lines[:4])
+            yield build_file(lines[:4])
             for second in range(seconds):
                 yield f"{second}.000,1.000,{payload}\n".encode()
 

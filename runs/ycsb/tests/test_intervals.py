@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.series import compressed, heading
 from runs.ycsb.stored import MAGIC, Segment, StoredIntervals
-from runs.ycsb.tests.hdrlogs import histogram_of
+from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.in_memory import Intervals, collect, pack_intervals, unpack_intervals
 from runs.ycsb.tests.samples import logs, made_log
 
@@ -98,7 +98,7 @@ def test_it_adds_segments_without_unpacking_them(monkeypatch):
     counts = Segment.counts
     monkeypatch.setattr(Segment, "counts", lambda self: unpacked.append(self) or counts(self))
     inside = (stored.kept.midpoint_s > many.start_time_s + 70) & (stored.kept.midpoint_s < many.start_time_s + 390)
-    expected = histogram_of([*range(70, 390), *[5000] * 320])
+    expected = build_histogram([*range(70, 390), *[5000] * 320])
     assert stored.histogram(0, inside) == expected
     assert len(stored.segments) == 7 and len(unpacked) == 2
     assert stored.histogram(1, inside).count == 0

@@ -14,7 +14,7 @@ from runs.ycsb.histogram import Histogram, lowest_value
 from runs.ycsb.names import parse_name
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.tests.hdrlogs import read_log, read_logs
-from runs.ycsb.tests.samples import DATA, merge_files, operation_of
+from runs.ycsb.tests.samples import DATA, get_operation, merge_files
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def java(tagged: Path) -> Mapping[str, Sum]:
     jars = list((Path(os.environ["BENCHSITE_YCSB"])).glob("*/lib/HdrHistogram-*.jar"))
     if not jars or shutil.which("java") is None:
         pytest.skip("needs Java and the HdrHistogram of `make bindings`")
-    groups = {f"{run}/{name}": paths for run in RUNS for name, paths in logs_of(run).items()}
+    groups = {f"{run}/{name}": paths for run in RUNS for name, paths in collect_logs(run).items()}
     groups["mixed"] = [DATA / "v1_target/0/READ.hdr", DATA / "v2_target/1/READ.hdr"]
     groups["tags"] = [tagged]
     arguments = [f"{name}={','.join(map(str, paths))}" for name, paths in groups.items()]
@@ -62,7 +62,7 @@ def java(tagged: Path) -> Mapping[str, Sum]:
     return sums(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
-def logs_of(run: str) -> dict[str, list[Path]]:
+def collect_logs(run: str) -> dict[str, list[Path]]:
     """For every measurement the logs of all clients."""
     found: dict[str, list[Path]] = {}
     for path in sorted((DATA / run).glob("*/*.hdr")):
@@ -107,7 +107,7 @@ def as_file(path: Path) -> ReadFile:
 
 @pytest.mark.parametrize("run", RUNS)
 def test_every_log_adds_up_as_in_java(java, run):
-    for name, paths in logs_of(run).items():
+    for name, paths in collect_logs(run).items():
         expected = java[f"{run}/{name}"]
         assert expected.count > 0
         assert_same(Histogram.merged(map(read, paths)), expected)
@@ -116,14 +116,14 @@ def test_every_log_adds_up_as_in_java(java, run):
 @pytest.mark.parametrize("run", RUNS)
 def test_the_merge_of_a_run_is_that_of_java(java, run):
     """By way of grouping files into clients and merging them: what a report shows."""
-    paths = [path for files in logs_of(run).values() for path in files]
+    paths = [path for files in collect_logs(run).values() for path in files]
     (merged,) = merge_files([as_file(path) for path in paths])
-    names = {parse_name(name): name for name in logs_of(run)}
+    names = {parse_name(name): name for name in collect_logs(run)}
     assert merged.clients_merged == len({path.parent for path in paths})
     for name, log in names.items():
         if not name.is_operation:
             continue
-        operation = operation_of(merged, name.operation, name.kind)
+        operation = get_operation(merged, name.operation, name.kind)
         assert_same(operation.failed_histogram if name.status else operation.histogram, java[f"{run}/{log}"])
 
 
@@ -141,7 +141,7 @@ def test_tags_are_kept_apart_as_in_java(java, tagged: Path):
 
 def test_there_are_several_intervals_to_add():
     """Else the sums would say nothing about adding."""
-    logs: Sequence[Path] = [path for run in RUNS for paths in logs_of(run).values() for path in paths]
+    logs: Sequence[Path] = [path for run in RUNS for paths in collect_logs(run).values() for path in paths]
     intervals = [len(read_log(path.read_text().splitlines())) for path in logs]
     assert len(logs) > 40
     assert int(np.sum(intervals)) > 200

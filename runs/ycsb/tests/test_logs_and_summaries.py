@@ -14,8 +14,8 @@ from runs.ycsb.names import parse_name
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.tests.hdrlogs import histogram_of, read_log
-from runs.ycsb.tests.samples import DATA, operation_of
+from runs.ycsb.tests.hdrlogs import build_histogram, read_log
+from runs.ycsb.tests.samples import DATA, get_operation
 
 # Stock YCSB 0.17 has HdrHistogram 2.1.4, which takes the nearest rank; Benchsite's bindings have 2.2.2: the next one.
 STOCK = ("stock_v1", "v1_target", "intended", "hdrhistogram_and_histogram", "hdrhistogram_and_raw")
@@ -88,7 +88,7 @@ def test_summary_bounds_contain_percentiles_of_the_logs(run):
     exact, bounded = merge_run(as_run(run)), merge_run(as_run(run, with_logs=False))
     compared = 0
     for operation in exact.operations:
-        other = operation_of(bounded, operation.operation, operation.kind)
+        other = get_operation(bounded, operation.operation, operation.kind)
         assert (other.ok, other.min_us, other.max_us) == (
             operation.ok,
             operation.histogram.min,
@@ -127,7 +127,7 @@ def test_raw_points_are_the_values_of_the_log_beside_them():
     found = logs("hdrhistogram_and_raw", "0")
     assert set(values) == set(found)
     for name, latencies in values.items():
-        assert histogram_of(latencies) == found[name].histogram()
+        assert build_histogram(latencies) == found[name].histogram()
         assert printed("hdrhistogram_and_raw", "0").operations[name].count == len(latencies)
 
 

@@ -14,7 +14,7 @@ from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.merge import recut
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.tests.in_memory import Kept, collected, pack_intervals, statements
-from runs.ycsb.tests.samples import client, made_log, made_summary, merge, operation_of, steady_log
+from runs.ycsb.tests.samples import client, get_operation, made_log, made_summary, merge, steady_log
 from runs.ycsb.window import Cut
 
 
@@ -36,7 +36,7 @@ def test_it_merges_two_real_clients():
     expected = sum(client.ok / client.covered_s for client in merged.clients)
     assert merged.throughput_ops_s == pytest.approx(expected)
     assert merged.total_operations == merged.ok_operations == sum(entry.count for entry in merged.operations)
-    read = operation_of(merged, "READ")
+    read = get_operation(merged, "READ")
     assert read is not None
     assert read.returns["OK"] == sum(client.log_counts["READ"] for client in merged.clients)
     # Nothing but whole intervals of both clients is in it.
@@ -49,7 +49,7 @@ def test_it_merges_two_real_clients():
 
 def test_counts_whole_load_without_warmup_to_last_operation():
     merged = merge([client("load/0", 0), client("load/1", 1)], warmup_s=99, phase="load")
-    insert = operation_of(merged, "INSERT")
+    insert = get_operation(merged, "INSERT")
     assert insert is not None
     assert insert.count == merged.ok_operations == 1000
     assert merged.warmup_s == 0
@@ -62,12 +62,12 @@ def test_counts_whole_load_without_warmup_to_last_operation():
 
 def test_counts_composites_once_and_separates_response_times():
     merged = merge([client("target/0", threads=4)], warmup_s=1)
-    modify, read, update = (operation_of(merged, name) for name in ("READ-MODIFY-WRITE", "READ", "UPDATE"))
+    modify, read, update = (get_operation(merged, name) for name in ("READ-MODIFY-WRITE", "READ", "UPDATE"))
     assert modify and read and update
     assert modify.is_composite and not read.is_composite
     assert merged.total_operations == read.count + update.count - modify.count
     assert merged.throughput_ops_s == pytest.approx(400, rel=0.03)
-    response = operation_of(merged, "READ", "response")
+    response = get_operation(merged, "READ", "response")
     assert response is not None
     assert response.returns == {} and read.returns
     assert response.histogram.mean > read.histogram.mean
@@ -76,7 +76,7 @@ def test_counts_composites_once_and_separates_response_times():
 
 def test_it_keeps_failures_out_of_throughput_and_latencies():
     merged = merge([client("not_loaded/0")], warmup_s=0)
-    read = operation_of(merged, "READ")
+    read = get_operation(merged, "READ")
     assert read is not None
     assert read.failures == {"FAILED": read.failed}
     assert merged.failed_operations == read.failed > 0
@@ -203,7 +203,7 @@ def test_it_says_when_there_is_no_common_window():
 def test_it_tells_failures_apart_where_ycsb_does():
     logs = [steady_log("READ", 10, 8), steady_log("READ-NOT_FOUND", 10, 1), steady_log("READ-FAILED", 10, 1)]
     merged = merge([ClientLogs(0, logs)], warmup_s=0)
-    read = operation_of(merged, "READ")
+    read = get_operation(merged, "READ")
     assert read is not None
     assert read.failures == {"FAILED": 10, "NOT_FOUND": 10}
     assert (merged.throughput_ops_s, merged.failed_operations) == (8, 20)
@@ -285,7 +285,7 @@ def test_adds_all_intervals_of_all_clients_without_a_cut():
     merged = merge(clients, warmup_s=0, phase="load")
     for name in ("READ", "UPDATE"):
         logs = [log for client in clients for log in client.logs if log.operation == name]
-        operation = operation_of(merged, name)
+        operation = get_operation(merged, name)
         assert operation is not None
         assert operation.histogram == Histogram.merged(log.histogram() for log in logs)
         assert operation.count == int(np.sum([log.total for log in logs]))
@@ -320,7 +320,7 @@ def made_logs_with_stalls(stalls):
 @pytest.mark.parametrize("stalls", [{}, {9: 4.0}, {8: 3.0}, {39: 4.0}, {38: 5.0}, {9: 4.0, 39: 4.0}], ids=str)
 def test_cuts_all_operations_at_the_same_instants(stalls):
     merged = merge([ClientLogs(0, made_logs_with_stalls(stalls))], warmup_s=10, measure_s=30)
-    read, update = operation_of(merged, "READ"), operation_of(merged, "UPDATE")
+    read, update = get_operation(merged, "READ"), get_operation(merged, "UPDATE")
     assert read.count / merged.total_operations == pytest.approx(0.5, abs=0.001)
     assert update.count == pytest.approx(100 * merged.clients[0].covered_s, rel=0.001)
     assert merged.throughput_ops_s == pytest.approx(200, rel=0.001)
@@ -331,4 +331,4 @@ def test_cuts_all_operations_at_the_same_instants(stalls):
 def test_keeps_the_edges_where_no_borders_lie_together():
     reads, updates = steady_log("READ", 30, 10), steady_log("UPDATE", 30, 10, first_s=0.45)
     merged = merge([ClientLogs(0, [reads, updates])], warmup_s=10, measure_s=10)
-    assert operation_of(merged, "READ").count == operation_of(merged, "UPDATE").count == 100
+    assert get_operation(merged, "READ").count == get_operation(merged, "UPDATE").count == 100

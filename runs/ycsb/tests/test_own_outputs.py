@@ -13,7 +13,7 @@ from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_run import SummarisedRun
-from runs.ycsb.tests.samples import DATA, merge_files, operation_of
+from runs.ycsb.tests.samples import DATA, get_operation, merge_files
 
 SUMMARIES = sorted(
     path.relative_to(DATA).as_posix()
@@ -32,7 +32,7 @@ def read(path: str) -> ReadFile:
     return file
 
 
-def run_of(path: str) -> ReadRun:
+def read_run(path: str) -> ReadRun:
     (run,) = read(path).runs
     return run
 
@@ -58,7 +58,7 @@ def value(found: list[tuple[str, str, str]], metric: str, key: str) -> float | N
 
 @pytest.mark.parametrize("path", SUMMARIES)
 def test_a_summary_is_read_to_the_last_value(path):
-    found, run = lines(path), run_of(path)
+    found, run = lines(path), read_run(path)
     assert run.runtime_ms == value(found, "OVERALL", "RunTime(ms)")
     assert run.throughput_ops_s == value(found, "OVERALL", "Throughput(ops/sec)")
     assert run.complete
@@ -82,7 +82,7 @@ JVM = ("THREAD_COUNT", "USED_MEM_MB", "SYS_LOAD_AVG", "GCS", "GCS_TIME")
 
 @pytest.mark.parametrize("path", SUMMARIES)
 def test_percentiles_are_read_under_their_rank(path):
-    found, run = lines(path), run_of(path)
+    found, run = lines(path), read_run(path)
     for metric, key, text in found:
         rank = re.fullmatch(r"(?:p([\d.]+)|([\d.]+)(?:st|nd|rd|th)?PercentileLatency\(us\))", key)
         if rank and metric not in JVM:
@@ -97,21 +97,21 @@ def test_every_status_line_is_read(path):
 
 
 def test_status_lines_count_what_the_summary_counts():
-    run = run_of("trackjvm/0/stderr.txt")
-    stated = run_of("trackjvm/0/stdout.txt").operations
+    run = read_run("trackjvm/0/stderr.txt")
+    stated = read_run("trackjvm/0/stdout.txt").operations
     for name in ("READ", "UPDATE"):
         assert sum(line.operations[name].count for line in run.status if name in line.operations) == stated[name].count
 
 
 def test_the_process_is_no_operation():
-    run = run_of("trackjvm/0/stdout.txt")
+    run = read_run("trackjvm/0/stdout.txt")
     assert not set(JVM) & set(run.operations)
     assert any("MEM" in name for name in run.process)
 
 
 def test_buckets_are_read_with_their_borders_and_the_overflow():
     path = "histogram/1/stdout.txt"
-    run = run_of(path)
+    run = read_run(path)
     expected = {key: int(count) for metric, key, count in lines(path) if metric == "READ" and key.strip(">").isdigit()}
     buckets = {bucket.from_us: bucket for bucket in run.operations["READ"].buckets}
     for key, count in expected.items():
@@ -121,13 +121,13 @@ def test_buckets_are_read_with_their_borders_and_the_overflow():
             assert buckets[int(key) * 1000.0].count == count
     assert sum(bucket.count for bucket in run.operations["READ"].buckets) == run.operations["READ"].count
     assert run.operations["READ"].percentiles_us == {}, "both lie in the overflow"
-    assert run_of("histogram/0/stdout.txt").operations["READ"].resolution_us == 1000.0
+    assert read_run("histogram/0/stdout.txt").operations["READ"].resolution_us == 1000.0
 
 
 def test_recorded_values_of_a_verbose_summary_add_up():
     path = "hdrhistogram_verbose/0/stdout.txt"
     rows = [(int(key), float(count)) for metric, key, count in lines(path) if metric == "READ" and key.isdigit()]
-    buckets = run_of(path).operations["READ"].buckets
+    buckets = read_run(path).operations["READ"].buckets
     assert sum(bucket.count for bucket in buckets) == sum(count for _, count in rows)
     for highest, count in rows:
         (bucket,) = [
@@ -142,7 +142,7 @@ def test_a_printed_time_series_is_read_row_by_row():
     path = "timeseries/0/stdout.txt"
     for operation in ("READ", "UPDATE"):
         rows = [(float(key), float(mean)) for metric, key, mean in lines(path) if metric == operation and key.isdigit()]
-        points = run_of(path).operations[operation].series
+        points = read_run(path).operations[operation].series
         assert [(point.at_ms, point.mean_us) for point in points] == rows
         assert len(rows) > 2
 
@@ -162,7 +162,7 @@ def test_the_sequence_of_json_objects_is_read():
 def test_the_json_array_is_read():
     values = json.loads((DATA / "json_array/0/summary.json").read_text())
     assert_exported("json_array/0/summary.json", values)
-    assert set(run_of("json_array/0/summary.json").operations["READ"].percentiles_us) == {"50", "99.9"}
+    assert set(read_run("json_array/0/summary.json").operations["READ"].percentiles_us) == {"50", "99.9"}
 
 
 def assert_exported(path: str, values: list[dict[str, object]]) -> None:
@@ -192,7 +192,7 @@ def assert_exported(path: str, values: list[dict[str, object]]) -> None:
 )
 def test_raw_points_are_counted_value_by_value(path):
     rows = re.findall(r"^([A-Za-z-]+),(\d+),(\d+)$", (DATA / path).read_text(), re.MULTILINE)
-    logs = {log.operation: log for log in run_of(path).logs}
+    logs = {log.operation: log for log in read_run(path).logs}
     assert {name: log.total for name, log in logs.items()} == Counter(name for name, _, _ in rows)
     for name, log in logs.items():
         values = [int(latency) for operation, _, latency in rows if operation == name]
@@ -220,19 +220,19 @@ def test_a_killed_client_left_status_lines_and_logs():
 
 
 def test_a_client_that_could_not_write_its_log_has_no_operation():
-    run = run_of("no_jaxb/0/stdout.txt")
+    run = read_run("no_jaxb/0/stdout.txt")
     assert (run.runtime_ms, dict(run.operations), run.complete) == (3020.0, {}, False)
 
 
 def test_statuses_are_told_apart_where_they_were_asked_for():
-    by_status, together = run_of("errors_by_status/0/stdout.txt"), run_of("errors_together/0/stdout.txt")
+    by_status, together = read_run("errors_by_status/0/stdout.txt"), read_run("errors_together/0/stdout.txt")
     assert "READ-NOT_FOUND" in by_status.operations
     assert "READ-FAILED" in together.operations
     for run, name in ((by_status, "READ-NOT_FOUND"), (together, "READ-FAILED")):
         assert run.operations["READ"].returns["NOT_FOUND"] == run.operations[name].count
     (merged,) = merge_files(folder("errors_by_status"))
     assert merged.failed_operations == by_status.operations["READ-NOT_FOUND"].count
-    assert dict(operation_of(merged, "READ").failures) == {"NOT_FOUND": merged.failed_operations}
+    assert dict(get_operation(merged, "READ").failures) == {"NOT_FOUND": merged.failed_operations}
 
 
 # --- Several clients ---
@@ -278,7 +278,7 @@ def test_clients_with_buckets_are_added_bucket_by_bucket():
     for number in (0, 1):
         found = lines(f"histogram/{number}/stdout.txt")
         expected.update({key: int(n) for metric, key, n in found if metric == "READ" and key.strip(">").isdigit()})
-    read = operation_of(merged, "READ")
+    read = get_operation(merged, "READ")
     assert {f"{bucket.from_us / 1000:g}": bucket.count for bucket in read.buckets if bucket.to_us} == {
         key: count for key, count in expected.items() if count and not key.startswith(">")
     }
@@ -300,7 +300,7 @@ def test_response_times_under_plain_names_are_seen_as_such():
         ("READ", "response"),
         ("UPDATE", "response"),
     ]
-    assert operation_of(merged, "READ", "response").ok == run_of("intended/0/stdout.txt").operations["READ"].count
+    assert get_operation(merged, "READ", "response").ok == read_run("intended/0/stdout.txt").operations["READ"].count
 
 
 # --- go-ycsb ---
@@ -320,7 +320,7 @@ def final_report(path: str) -> dict[str, tuple[int, float, dict[str, float]]]:
     "path", [f"go_ycsb/{name}/stdout.txt" for name in ("load/0", "plain/0", "plain/1", "errors/0")]
 )
 def test_only_the_final_report_of_go_ycsb_counts(path):
-    run, expected = run_of(path), final_report(path)
+    run, expected = read_run(path), final_report(path)
     assert set(run.operations) == set(expected)
     for name, (count, rate, latencies) in expected.items():
         operation = run.operations[name]
@@ -340,7 +340,7 @@ def test_a_table_of_go_ycsb_is_read():
     rows = (DATA / path).read_text().partition("Run finished")[2].splitlines()
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows if row.startswith("| ")]
     heads, expected = cells[0], {row[0]: row for row in cells[1:]}
-    run = run_of(path)
+    run = read_run(path)
     assert set(run.operations) == set(expected) == {"READ", "UPDATE", "READ_MODIFY_WRITE", "TOTAL"}
     for name, row in expected.items():
         stated = dict(zip(heads, row, strict=True))
@@ -353,7 +353,7 @@ def test_json_of_go_ycsb_is_read():
     path = "go_ycsb/json/0/stdout.txt"
     text = (DATA / path).read_text().partition("Run finished")[2]
     expected = {entry["Operation"]: entry for entry in json.loads(text[text.index("[") :])}
-    run = run_of(path)
+    run = read_run(path)
     assert set(run.operations) == set(expected)
     for name, entry in expected.items():
         operation = run.operations[name]
@@ -368,7 +368,7 @@ def test_points_of_go_ycsb_are_read(path):
     path = f"go_ycsb/{path}"
     text = (DATA / path).read_text().replace("READ_MODIFY_WRITE", "READ-MODIFY-WRITE")
     rows = re.findall(r"^([A-Z-]+),(\d+),(\d+)$", text, re.MULTILINE)
-    logs = {log.operation: log for log in run_of(path).logs}
+    logs = {log.operation: log for log in read_run(path).logs}
     assert {name: log.total for name, log in logs.items()} == Counter(name for name, _, _ in rows)
     for name, log in logs.items():
         values = [int(latency) for operation, _, latency in rows if operation == name]
@@ -387,10 +387,10 @@ def test_two_clients_of_go_ycsb_are_merged_with_bounds():
     assert isinstance(merged, SummarisedRun)
     one, other = (final_report(f"go_ycsb/plain/{number}/stdout.txt") for number in (0, 1))
     assert (merged.clients_merged, merged.basis) == (2, "sum")
-    assert operation_of(merged, "READ").ok == one["READ"][0] + other["READ"][0]
+    assert get_operation(merged, "READ").ok == one["READ"][0] + other["READ"][0]
     # The operations asked for: a read-modify-write is one of them.
     assert merged.total_operations == 1200 + 900
-    bounds = operation_of(merged, "READ").percentiles_us["99"]
+    bounds = get_operation(merged, "READ").percentiles_us["99"]
     assert (bounds.low_us, bounds.high_us) == tuple(sorted((one["READ"][2]["99th"], other["READ"][2]["99th"])))
 
 

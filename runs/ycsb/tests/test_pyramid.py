@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from runs.ycsb.errors import MergeError
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.series import Series
-from runs.ycsb.tests.hdrlogs import histogram_of
-from runs.ycsb.tests.samples import made_log, merge, series_of
+from runs.ycsb.tests.hdrlogs import build_histogram
+from runs.ycsb.tests.samples import build_series, made_log, merge
 
 EPOCH = 1_700_000_000.0
 
 
 def levels(clients: list[ClientLogs], *, base_s: float = EPOCH) -> dict[int, Series]:
-    return {point.interval_s: point for point in series_of(merge(clients, warmup_s=0), base_s=base_s)}
+    return {point.interval_s: point for point in build_series(merge(clients, warmup_s=0), base_s=base_s)}
 
 
 def client(number: int, values: dict[int, list[int]]) -> ClientLogs:
@@ -39,7 +39,7 @@ def test_every_level_is_that_of_all_its_values(parts, shift):
                 values.setdefault((second - shift) // level * level, []).extend(latencies)
         assert (np.diff(series.points["second"]) >= level).all()
         for row in series.points:
-            merged = histogram_of(values.get(int(row["second"]), []))
+            merged = build_histogram(values.get(int(row["second"]), []))
             assert row["count"] == merged.count
             if merged.count:
                 assert [row["p50_us"], row["p95_us"], row["p99_us"]] == [
@@ -106,7 +106,7 @@ def test_the_order_of_intervals_does_not_matter_within_an_hour():
 def test_times_that_cannot_be_are_refused():
     apart = made_log("READ", [(0.0, 1.0, [5]), (1e9, 1.0, [5])])
     with pytest.raises(MergeError, match="more than 14 days apart"):
-        series_of(merge([ClientLogs(0, [apart])], warmup_s=0))
+        build_series(merge([ClientLogs(0, [apart])], warmup_s=0))
     endless = made_log("READ", [(0.0, 1e12, [5])])
     with pytest.raises(MergeError, match="more than 14 days apart"):
-        series_of(merge([ClientLogs(0, [endless])], warmup_s=0))
+        build_series(merge([ClientLogs(0, [endless])], warmup_s=0))

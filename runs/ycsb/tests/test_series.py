@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.series import MAGIC, POINT, Series, compressed, heading, pack, total_rate, unpack
-from runs.ycsb.tests.hdrlogs import histogram_of
-from runs.ycsb.tests.samples import client, made_log, merge, operation_of, series_of, steady_log
+from runs.ycsb.tests.hdrlogs import build_histogram
+from runs.ycsb.tests.samples import build_series, client, get_operation, made_log, merge, steady_log
 
 EPOCH = 1_700_000_000.0
 
 
 def only(clients: list[ClientLogs], **more: float) -> Series:
     merged = merge(clients, warmup_s=0)
-    return next(series for series in series_of(merged, **more) if series.kind == "service")
+    return next(series for series in build_series(merged, **more) if series.kind == "service")
 
 
 def test_it_gives_every_second_of_real_clients():
     merged = merge([client("two_clients/0", 0), client("two_clients/1", 1)], warmup_s=1)
-    reads, updates = series_of(merged)
+    reads, updates = build_series(merged)
     assert (reads.operation, updates.operation, reads.clients) == ("READ", "UPDATE", 2)
     assert reads.base_s == min(client.started_s for client in merged.clients)
     assert reads.points["second"].tolist() == list(range(6))
@@ -30,7 +30,7 @@ def test_it_gives_every_second_of_real_clients():
     assert np.allclose(middle["covered_s"], 2, atol=0.1)
     assert (middle["p50_us"] <= middle["p95_us"]).all() and (middle["p99_us"] <= middle["max_us"]).all()
     merged = merge([client("two_clients/0", 0), client("two_clients/1", 1)], warmup_s=0, phase="load")
-    whole = operation_of(merged, "READ")
+    whole = get_operation(merged, "READ")
     assert whole is not None
     assert np.nanmax(reads.points["max_us"]) == whole.histogram.max
 
@@ -46,7 +46,7 @@ def test_it_merges_the_percentiles_of_a_second_exactly():
     ]
     points = only(clients).points
     for second in range(4):
-        merged = histogram_of(values[0][second] + values[1][second])
+        merged = build_histogram(values[0][second] + values[1][second])
         row = points[second]
         assert [row["p50_us"], row["p95_us"], row["p99_us"]] == merged.percentiles([50, 95, 99])
         assert (row["count"], row["max_us"]) == (1000, merged.max)
@@ -78,7 +78,7 @@ def test_it_knows_a_zero_from_a_gap():
 
 def test_it_gives_zeros_before_an_operation_was_first_used():
     logs = [steady_log("READ", 6, 10), steady_log("UPDATE", 2, 10, first_s=4)]
-    updates = series_of(merge([ClientLogs(0, logs)], warmup_s=0))[1]
+    updates = build_series(merge([ClientLogs(0, logs)], warmup_s=0))[1]
     assert updates.points["count"].tolist() == [0, 0, 0, 0, 10, 10]
     assert updates.points["rate_ops_s"].tolist() == [0, 0, 0, 0, 10, 10]
 

@@ -10,7 +10,7 @@ from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.status import StatusLine, StatusOperation
 from runs.ycsb.summary_counts import SummaryClient
 from runs.ycsb.summary_run import summarise
-from runs.ycsb.tests.samples import operation_of
+from runs.ycsb.tests.samples import get_operation
 
 T0 = 1_700_000_000.0
 
@@ -48,7 +48,7 @@ def test_it_adds_counts_returns_and_extremes():
         run({"READ": operation(300, 1000.0, 90.0, 5000.0, returns={"OK": 300})}, throughput=30.0),
         run({"READ": operation(100, 3000.0, 110.0, 9000.0, returns={"OK": 100}, p99=8000.0)}, throughput=10.0),
     )
-    read = operation_of(result, "READ")
+    read = get_operation(result, "READ")
     assert (read.ok, read.failed, dict(read.returns)) == (400, 0, {"OK": 400})
     assert (read.mean_us, read.min_us, read.max_us) == (1500.0, 90.0, 9000.0)
     assert read.percentiles_us == {"99": Bounds(4000.0, 8000.0)}
@@ -59,20 +59,20 @@ def test_it_adds_counts_returns_and_extremes():
 
 def test_a_client_without_values_does_not_move_minimum_and_mean():
     result = of(run({"READ": operation(10, 500.0)}), run({"READ": ReadOperation(count=0, max_us=0.0)}))
-    assert (operation_of(result, "READ").min_us, operation_of(result, "READ").mean_us) == (100.0, 500.0)
+    assert (get_operation(result, "READ").min_us, get_operation(result, "READ").mean_us) == (100.0, 500.0)
 
 
 def test_it_pools_the_variance():
     values = [np.array([1.0, 2.0, 6.0]), np.array([10.0, 14.0])]
     parts = [run({"READ": ReadOperation(count=v.size, mean_us=v.mean(), variance_us2=v.var())}) for v in values]
-    assert operation_of(of(*parts), "READ").variance_us2 == pytest.approx(np.concatenate(values).var())
+    assert get_operation(of(*parts), "READ").variance_us2 == pytest.approx(np.concatenate(values).var())
 
 
 def test_it_keeps_failed_operations_apart():
     result = of(
         run({"READ": operation(90, returns={"OK": 90, "ERROR": 10}), "READ-FAILED": operation(10, 9.0)}, throughput=50)
     )
-    read = operation_of(result, "READ")
+    read = get_operation(result, "READ")
     assert (read.ok, read.failed, dict(read.failures)) == (90, 10, {"FAILED": 10})
     assert (read.mean_us, read.failed_mean_us) == (1000.0, 9.0)
     assert (result.total_operations, result.failed_operations) == (100, 10)
@@ -82,14 +82,14 @@ def test_it_keeps_failed_operations_apart():
 
 def test_it_knows_statuses_by_name():
     result = of(run({"READ": operation(90), "READ-NOT_FOUND": operation(7), "READ-ERROR": operation(3)}))
-    assert dict(operation_of(result, "READ").failures) == {"NOT_FOUND": 7, "ERROR": 3}
+    assert dict(get_operation(result, "READ").failures) == {"NOT_FOUND": 7, "ERROR": 3}
     assert result.failed_operations == 10
 
 
 def test_recognises_failures_that_old_versions_count_as_ok():
     """Return=-1 for every read of a published output, with a perfect-looking latency."""
     result = of(run({"READ": operation(100, returns={"0": 4, "-1": 96})}, throughput=1000.0))
-    read = operation_of(result, "READ")
+    read = get_operation(result, "READ")
     assert (read.ok, read.failed, dict(read.failures)) == (4, 96, {"-1": 96})
     assert result.throughput_ops_s == 40.0
 
@@ -106,7 +106,7 @@ def test_what_is_accepted_into_a_batch_has_not_failed():
             throughput=100.0,
         )
     )
-    insert = operation_of(result, "INSERT")
+    insert = get_operation(result, "INSERT")
     assert (insert.ok, insert.failed, insert.mean_us, insert.min_us) == (100, 0, 59.0, 1.0)
     assert result.throughput_ops_s == 100.0
 
@@ -141,14 +141,14 @@ def test_the_same_values_measured_twice_are_counted_once():
     )  # fmt: skip
     assert result.total_operations == 100
     assert [(entry.operation, entry.kind) for entry in result.operations] == [("READ", "service"), ("READ", "response")]
-    assert operation_of(result, "READ").percentiles_us == {"99": Bounds(4000.0, 4000.0)}
-    assert dict(operation_of(result, "READ").returns) == {"OK": 100}
+    assert get_operation(result, "READ").percentiles_us == {"99": Bounds(4000.0, 4000.0)}
+    assert dict(get_operation(result, "READ").returns) == {"OK": 100}
 
 
 def test_plain_names_are_response_times_if_nothing_else_exists():
     result = of(run({"READ": operation(100)}, properties={"measurement.interval": "intended"}, throughput=10.0))
-    assert operation_of(result, "READ") is None
-    assert operation_of(result, "READ", "response").ok == 100
+    assert get_operation(result, "READ") is None
+    assert get_operation(result, "READ", "response").ok == 100
     assert (result.total_operations, result.throughput_ops_s) == (100, 10.0)
     assert result.clients[0].busy_us is None, "waiting for the schedule is not waiting for the database"
 
@@ -159,7 +159,7 @@ def test_go_ycsb_counts_only_successes_in_its_total():
              "UPDATE_ERROR": operation(10), "TOTAL": operation(150)}, format="go-ycsb", throughput=300.0)
     )  # fmt: skip
     assert (result.total_operations, result.ok_operations, result.failed_operations) == (110, 100, 10)
-    assert operation_of(result, "UPDATE").failed == 10
+    assert get_operation(result, "UPDATE").failed == 10
     assert result.throughput_ops_s == 200.0, "both halves of a read-modify-write are in go-ycsb's total"
 
 
@@ -221,9 +221,9 @@ def test_a_killed_client_counts_by_its_status_lines():
     killed = run({}, status=steady(T0, 100, 100, READ=said))
     result = of(killed, B)
     assert (result.clients_merged, result.total_operations, result.ok_operations) == (2, 20_000, 20_000)
-    assert operation_of(result, "READ").mean_us == (250.0 + 1000.0) / 2
+    assert get_operation(result, "READ").mean_us == (250.0 + 1000.0) / 2
     # Of the killed client only the extremes are known: all of its values may be small ones.
-    assert operation_of(result, "READ").percentiles_us["99"] == Bounds(100.0, 4000.0)
+    assert get_operation(result, "READ").percentiles_us["99"] == Bounds(100.0, 4000.0)
     assert result.basis == "window"
 
 
@@ -236,7 +236,7 @@ def test_a_client_that_left_nothing_is_missing():
 
 def test_counts_that_a_client_does_not_state_stay_unknown():
     result = of(run({"READ": ReadOperation(mean_us=5.0)}, throughput=10.0), run({"READ": operation(5)}, throughput=1.0))
-    assert (result.total_operations, operation_of(result, "READ").mean_us) == (None, None)
+    assert (result.total_operations, get_operation(result, "READ").mean_us) == (None, None)
     assert result.throughput_ops_s == 11.0
 
 

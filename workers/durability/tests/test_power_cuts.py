@@ -17,10 +17,10 @@ from runs.catalog import Mode, load_catalog
 from runs.catalog.measured_losses import Disk, Fault
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
-from workers.manifests import Manifest
 from workers.provision.process import Site
 from workers.systems.build import build, fetch_servers
-from workers.tests.conftest import processes_of, site_below_var_tmp
+from workers.systems.manifests import Manifest
+from workers.tests.conftest import find_processes, site_below_var_tmp
 from workers.tests.trees import ROOT, until
 
 try:
@@ -207,5 +207,5 @@ def test_killed_measurement_leaves_nothing_running(site, mode, server):
         command.send_signal(signal.SIGKILL)
         command.wait()
     _, alive = psutil.wait_procs(left, timeout=20)
-    assert alive == [] and processes_of(var) == []
+    assert alive == [] and find_processes(var) == []
     assert f"durability-{mode.replace('/', '-')}" not in Path("/proc/self/mountinfo").read_text()

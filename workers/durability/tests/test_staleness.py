@@ -22,7 +22,7 @@ from workers.durability.staleness import (
     parse_probes,
 )
 from workers.durability.trials import started_server
-from workers.provision.server_base import HOST, host_of
+from workers.provision.server_base import HOST, get_host
 from workers.provision.servers import Server
 from workers.systems.build import build
 from workers.tests.conftest import site_below_var_tmp
@@ -124,7 +124,7 @@ def test_delayed_replication_is_measured():
     with (
         replicated("redis", "no") as (server, measure),
         delaying_proxy(server.port, DELAY_S) as through,
-        redis.Redis(host=host_of(1), port=server.port, password=server.password) as replica,
+        redis.Redis(host=get_host(1), port=server.port, password=server.password) as replica,
     ):
         replica.replicaof(HOST, through)
         until(lambda: replica.info("replication")["master_link_status"] == "up", "no link")

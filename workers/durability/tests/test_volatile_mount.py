@@ -11,7 +11,7 @@ import pytest
 
 from runs.catalog.measured_losses import Disk
 from workers.durability.storage import StorageError, require_volatile_storage, start_storage
-from workers.guarded_process import Guarded, start_guarded
+from workers.processes.guarded_process import Guarded, start_guarded
 from workers.tests.trees import all_gone, until
 
 try:

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.artifacts import check_storage
-from runs.retry import retry
-from workers import conductors
-from workers.conductor_service import ConductorService
-from workers.heartbeat import stopping
+from runs.queue.database_retries import retry
+from runs.results.artifacts import check_storage
+from workers.conductor import conductors
+from workers.conductor.conductor_service import ConductorService
+from workers.generator.heartbeat import stopping
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchsite.core.generator_access import Access, name_of, write_access
-from workers.site_client import SiteClient, SiteRefused, SiteUnreachable
+from benchsite.core.generator_access import Access, get_name, write_access
+from workers.generator.site_client import SiteClient, SiteRefused, SiteUnreachable
 
 
 class Command(BaseCommand):
@@ -30,4 +30,4 @@ class Command(BaseCommand):
             site_url=options["site"].rstrip("/"), credential=answer["credential"], redis_url=answer["redis_url"]
         )
         write_access(path, access)
-        self.stdout.write(f"Enrolled as {name_of(access['credential'])}. Its credential is in {path}.")
+        self.stdout.write(f"Enrolled as {get_name(access['credential'])}. Its credential is in {path}.")

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
-from workers import enrolment
+from workers.generator import enrolment
 
 
 class Command(BaseCommand):

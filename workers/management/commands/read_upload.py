@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.uploading.processing import work_on
+from runs.uploads.processing import work_on
 
 # More than any output of YCSB needs; what needs it all the same fails alone.
 MAX_MEMORY = 2 * 1024**3

@@ -1,7 +1,7 @@
 """`manage.py scheduler`: the one loop that starts runs and reaps what was lost.
 
-Beside it, in threads of their own, go the loop that delivers notices (`workers.delivery_loop`) and the one that submits
-due schedules.
+Beside it, in threads of their own, go the loop that delivers notices (`workers.conductor.delivery_loop`) and the one
+that submits due schedules.
 """
 
 import logging
@@ -15,14 +15,15 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, InterfaceError, connection
 
 from benchsite.accounts import counters
-from runs import run_completion
-from runs.planning.submission import QUEUE_CHANNEL
-from runs.retry import DATABASE_ERRORS
-from runs.schedules import due_schedules
-from runs.uploading import upload_lifecycle
-from workers import liveness, redis_users, scheduling
-from workers.delivery_loop import Deliverer
-from workers.heartbeat import OutageGrace
+from runs.plans.schedules import due_schedules
+from runs.plans.submission import QUEUE_CHANNEL
+from runs.queue import run_completion
+from runs.queue.database_retries import DATABASE_ERRORS
+from runs.uploads import upload_lifecycle
+from workers.conductor import scheduling
+from workers.conductor.delivery_loop import Deliverer
+from workers.generator import liveness, redis_users
+from workers.generator.heartbeat import OutageGrace
 
 TICK_INTERVAL_S: Final = 5.0
 log = logging.getLogger(__name__)

@@ -17,14 +17,14 @@ from benchsite.core.addresses import AddressRefused
 from benchsite.core.formatting import duration
 from benchsite.core.own_servers import own_servers
 from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog, start_problem
-from runs.property_schema import PropertyError
-from workers.conformance import CheckResult, Conformance
-from workers.manifests import ManifestError, read_manifest
+from runs.catalog.property_schema import PropertyError
+from workers.probe.conformance import CheckResult, Conformance
 from workers.provision.administration import AdministrationError
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
 from workers.provision.servers import Provisioner, ProvisionError, Wanted
+from workers.systems.manifests import ManifestError, read_manifest
 
 # Loopback needs networks of its own.
 ANY_NETWORK = ("0.0.0.0/0", "::/0", "127.0.0.0/8", "::1/128")

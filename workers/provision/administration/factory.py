@@ -23,13 +23,13 @@ def administration_for(
     calls end at the `deadline`, of time.monotonic(), and it connects to no address for which `check_address` raises
     ValueError.
     """
-    address = address_of(system, client_properties, server)
+    address = get_address(system, client_properties, server)
     if system.admin_class or is_external:
         return ProgramAdministration(system, address, client_properties, deadline, check_address)
     return direct_administration(system.slug, address, cluster_nodes(system, client_properties, address.port))
 
 
-def address_of(system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None) -> Address:
+def get_address(system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None) -> Address:
     """The address in the binding's properties; what is not there has the property's default."""
 
     def value(name: str) -> str:

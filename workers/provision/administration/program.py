@@ -23,7 +23,6 @@ from benchsite.core.addresses import split_address
 from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import duration, size
 from runs.catalog import System, load_catalog
-from workers.manifests import ManifestError, java_executable, verify
 from workers.provision.administration import admin_program
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
@@ -36,6 +35,7 @@ from workers.provision.administration.base import (
     printable,
 )
 from workers.provision.administration.confinement import Confinement, received_bytes
+from workers.systems.manifests import ManifestError, java_executable, verify
 
 CheckAddress = Callable[[str, int], object]
 # Drivers with their classes take 50 to 80 MB in all.

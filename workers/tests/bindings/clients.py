@@ -11,7 +11,7 @@ from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from runs.ycsb.tests.hdrlogs import read_log
-from workers.manifests import Manifest, java_executable
+from workers.systems.manifests import Manifest, java_executable
 
 PATIENCE_S = 60
 # Values depend on their keys, so that every read is also checked (VERIFY).

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 import redis
 
-from workers.manifests import Manifest
 from workers.systems.build import ROOT, build
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
 from workers.tests.bindings.servers import TargetServer, administration, postgresql_server, redis_server
 

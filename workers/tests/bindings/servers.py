@@ -10,7 +10,7 @@ from typing import Any
 import redis
 
 from benchsite.core.paths import Account, unprivileged_account
-from workers.executables import choose_postgresql, choose_redis
+from workers.generator.executables import choose_postgresql, choose_redis
 from workers.provision.administration.base import Address, AdministrationError
 from workers.provision.administration.postgresql import PostgresqlAdministration
 from workers.provision.ports import free_port

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from workers.manifests import Manifest, verify
 from workers.systems.build import (
     MAVEN_OPTIONS,
     SOURCES,
@@ -20,6 +19,7 @@ from workers.systems.build import (
     read_project,
     source_digest,
 )
+from workers.systems.manifests import Manifest, verify
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from runs.catalog import load_catalog
-from workers.manifests import java_executable
 from workers.systems.build import ROOT, SOURCES, build, read_project
+from workers.systems.manifests import java_executable
 
 pytestmark = pytest.mark.slow
 

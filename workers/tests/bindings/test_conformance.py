@@ -10,7 +10,7 @@ import redis
 from django.core.management import CommandError, call_command
 
 from runs.catalog import load_catalog
-from runs.verifications import verifications_of
+from runs.results.verifications import load_verifications
 from workers.tests.bindings.conftest import standing
 
 pytestmark = pytest.mark.slow
@@ -83,11 +83,11 @@ def test_refuses_unknown_arguments(bindings, tmp_path, arguments, message):
 def test_shipped_verifications_have_no_failures():
     """Every own client was verified once, on the best server that could be had."""
     for system in load_catalog().systems.values():
-        verifications = verifications_of(system.slug)
+        verifications = load_verifications(system.slug)
         assert bool(verifications) == system.own_client, system.slug
         for verification in verifications:
             assert verification["failures"] == []
             assert not set(verification["modes"]) & set(verification["not_tested"])
             assert set(verification["modes"]) <= set(system.modes)
-    labels = {verification["label"] for verification in verifications_of("redis")}
+    labels = {verification["label"] for verification in load_verifications("redis")}
     assert labels >= {"7.0.15 (real server)", "7.0.15 (real server, 2 nodes)"}

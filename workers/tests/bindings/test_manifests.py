@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from workers.manifests import (
+from workers.systems.manifests import (
     Manifest,
     ManifestError,
-    digest_of,
+    compute_digest,
     hash_jars,
     installed_bindings,
     java_executable,
@@ -31,7 +31,7 @@ def make_binding(ycsb_dir: Path, name: str = "redis") -> Path:
         ycsb_version="0.17.0",
         release="11",
         jar_digests=jars,
-        digest=digest_of(jars),
+        digest=compute_digest(jars),
         source_digest="0" * 64,
     ).write()
     return folder
@@ -47,8 +47,8 @@ def test_it_reads_back_what_was_written(tmp_path: Path):
 def test_the_digest_depends_on_names_and_contents_alone(tmp_path: Path):
     one, other = (verify(make_binding(tmp_path / place)) for place in ("here", "there"))
     assert one.digest == other.digest
-    assert digest_of({"a.jar": "1"}) != digest_of({"b.jar": "1"}) != digest_of({"b.jar": "2"})
-    assert digest_of({"a": "1", "b": "2"}) == digest_of({"b": "2", "a": "1"})
+    assert compute_digest({"a.jar": "1"}) != compute_digest({"b.jar": "1"}) != compute_digest({"b.jar": "2"})
+    assert compute_digest({"a": "1", "b": "2"}) == compute_digest({"b": "2", "a": "1"})
 
 
 def test_a_changed_jar_is_named(tmp_path: Path):

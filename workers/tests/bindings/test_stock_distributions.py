@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runs.catalog import load_catalog
-from workers.manifests import Manifest, ManifestError, find_binding, stock_bindings
+from workers.systems.manifests import Manifest, ManifestError, find_binding, stock_bindings
 from workers.tests.bindings.clients import StartedClient
 from workers.tests.bindings.conftest import Target
 from workers.tests.distributions import make_distribution

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workers.manifests import java_executable
 from workers.systems.build import ROOT, fetch_servers
+from workers.systems.manifests import java_executable
 
 HERE = Path(__file__).parent
 PASSWORD = "pass"

@@ -29,12 +29,12 @@ class Unseekable(io.BytesIO):
         raise io.UnsupportedOperation
 
 
-def text_of(member: Member) -> bytes:
+def get_text(member: Member) -> bytes:
     return b"".join(block.data for block in member.blocks())
 
 
 def opened(data: bytes, limits: Limits | None = None) -> list[tuple[str, bytes]]:
-    return [(member.name, text_of(member)) for member in open_members("results", io.BytesIO(data), limits)]
+    return [(member.name, get_text(member)) for member in open_members("results", io.BytesIO(data), limits)]
 
 
 def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -100,7 +100,7 @@ def test_an_archive_gives_its_members_in_order(packing, inner):
     packed = ARCHIVES[packing]({name: SINGLE[inner](data) for name, data in members.items()})
     expected = [(f"results/{name}", data + b"\n" * (name == "a.txt")) for name, data in members.items()]
     assert opened(packed) == expected
-    assert [(m.name, text_of(m)) for m in open_members("results", Unseekable(packed))] == expected
+    assert [(m.name, get_text(m)) for m in open_members("results", Unseekable(packed))] == expected
 
 
 def test_an_archive_may_lie_in_an_archive():
@@ -141,7 +141,7 @@ def test_links_and_folders_are_left_out():
 def test_of_a_file_that_is_cut_off_the_beginning_is_given(pack, left):
     packed = pack(TEXT)
     (member,) = open_members("cut", io.BytesIO(packed[: int(len(packed) * left)]))
-    text = text_of(member)
+    text = get_text(member)
     assert text.rstrip(b"\n") == TEXT[: len(text.rstrip(b"\n"))]
     assert member.damage is not None and not member.damage.is_doubtful
     assert [note.text for note in member.notes] == [str(member.damage)]
@@ -151,14 +151,14 @@ def test_of_a_file_that_is_cut_off_the_beginning_is_given(pack, left):
 def test_a_wrong_checksum_makes_everything_doubtful():
     packed = gzip.compress(TEXT)
     (member,) = open_members("damaged", io.BytesIO(packed[:-8] + b"\1" + packed[-7:]))
-    assert text_of(member) == TEXT
+    assert get_text(member) == TEXT
     assert member.damage is not None and member.damage.is_doubtful
 
 
 def test_what_stands_behind_a_packed_file_is_said():
     for pack in (gzip.compress, zstandard.compress):
         (member,) = open_members("more", io.BytesIO(pack(TEXT) + b"something else"))
-        assert text_of(member) == TEXT
+        assert get_text(member) == TEXT
         assert ["other bytes" in note.text for note in member.notes] == [True]
 
 
@@ -167,7 +167,7 @@ def test_cut_off_archive_reports_damage_after_whole_members():
     found = []
     with pytest.raises(DamagedFile, match="cut off"):
         for member in open_members("results", io.BytesIO(packed[:-500])):
-            found.append((member.name, text_of(member) == TEXT, member.damage is None))
+            found.append((member.name, get_text(member) == TEXT, member.damage is None))
     assert found == [("results/a", True, True), ("results/b", False, False)]
 
 
@@ -176,7 +176,7 @@ def test_a_damaged_header_is_no_member():
     second = 512 + len(TEXT) + -len(TEXT) % 512
     packed[second + 3] ^= 1
     members = open_members("results", io.BytesIO(bytes(packed)))
-    assert text_of(next(members)) == TEXT
+    assert get_text(next(members)) == TEXT
     with pytest.raises(DamagedFile, match="damaged"):
         next(members)
 
@@ -185,8 +185,8 @@ def test_damaged_zip_member_does_not_stop_the_others():
     packed = bytearray(zipped({"a": TEXT, "b": TEXT}, zipfile.ZIP_STORED))
     packed[100] ^= 1
     first, second = open_members("z", io.BytesIO(packed))
-    assert len(text_of(first)) == len(TEXT), "all but the line feed at the end, which is added"
-    assert text_of(second) == TEXT
+    assert len(get_text(first)) == len(TEXT), "all but the line feed at the end, which is added"
+    assert get_text(second) == TEXT
     assert first.damage is not None and first.damage.is_doubtful
     assert second.damage is None
 
@@ -198,7 +198,7 @@ def test_locked_and_foreign_members_say_what_to_do():
     for packed, word in ((bytes(locked), "password"), (zipped({"a": TEXT}, zipfile.ZIP_LZMA), "deflate")):
         (member,) = open_members("z", io.BytesIO(packed))
         with pytest.raises(UnreadableFile, match=word):
-            text_of(member)
+            get_text(member)
     with pytest.raises(UnreadableFile, match="office document"):
         opened(zipped({"[Content_Types].xml": b"<x/>", "xl/sheet1.xml": b"<x/>"}))
     with pytest.raises(UnreadableFile, match="directory"):
@@ -258,7 +258,7 @@ def test_a_header_of_a_tar_may_not_be_endless():
 
 def test_bytes_like_a_packed_file_are_refused_with_a_reason():
     (member,) = open_members("odd.gz", io.BytesIO(b"\x1f\x8b" + bytes(30)))
-    assert text_of(member) == b""
+    assert get_text(member) == b""
     assert member.damage is not None
     assert not zlib.decompressobj(31).eof
 
@@ -267,5 +267,5 @@ def test_progress_counts_bytes_of_the_file():
     told: list[int] = []
     packed = gzip.compress(TEXT)
     for member in open_members("p", io.BytesIO(packed), progress=told.append):
-        text_of(member)
+        get_text(member)
     assert told == sorted(told) and told[-1] == len(packed)

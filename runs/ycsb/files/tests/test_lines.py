@@ -36,12 +36,12 @@ def opened(data: bytes, **limits: int) -> Member:
     return member
 
 
-def blocks_of(data: bytes, **limits: int) -> list[Block]:
+def build_blocks(data: bytes, **limits: int) -> list[Block]:
     return list(opened(data, **limits).blocks())
 
 
-def text_of(data: bytes, **limits: int) -> str:
-    return b"".join(block.data for block in blocks_of(data, **limits)).decode()
+def get_text(data: bytes, **limits: int) -> str:
+    return b"".join(block.data for block in build_blocks(data, **limits)).decode()
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def text_of(data: bytes, **limits: int) -> str:
 @example(lines=["\U00010000"])
 def test_it_does_not_matter_how_text_was_stored(encoding, lines):
     text = "[OVERALL], RunTime(ms), 10110\n" + "".join(f"{line}\n" for line in lines)
-    assert text_of(ENCODINGS[encoding](text)) == text
+    assert get_text(ENCODINGS[encoding](text)) == text
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_it_does_not_matter_where_pieces_end(parts, piece):
     data = b"\n".join(b"".join(parts[at : at + piece]) for at in range(0, len(parts), piece))
     longest = max(map(len, data.replace(b"\r", b"\n").split(b"\n")), default=0) + 2
     expected = "\n".join(data.decode(errors="replace").replace("\x1b[0m", "").splitlines())
-    text = text_of(data, longest_line=longest)
+    text = get_text(data, longest_line=longest)
     assert [line for line in text.split("\n") if line] == [line for line in expected.split("\n") if line]
 
 
@@ -71,7 +71,7 @@ def test_lines_keep_their_numbers_across_blocks(lengths, ends):
     lines = [str(number).rjust(length, "x")[-60:] for number, length in enumerate(lengths)]
     data = "\n".join(lines).encode() + (b"\n" if ends and lines else b"")
     found: dict[int, str] = {}
-    blocks = blocks_of(data, longest_line=64)
+    blocks = build_blocks(data, longest_line=64)
     for block in blocks:
         assert block.data.endswith(b"\n")
         found.update(enumerate(block.data.decode().split("\n")[:-1], block.first_line))
@@ -85,16 +85,16 @@ def test_lines_keep_their_numbers_across_blocks(lengths, ends):
 def test_crlf_split_between_pieces_is_a_single_line_end():
     data = b"".join(b"%03d\r\n" % number for number in range(100))
     for longest in range(4, 12):
-        assert text_of(data, longest_line=longest) == "".join(f"{number:03}\n" for number in range(100))
+        assert get_text(data, longest_line=longest) == "".join(f"{number:03}\n" for number in range(100))
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_line_by_line():
-    assert text_of(b"Avg=\xff\n\xc3\nend\xe2\x82\n") == "Avg=\ufffd\n\ufffd\nend\ufffd\n"
+    assert get_text(b"Avg=\xff\n\xc3\nend\xe2\x82\n") == "Avg=\ufffd\n\ufffd\nend\ufffd\n"
 
 
 def test_a_hole_is_no_part_of_a_number():
-    assert text_of(b"[READ], Operations, 12\0\0\0\0\n") == "[READ], Operations, 12\ufffd\n"
-    assert text_of(b"first\n\0\0\0\0[READ], Operations, 12\n") == "first\n[READ], Operations, 12\n"
+    assert get_text(b"[READ], Operations, 12\0\0\0\0\n") == "[READ], Operations, 12\ufffd\n"
+    assert get_text(b"first\n\0\0\0\0[READ], Operations, 12\n") == "first\n[READ], Operations, 12\n"
 
 
 def test_of_a_line_that_is_too_long_the_beginning_is_given():
@@ -133,4 +133,4 @@ def test_an_endless_line_costs_no_more_memory_than_a_long_one():
 
 
 def test_an_empty_file_has_no_blocks():
-    assert blocks_of(b"") == []
+    assert build_blocks(b"") == []

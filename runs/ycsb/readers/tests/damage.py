@@ -158,11 +158,11 @@ def flipped(content: bytes, seed: int, most: int = 8) -> bytes:
 # --- What was read ---
 
 
-def runs_of(files: Iterable[ReadFile]) -> list[ReadRun]:
+def get_runs(files: Iterable[ReadFile]) -> list[ReadRun]:
     return [run for file in files for run in file.runs]
 
 
-def values_of(run: ReadRun) -> dict[str, object]:
+def read_values(run: ReadRun) -> dict[str, object]:
     """Every number of a run by a name of its own, but for what is a sequence in time."""
     found: dict[str, object] = {"runtime_ms": run.runtime_ms, "throughput_ops_s": run.throughput_ops_s}
     found |= {f"process {name}": value for name, value in run.process.items()}
@@ -181,7 +181,7 @@ def _fields(operation: ReadOperation) -> dict[str, object]:
     return found
 
 
-def sequences_of(run: ReadRun) -> dict[str, list[object]]:
+def get_sequences(run: ReadRun) -> dict[str, list[object]]:
     """What a run holds in the order of time: a cut file has a beginning of each."""
     found: dict[str, list[object]] = {"status": list(run.status)}
     for name, operation in run.operations.items():

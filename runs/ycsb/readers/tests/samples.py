@@ -6,7 +6,7 @@ from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.text import TextReader
 
 
-def blocks_of(data: bytes, size: int = 1 << 20) -> list[Block]:
+def build_blocks(data: bytes, size: int = 1 << 20) -> list[Block]:
     """Blocks of whole lines of about `size` bytes."""
     found: list[Block] = []
     line, start = 1, 0
@@ -27,7 +27,7 @@ def read_json(text: str | bytes, size: int = 1 << 20) -> tuple[ReadRun, ...]:
 
 
 def _read(reader: TextReader | ExporterReader, text: str | bytes, size: int) -> tuple[ReadRun, ...]:
-    for block in blocks_of(text.encode() if isinstance(text, str) else text, size):
+    for block in build_blocks(text.encode() if isinstance(text, str) else text, size):
         reader.feed(block)
     return reader.done()
 

@@ -2,7 +2,7 @@
 
 import re
 
-from runs.validity import Surroundings, facts_of, judge_run, profile
+from runs.checks import Surroundings, collect_facts, judge_run, profile
 from runs.ycsb.readers.tests.samples import read_text
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.summary_counts import SummaryClient
@@ -28,7 +28,7 @@ def test_keeps_values_of_average():
 
 def test_marks_average_and_does_not_check_its_arithmetic():
     (run,) = read_text(averaged(REAL))
-    facts = facts_of(
+    facts = collect_facts(
         summarise([SummaryClient(0, run)]), threads=2, known=Surroundings(made_elsewhere=True), phase="measure"
     )
     findings = {finding.check_id: finding for finding in judge_run(facts, profile("smoke"))}

@@ -10,7 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.readers.tests.damage import PACKINGS, SAMPLES, flipped, read, runs_of, sequences_of, values_of, zipped
+from runs.ycsb.readers.tests.damage import (
+    PACKINGS,
+    SAMPLES,
+    flipped,
+    get_runs,
+    get_sequences,
+    read,
+    read_values,
+    zipped,
+)
 from runs.ycsb.status import StatusLine
 
 FLIPS = 10_000  # damaged files of the long suite; the normal one reads a twentieth of them
@@ -26,7 +35,7 @@ def check(files: tuple[ReadFile, ...]) -> None:
     assert files
     for file in files:
         assert bool(file.error) != bool(file.runs), "either an error or a run"
-        for text in texts_of(file):
+        for text in list_texts(file):
             assert "\0" not in text, f"no database keeps {text!r}"
             text.encode()  # Raises where half a character was left.
         for run in file.runs:
@@ -34,7 +43,7 @@ def check(files: tuple[ReadFile, ...]) -> None:
             assert all(value >= 0 for operation in run.operations.values() for value in operation.returns.values())
 
 
-def texts_of(file: ReadFile) -> Iterator[str]:
+def list_texts(file: ReadFile) -> Iterator[str]:
     """Everything that is shown and stored of a file as text."""
     yield from (file.name, file.error or "", file.version or "", *(note.text for note in file.warnings))
     for run in file.runs:
@@ -51,7 +60,7 @@ def texts_of(file: ReadFile) -> Iterator[str]:
 
 def states(run: ReadRun, whole: ReadRun) -> bool:
     """Whether the run holds all that the whole file's does."""
-    return values_of(run) == values_of(whole) and sequences_of(run) == sequences_of(whole)
+    return read_values(run) == read_values(whole) and get_sequences(run) == get_sequences(whole)
 
 
 def is_part_of(status: object, whole: object) -> bool:
@@ -83,8 +92,8 @@ def is_part_of_second(interval: Any, whole: Any) -> bool:
 
 def begins(run: ReadRun, whole: ReadRun) -> Iterator[tuple[str, bool]]:
     """For everything that is in the order of time, whether the run has a beginning of the whole file's."""
-    of_whole = sequences_of(whole)
-    for name, found in sequences_of(run).items():
+    of_whole = get_sequences(whole)
+    for name, found in get_sequences(run).items():
         expected = of_whole.get(name, [])
         are_points = name.startswith("log ") and whole.format != "hdr-log"
         if are_points:
@@ -107,16 +116,16 @@ def check_part(
     Formats that report again and again say other things in the middle of a file than at its end.
     """
     check(part)
-    runs, of_whole = runs_of(part), runs_of(whole)
+    runs, of_whole = get_runs(part), get_runs(whole)
     assert len(runs) <= len(of_whole)
     for at, run in enumerate(runs):
         if run.complete:
             is_told = any("missing" in note.text for note in run.warnings)
-            assert is_told or values_of(run) == values_of(of_whole[at]), "a part of a run counts as the whole of it"
+            assert is_told or read_values(run) == read_values(of_whole[at]), "a part of a run counts as the whole of it"
         if run.format not in COMPUTED:
-            values = values_of(run)
-            others = [of_whole, *(runs_of(other) for other in at_line_ends)]
-            known = [values_of(other[at]) for other in others if at < len(other)]
+            values = read_values(run)
+            others = [of_whole, *(get_runs(other) for other in at_line_ends)]
+            known = [read_values(other[at]) for other in others if at < len(other)]
             wrong = {name: value for name, value in values.items() if all(one.get(name) != value for one in known)}
             assert not wrong, "numbers that the file does not state"
         for name, is_beginning in begins(run, of_whole[at]):
@@ -137,7 +146,7 @@ def cuts(content: bytes) -> Iterator[int]:
 def check_cuts(name: str, places: Iterator[int]) -> None:
     content = SAMPLES[name]
     whole = read(content, name)
-    assert runs_of(whole), whole
+    assert get_runs(whole), whole
     line_ends: dict[int, tuple[ReadFile, ...]] = {}
     for at in places:
         around = content.rfind(b"\n", 0, at) + 1, content.find(b"\n", at) + 1 or len(content)
@@ -169,7 +178,7 @@ def test_it_reads_what_a_cut_gzip_still_holds(name):
     for at in range(0, len(packed), 5):
         files = read(packed[:at], name)
         check(files)
-        for run, of_whole in zip(runs_of(files), runs_of(whole), strict=False):
+        for run, of_whole in zip(get_runs(files), get_runs(whole), strict=False):
             assert not run.complete or states(run, of_whole), at
         assert all(file.error or file.warnings for file in files), at
 
@@ -179,7 +188,7 @@ def test_it_refuses_a_cut_zip():
     for at in range(0, len(packed), 3):
         files = read(packed[:at])
         check(files)
-        assert not runs_of(files), at
+        assert not get_runs(files), at
 
 
 @quick
@@ -230,7 +239,7 @@ def test_it_survives_ten_thousand_times_flipped_bytes():
 @pytest.mark.parametrize("packing", PACKINGS)
 @each_sample
 def test_it_reads_the_same_however_it_is_packed(name, packing):
-    plain, packed = runs_of(read(SAMPLES[name], name)), runs_of(read(PACKINGS[packing](SAMPLES[name]), name))
+    plain, packed = get_runs(read(SAMPLES[name], name)), get_runs(read(PACKINGS[packing](SAMPLES[name]), name))
     assert len(plain) == len(packed) >= 1
     assert all(states(a, b) and a.complete == b.complete for a, b in zip(plain, packed, strict=True))
 
@@ -238,8 +247,8 @@ def test_it_reads_the_same_however_it_is_packed(name, packing):
 @each_sample
 def test_it_reads_on_behind_nul_bytes(name):
     """Zeros in front, as of a file that was preallocated or recovered: the same or an error, nothing in between."""
-    whole = runs_of(read(SAMPLES[name], name))
+    whole = get_runs(read(SAMPLES[name], name))
     for files in (read(bytes(5000) + b"\n" + SAMPLES[name], name), read(SAMPLES[name] + bytes(5000), name)):
         check(files)
-        for run, of_whole in zip(runs_of(files), whole, strict=False):
-            assert not run.complete or values_of(run) == values_of(of_whole)
+        for run, of_whole in zip(get_runs(files), whole, strict=False):
+            assert not run.complete or read_values(run) == read_values(of_whole)

@@ -15,7 +15,7 @@ from runs.ycsb.readers.tests.samples import metric, one, preamble, read_json, st
 TEXT = summary(READ=600, UPDATE=400, READ_FAILED=7)
 
 
-def objects_of(text: str) -> list[str]:
+def build_objects(text: str) -> list[str]:
     """The lines of a summary as Jackson 1.9 writes them, numbers as Java prints them and NaN in quotes."""
     found = []
     for line in text.splitlines():
@@ -26,11 +26,11 @@ def objects_of(text: str) -> list[str]:
 
 
 def sequence(text: str) -> str:
-    return " ".join(objects_of(text))
+    return " ".join(build_objects(text))
 
 
 def array(text: str) -> str:
-    return "[ " + ", ".join(objects_of(text)) + " ]"
+    return "[ " + ", ".join(build_objects(text)) + " ]"
 
 
 WRAPPINGS = {
@@ -39,8 +39,8 @@ WRAPPINGS = {
     "array with a line end": array(TEXT) + "\n",
     "in an object": '{"results": {"ycsb": ' + array(TEXT) + '}, "host": "a"}\n',
     "a list of arrays": "[" + array(TEXT) + "]\n",
-    "one object a line": "\n".join(json.dumps(json.loads(item)) for item in objects_of(TEXT)) + "\n",
-    "compact": json.dumps([json.loads(item) for item in objects_of(TEXT)], separators=(",", ":")),
+    "one object a line": "\n".join(json.dumps(json.loads(item)) for item in build_objects(TEXT)) + "\n",
+    "compact": json.dumps([json.loads(item) for item in build_objects(TEXT)], separators=(",", ":")),
     "with more keys": array(TEXT).replace('"metric"', '"host" : "a", "metric"'),
 }
 

@@ -36,19 +36,19 @@ UPDATE_ERROR - Takes(s): 20.4, Count: 20, OPS: 1.0, Avg(us): 70, Min(us): 6, Max
 """
 
 
-def runs_of(text: str) -> tuple[ReadRun, ...]:
+def get_runs(text: str) -> tuple[ReadRun, ...]:
     (file,) = read_file("out.txt", io.BytesIO(text.encode()))
     assert file.error is None
     return file.runs
 
 
-def run_of(text: str) -> ReadRun:
-    (run,) = runs_of(text)
+def read_run(text: str) -> ReadRun:
+    (run,) = get_runs(text)
     return run
 
 
 def test_only_the_final_report_counts():
-    run = run_of(HEAD + REPORTS + FINAL)
+    run = read_run(HEAD + REPORTS + FINAL)
     assert (run.phase, run.runtime_ms, run.throughput_ops_s, run.complete) == ("measure", 20_500.0, 194.1, True)
     assert {name: operation.count for name, operation in run.operations.items()} == {
         "READ": 2000, "TOTAL": 3980, "UPDATE": 1980, "UPDATE_ERROR": 20,
@@ -60,7 +60,7 @@ def test_only_the_final_report_counts():
 
 
 def test_reports_become_the_progress_of_the_run():
-    first, second = run_of(HEAD + REPORTS + FINAL).status
+    first, second = read_run(HEAD + REPORTS + FINAL).status
     assert (first.elapsed_s, first.operations_done) == (10, 2000), "failed operations were done too"
     assert (second.elapsed_s, second.operations_done) == (20, 4000)
     assert {name: operation.count for name, operation in second.operations.items()} == {
@@ -69,7 +69,7 @@ def test_reports_become_the_progress_of_the_run():
 
 
 def test_secrets_are_hidden_among_the_properties():
-    properties = run_of(HEAD + FINAL).properties
+    properties = read_run(HEAD + FINAL).properties
     assert properties["mysql.password"] == HIDDEN
     assert properties["mysql.host"] == "10.0.0.1"
     assert "hunter2" not in repr(properties)
@@ -77,7 +77,7 @@ def test_secrets_are_hidden_among_the_properties():
 
 
 def test_without_a_final_report_the_last_one_is_a_part():
-    run = run_of(HEAD + REPORTS + REPORTS.replace("10.0, Count: 1000", "20.0, Count: 2000"))
+    run = read_run(HEAD + REPORTS + REPORTS.replace("10.0, Count: 1000", "20.0, Count: 2000"))
     assert not run.complete
     assert run.runtime_ms is None
     assert run.operations["READ"].count == 2000
@@ -85,7 +85,7 @@ def test_without_a_final_report_the_last_one_is_a_part():
 
 
 def test_a_client_that_was_stopped_says_so():
-    run = run_of(HEAD + REPORTS + "\nGot signal [interrupt] to exit.\n" + FINAL)
+    run = read_run(HEAD + REPORTS + "\nGot signal [interrupt] to exit.\n" + FINAL)
     assert run.complete
     assert [(note.line, "signal" in note.text) for note in run.warnings] == [(15, True)]
 
@@ -104,7 +104,7 @@ def test_a_client_that_was_stopped_says_so():
 )
 def test_the_phase_is_what_is_stated_or_what_only_one_does(command, operations, phase):
     report = f"{operations} - Takes(s): 1.0, Count: 5, OPS: 5.0, Avg(us): 5, Min(us): 5, Max(us): 5, 99th(us): 5\n"
-    run = run_of(f"{command}\nRun finished, takes 1s\n{report}")
+    run = read_run(f"{command}\nRun finished, takes 1s\n{report}")
     assert run.phase == phase
     assert "hunter2" not in run.command
 
@@ -113,21 +113,21 @@ def test_load_and_run_in_one_file_are_two_runs():
     load = HEAD.replace('"true"', '"false"') + FINAL.replace("READ  ", "INSERT").replace(
         "Run finished", "Load finished"
     )
-    first, second = runs_of("$ go-ycsb load x\n" + load + "$ go-ycsb run x\n" + HEAD + REPORTS + FINAL)
+    first, second = get_runs("$ go-ycsb load x\n" + load + "$ go-ycsb run x\n" + HEAD + REPORTS + FINAL)
     assert (first.phase, first.command, "INSERT" in first.operations) == ("load", "$ go-ycsb load x", True)
     assert (second.phase, second.command, second.operations["READ"].count) == ("measure", "$ go-ycsb run x", 2000)
     assert (first.first_line, first.last_line + 1, second.last_line) == (1, second.first_line, 36)
 
 
 def test_final_reports_alone_are_runs_too():
-    assert [run.operations["READ"].count for run in runs_of(FINAL + FINAL.replace("2000", "2001"))] == [2000, 2001]
+    assert [run.operations["READ"].count for run in get_runs(FINAL + FINAL.replace("2000", "2001"))] == [2000, 2001]
 
 
 # --- Ages ---
 
 
 def test_it_reads_the_blocks_of_the_first_weeks():
-    run = run_of("Run finished, takes 2s\nREAD:\nOperations  : 1000\nAvg  Lan(us): 120\n95th Lan(us): 3000\n"
+    run = read_run("Run finished, takes 2s\nREAD:\nOperations  : 1000\nAvg  Lan(us): 120\n95th Lan(us): 3000\n"
                  "99th Lan(us): 5000\nUPDATE:\nOperations  : 10\nAvg  Lan(us): 7\n")  # fmt: skip
     assert {name: (entry.count, entry.mean_us) for name, entry in run.operations.items()} == {
         "READ": (1000, 120), "UPDATE": (10, 7),
@@ -137,7 +137,9 @@ def test_it_reads_the_blocks_of_the_first_weeks():
 
 @pytest.mark.parametrize("front", ["READ - ", "READ   - Takes(s): 9.7, "])
 def test_percentiles_of_buckets_are_their_upper_ends(front):
-    run = run_of(f"Run finished, takes 9.7s\n{front}Count: 7, QPS: 0.7, Avg(us): 12, 95th(us): 3000, 99th(us): 4000\n")
+    run = read_run(
+        f"Run finished, takes 9.7s\n{front}Count: 7, QPS: 0.7, Avg(us): 12, 95th(us): 3000, 99th(us): 4000\n"
+    )
     read = run.operations["READ"]
     assert (read.count, read.mean_us, read.percentiles_us) == (7, 12, {"95": 3000, "99": 4000})
     assert (read.resolution_us, read.rounds_up) == (1000, True)
@@ -145,13 +147,15 @@ def test_percentiles_of_buckets_are_their_upper_ends(front):
 
 
 def test_a_percentile_beyond_all_buckets_is_unknown():
-    read = run_of("Run finished, takes 9s\nREAD - Count: 7, Avg(us): 2000000, 95th(us): 3000, 99th(us): 0\n").operations
+    read = read_run(
+        "Run finished, takes 9s\nREAD - Count: 7, Avg(us): 2000000, 95th(us): 3000, 99th(us): 0\n"
+    ).operations
     assert read["READ"].percentiles_us == {"95": 3000}
 
 
 def test_percentiles_of_histograms_are_what_they_are():
     (line,) = [line for line in FINAL.split("\n") if line.startswith("READ")]
-    run = run_of("Run finished, takes 9s\n" + re.sub(r"(?<=th\(us\): )\d+", "1000", line) + "\n")
+    run = read_run("Run finished, takes 9s\n" + re.sub(r"(?<=th\(us\): )\d+", "1000", line) + "\n")
     assert (run.operations["READ"].resolution_us, run.operations["READ"].rounds_up) == (None, False)
 
 
@@ -180,7 +184,7 @@ def test_it_reads_durations_of_go(text, expected):
 def test_real_outputs_state_their_final_report(style):
     text = (DATA / "go_ycsb" / style / "0" / "stdout.txt").read_text()
     final = text[text.index("Run finished") :]
-    run = run_of(text)
+    run = read_run(text)
     assert run.format == {"plain": "go-ycsb"}.get(style, f"go-ycsb-{style}")
     assert run.complete
     assert list(run.operations) == ["READ", "READ_MODIFY_WRITE", "TOTAL", "UPDATE"]
@@ -193,7 +197,7 @@ def test_real_outputs_state_their_final_report(style):
 
 def test_tables_may_be_drawn_with_any_lines():
     text = (DATA / "go_ycsb" / "table" / "0" / "stdout.txt").read_text()
-    assert run_of(text.replace("|", "│").replace("+", "┼").replace("-", "─")).operations == run_of(text).operations
+    assert read_run(text.replace("|", "│").replace("+", "┼").replace("-", "─")).operations == read_run(text).operations
 
 
 @pytest.mark.parametrize("style", ["csv", "raw"])
@@ -216,19 +220,19 @@ def test_points_become_intervals_named_as_in_other_logs(style):
 
 def test_points_may_stand_behind_the_properties():
     text = (DATA / "go_ycsb" / "csv_stdout" / "0" / "stdout.txt").read_text()
-    run = run_of(text)
+    run = read_run(text)
     assert (run.format, run.phase, run.complete) == ("go-ycsb-csv", "measure", True)
     assert sum(log.total for log in run.logs) == len(re.findall(r"^[A-Z_]+,\d+,\d+$", text, re.MULTILINE))
-    assert [len(run.logs) for run in runs_of(text + text)] == [4, 4]
+    assert [len(run.logs) for run in get_runs(text + text)] == [4, 4]
 
 
 def test_stdout_without_points_frames_the_run():
-    run = run_of((DATA / "go_ycsb" / "csv" / "0" / "stdout.txt").read_text())
+    run = read_run((DATA / "go_ycsb" / "csv" / "0" / "stdout.txt").read_text())
     assert (run.complete, run.operations, run.runtime_ms) == (True, {}, 2008.193644)
 
 
 def test_failed_operations_keep_their_name():
-    run = run_of((DATA / "go_ycsb" / "errors" / "0" / "stdout.txt").read_text())
+    run = read_run((DATA / "go_ycsb" / "errors" / "0" / "stdout.txt").read_text())
     assert {name: operation.count for name, operation in run.operations.items()} == {
         "READ": 274, "TOTAL": 340, "UPDATE": 66, "UPDATE_ERROR": 60,
     }  # fmt: skip
@@ -237,7 +241,7 @@ def test_failed_operations_keep_their_name():
 @pytest.mark.slow
 def test_many_reports_are_thinned_out_and_stay_in_order():
     report = "READ - Takes(s): {0}.0, Count: {0}00, OPS: 1.0, Avg(us): 1, Min(us): 1, Max(us): 1, 50th(us): 1\n"
-    run = run_of(HEAD + "".join(report.format(number) for number in range(1, 25_000)))
+    run = read_run(HEAD + "".join(report.format(number) for number in range(1, 25_000)))
     assert 5_000 <= len(run.status) <= 10_000
     seconds = [line.elapsed_s for line in run.status]
     assert seconds == sorted(seconds)

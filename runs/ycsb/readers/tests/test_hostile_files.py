@@ -15,7 +15,7 @@ import zstandard
 from runs.ycsb.files import Limits
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers import text as text_reader
-from runs.ycsb.readers.tests.damage import SAMPLES, overlapping_zip, packed_zeros, read, runs_of, tarred, zipped
+from runs.ycsb.readers.tests.damage import SAMPLES, get_runs, overlapping_zip, packed_zeros, read, tarred, zipped
 
 MIB = 1 << 20
 MAX_NAMES = 1_000  # of operations, keys or codes in one run, whatever its file says
@@ -36,9 +36,9 @@ class Repeated(io.RawIOBase):
         return taken
 
 
-def errors_of(content: bytes) -> list[str]:
+def get_errors(content: bytes) -> list[str]:
     files = read(content)
-    assert not runs_of(files)
+    assert not get_runs(files)
     return [file.error or "" for file in files]
 
 
@@ -49,7 +49,7 @@ def errors_of(content: bytes) -> list[str]:
 def test_it_stops_a_gzip_that_becomes_a_gigabyte():
     bomb = packed_zeros(32 * MIB) * 32
     assert len(bomb) < 1.1 * MIB
-    (error,) = errors_of(bomb)
+    (error,) = get_errors(bomb)
     assert "packed too tightly" in error
 
 
@@ -57,34 +57,34 @@ def test_it_stops_a_gzip_that_becomes_a_gigabyte():
 def test_it_stops_bombs_in_bombs():
     inner = packed_zeros(64 * MIB)
     for bomb in (gzip.compress(gzip.compress(inner)), zipped({"a.gz": inner}), tarred({"a.gz": inner})):
-        assert any("packed too tightly" in error for error in errors_of(bomb))
+        assert any("packed too tightly" in error for error in get_errors(bomb))
 
 
 def test_it_stops_a_zstd_bomb():
     packer = zstandard.ZstdCompressor(level=3).compressobj()
     bomb = b"".join(packer.compress(bytes(MIB)) for _ in range(64)) + packer.flush()
     assert len(bomb) < 64 * 1024
-    assert any("packed too tightly" in error for error in errors_of(bomb))
+    assert any("packed too tightly" in error for error in get_errors(bomb))
 
 
 def test_it_stops_a_zip_whose_members_overlap():
     bomb = overlapping_zip(entries=250, size=MIB)
     assert len(bomb) < 32 * 1024
-    assert all(errors_of(bomb))
+    assert all(get_errors(bomb))
 
 
 def test_it_stops_zips_in_zips_in_zips():
     bomb = zipped({f"{at}.txt": bytes(100_000) for at in range(16)})
     for _ in range(3):
         bomb = zipped({f"{at}.zip": bomb for at in range(16)})
-    assert all(errors_of(bomb))
+    assert all(get_errors(bomb))
 
 
 def test_it_unpacks_only_so_many_layers():
     content = SAMPLES["summary.txt"]
     for _ in range(20):
         content = gzip.compress(content)
-    assert "packed more than" in errors_of(content)[0]
+    assert "packed more than" in get_errors(content)[0]
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
@@ -121,7 +121,7 @@ def test_it_reads_on_behind_a_line_that_is_too_long():
     (file,) = read_file(
         "a.txt", io.BytesIO(first + b"\n" + b"y" * 200_000 + b"\n" + rest), limits=Limits(longest_line=65_536)
     )
-    assert runs_of([file])[0].operations.keys() == runs_of(read(content))[0].operations.keys()
+    assert get_runs([file])[0].operations.keys() == get_runs(read(content))[0].operations.keys()
     assert any("200,000 bytes" in note.text for note in file.warnings)
 
 
@@ -176,16 +176,16 @@ BEGINNINGS = {
 }
 
 
-def name_of(number: int) -> bytes:
+def get_name(number: int) -> bytes:
     """A name of letters only, as some formats want them."""
     return bytes(65 + (number // 26**at) % 26 for at in range(6))
 
 
 def check_names(kind: str, count: int) -> None:
-    each = (str(at).encode() if kind in ("series", "percentiles") else name_of(at) for at in range(count))
+    each = (str(at).encode() if kind in ("series", "percentiles") else get_name(at) for at in range(count))
     content = BEGINNINGS.get(kind, b"[OVERALL], RunTime(ms), 1000\n" if kind not in ("json", "go") else b"")
     content += b"".join(NAMED[kind] % name for name in each)
-    for run in runs_of(read(content)):
+    for run in get_runs(read(content)):
         assert max(len(run.operations), len(run.logs), len(run.properties)) <= MAX_NAMES
         for operation in run.operations.values():
             assert len(operation.returns) + len(operation.extra) + len(operation.percentiles_us) <= MAX_NAMES
@@ -253,7 +253,7 @@ class Counted(io.RawIOBase):
         return taken
 
 
-def memory_of(kind: str, size: int) -> int:
+def measure_memory(kind: str, size: int) -> int:
     """KiB that reading a file of one kind took at most, beyond a short one's, in a process of its own."""
     argv = [sys.executable, "-c", MEASURE, kind, str(size)]
     return int(subprocess.run(argv, capture_output=True, text=True, check=True, cwd=ROOT).stdout)
@@ -262,13 +262,13 @@ def memory_of(kind: str, size: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["status", "raw"])
 def test_it_needs_little_memory(kind):
-    assert memory_of(kind, 4 * MIB) < MAX_KIB // 2
+    assert measure_memory(kind, 4 * MIB) < MAX_KIB // 2
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", STREAMS)
 def test_it_needs_no_more_memory_for_a_longer_file(kind):
-    assert memory_of(kind, 96 * MIB) < MAX_KIB
+    assert measure_memory(kind, 96 * MIB) < MAX_KIB
 
 
 # --- Time ---
@@ -343,7 +343,7 @@ def test_it_takes_time_in_proportion_whatever_a_line_begins_with(prefix):
 
 def test_what_is_read_can_be_written_as_json():
     for name, content in SAMPLES.items():
-        for run in runs_of(read(content, name)):
+        for run in get_runs(read(content, name)):
             json.dumps(
                 {key: dict(operation.percentiles_us) for key, operation in run.operations.items()}, allow_nan=False
             )
@@ -353,7 +353,7 @@ def test_totals_behind_endless_rows_are_read(monkeypatch):
     monkeypatch.setattr(text_reader, "_MAX_ROWS", 50)
     rows = "".join(f"[READ], {second * 100}, 7.5\n" for second in range(80))
     head = "[OVERALL], RunTime(ms), 8000\n[OVERALL], Throughput(ops/sec), 10.0\n[READ], Operations, 80\n"
-    (run,) = runs_of(read((head + rows + "[UPDATE], Operations, 5\n[UPDATE], Return=OK, 5\n").encode()))
+    (run,) = get_runs(read((head + rows + "[UPDATE], Operations, 5\n[UPDATE], Return=OK, 5\n").encode()))
     assert (run.operations["READ"].count, len(run.operations["READ"].series)) == (80, 49)
     assert run.operations["UPDATE"].returns == {"OK": 5}
     assert any("not kept" in note.text for note in run.warnings)

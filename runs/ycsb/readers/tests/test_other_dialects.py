@@ -13,13 +13,13 @@ from runs.ycsb.tests.hdrlogs import read_log
 from runs.ycsb.tests.samples import DATA
 
 
-def file_of(text: str | bytes, name: str = "out.txt") -> ReadFile:
+def parse_file(text: str | bytes, name: str = "out.txt") -> ReadFile:
     (file,) = read_file(name, io.BytesIO(text if isinstance(text, bytes) else text.encode()))
     return file
 
 
-def runs_of(text: str | bytes, name: str = "out.txt") -> tuple[ReadRun, ...]:
-    file = file_of(text, name)
+def get_runs(text: str | bytes, name: str = "out.txt") -> tuple[ReadRun, ...]:
+    file = parse_file(text, name)
     assert file.error is None
     return file.runs
 
@@ -42,7 +42,7 @@ LOAD_GENERATOR = """[OVERALL] RunTime(ms), 30008.0
 
 
 def test_it_reads_latencies_with_their_units():
-    (run,) = runs_of(LOAD_GENERATOR)
+    (run,) = get_runs(LOAD_GENERATOR)
     assert (run.format, run.runtime_ms, run.throughput_ops_s, run.complete) == (
         "load-generator", 30008.0, 66648.89362836577, True,
     )  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_latency_without_a_unit_is_none(text, expected):
 
 
 def test_several_outputs_of_it_are_several_runs():
-    assert [run.operations["GET"].count for run in runs_of(LOAD_GENERATOR + "\n" + LOAD_GENERATOR)] == [2_000_000] * 2
+    assert [run.operations["GET"].count for run in get_runs(LOAD_GENERATOR + "\n" + LOAD_GENERATOR)] == [2_000_000] * 2
 
 
 # --- YCSB-cpp and YCSB-C ---
@@ -84,7 +84,7 @@ Run throughput(ops/sec): 1.11796e+06
 
 
 def test_it_reads_both_phases_of_ycsb_cpp():
-    load, run = runs_of(CPP)
+    load, run = get_runs(CPP)
     assert (load.phase, load.runtime_ms, load.throughput_ops_s, load.complete) == ("load", 11_250.0, 88.8889, True)
     assert (run.phase, run.runtime_ms, run.throughput_ops_s, run.complete) == ("measure", 12_089.0, 1.11796e6, True)
     assert load.operations["INSERT"].count == 1000
@@ -94,25 +94,25 @@ def test_it_reads_both_phases_of_ycsb_cpp():
 
 
 def test_status_lines_of_ycsb_cpp_count_from_the_start():
-    _, run = runs_of(CPP)
+    _, run = get_runs(CPP)
     assert [(line.elapsed_s, line.operations_done) for line in run.status] == [(0, 0), (10, 81_774), (12, 100_000)]
     assert [line.operations["READ"].count for line in run.status if line.operations] == [40_717, 49_762 - 40_717]
     assert run.status[2].at_s == pytest.approx(1706470496.0)
 
 
 def test_totals_alone_count_all_operations():
-    load, run = runs_of("".join(f"{line}\n" for line in CPP.split("\n") if "):" in line))
+    load, run = get_runs("".join(f"{line}\n" for line in CPP.split("\n") if "):" in line))
     assert {name: entry.count for name, entry in load.operations.items()} == {"INSERT": 1000}
     assert {name: entry.count for name, entry in run.operations.items()} == {"TOTAL": 100_000}
 
 
 def test_status_lines_of_ycsb_cpp_without_totals_are_a_part():
-    _, run = runs_of(CPP[: CPP.index("Run runtime")])
+    _, run = get_runs(CPP[: CPP.index("Run runtime")])
     assert (run.phase, run.complete, run.operations["UPDATE"].count) == (None, False, 50_238)
 
 
 def test_it_reads_ycsb_c():
-    load, run = runs_of(
+    load, run = get_runs(
         "# Loading records:\t10000\n# Transaction throughput (KTPS)\nredis\tworkloada.spec\t4\t123.456\n"
     )
     assert (load.phase, load.operations["INSERT"].count, load.complete) == ("load", 10_000, True)
@@ -123,7 +123,7 @@ def test_it_reads_ycsb_c():
 def test_it_reads_what_forks_of_ycsb_c_print():
     text = ("# Loading records:\t5\n# Load throughput (KTPS)\nbasic\tload.spec\t1\t7.5\n# Transaction count:\t6\n"
             "UPDATE usertable user1 [ field0=iii ]\n# Transaction throughput (KTPS): 29.5\n")  # fmt: skip
-    load, run = runs_of(text)
+    load, run = get_runs(text)
     assert (load.throughput_ops_s, load.operations["INSERT"].count) == (7500.0, 5)
     assert (run.throughput_ops_s, run.operations["TOTAL"].count) == (29_500.0, 6)
 
@@ -135,7 +135,7 @@ def test_it_reads_what_forks_of_ycsb_c_print():
 def test_a_log_is_read_as_it_is(path):
     content = (DATA / path).read_bytes()
     expected = read_log(content.decode().splitlines())
-    (run,) = runs_of(content, path)
+    (run,) = get_runs(content, path)
     (log,) = run.logs
     assert (run.format, run.complete, run.operations) == ("hdr-log", True, {})
     assert (log.operation, log.start_time_s, log.total) == (expected.operation, expected.start_time_s, expected.total)
@@ -146,12 +146,12 @@ def test_a_log_without_a_heading_is_named_after_its_file():
     content = (DATA / "two_clients/0/READ.hdr").read_bytes()
     lines = b"".join(line for line in content.splitlines(keepends=True) if line[:1].isdigit())
     for name, expected in (("client-1/READ.hdr", "READ"), ("READ-FAILED.hdr.gz", "READ-FAILED")):
-        assert [log.operation for run in runs_of(lines, name) for log in run.logs] == [expected]
+        assert [log.operation for run in get_runs(lines, name) for log in run.logs] == [expected]
 
 
 def test_a_log_that_breaks_off_is_a_part():
     content = (DATA / "two_clients/0/READ.hdr").read_bytes()
-    (run,) = runs_of(content[:-20], "READ.hdr")
+    (run,) = get_runs(content[:-20], "READ.hdr")
     assert not run.complete
     assert run.logs[0].truncated
     assert ["broke off" in note.text for note in run.warnings] == [True]
@@ -161,7 +161,7 @@ def test_of_a_damaged_log_what_stands_before_is_read():
     lines = (DATA / "two_clients/0/READ.hdr").read_bytes().splitlines(keepends=True)
     number = len(lines) - 3
     lines[number] = lines[number][:60] + b"!!!" + lines[number][63:]
-    (run,) = runs_of(b"".join(lines), "READ.hdr")
+    (run,) = get_runs(b"".join(lines), "READ.hdr")
     whole = read_log(b"".join(lines[:number]).decode().splitlines())
     assert not run.complete
     assert run.logs[0].total == whole.total
@@ -170,13 +170,13 @@ def test_of_a_damaged_log_what_stands_before_is_read():
 
 def test_a_log_without_an_interval_is_said_to_be_empty():
     content = b"".join((DATA / "two_clients/0/READ.hdr").read_bytes().splitlines(keepends=True)[:4])
-    (run,) = runs_of(content, "READ.hdr")
+    (run,) = get_runs(content, "READ.hdr")
     assert not run.complete
     assert ["no interval" in note.text for note in run.warnings] == [True]
 
 
 def test_nothing_but_damage_is_refused():
-    file = file_of(b"#[Logging for: READ]\n0.1,0.2,0.3,HISTFAAAA\n1.1,0.2,0.3,HISTFAAAB\n", "READ.hdr")
+    file = parse_file(b"#[Logging for: READ]\n0.1,0.2,0.3,HISTFAAAA\n1.1,0.2,0.3,HISTFAAAB\n", "READ.hdr")
     assert file.error is None or "line 2" in file.error
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runs.ycsb.clients import logs_of
+from runs.ycsb.clients import collect_logs
 from runs.ycsb.grouping import group
 from runs.ycsb.ingest import ingest
 from runs.ycsb.merged import MergedRun
@@ -21,25 +21,25 @@ T = 1_458_262_912
 HEADLINE = "READ latency raw data: op, timestamp(ms), latency(us)\n"
 
 
-def merged_of(content: str) -> MergedRun:
+def build_merged(content: str) -> MergedRun:
     (merged,) = merge_files(read_file("points.txt", io.BytesIO(content.encode())))
     assert isinstance(merged, MergedRun)
     return merged
 
 
-def series_of(content: str) -> tuple[Series, ...]:
+def build_series(content: str) -> tuple[Series, ...]:
     (run,) = group(read_file("points.txt", io.BytesIO(content.encode())))
-    return ingest([logs_of(client) for client in run.clients], Cut(phase="load")).series
+    return ingest([collect_logs(client) for client in run.clients], Cut(phase="load")).series
 
 
 @pytest.mark.parametrize("begin", [0, 1, 300, 500, 700, 950, 999])
 def test_the_rate_is_over_the_time_in_which_the_client_worked(begin):
     rows = [f"{'READ' if n % 2 else 'UPDATE'},{T * 1000 + begin + 10 * n},834\n" for n in range(3001)]
-    merged = merged_of(HEADLINE + "".join(rows))
+    merged = build_merged(HEADLINE + "".join(rows))
     assert merged.ok_operations == 3001
     assert merged.window.length_s == pytest.approx(30, abs=0.0011)
     assert merged.throughput_ops_s == pytest.approx(100, rel=0.001)
-    for series in series_of(HEADLINE + "".join(rows)):
+    for series in build_series(HEADLINE + "".join(rows)):
         if series.interval_s == 1:
             assert series.points["count"].sum() in (1500, 1501)
             assert series.points["covered_s"].sum() == pytest.approx(30, abs=0.0011)
@@ -50,14 +50,14 @@ def test_the_rate_is_over_the_time_in_which_the_client_worked(begin):
 @pytest.mark.parametrize("begin", [0, 300_000, 999_999])
 def test_rate_of_start_times_spans_first_start_to_last_end(begin):
     rows = [f"READ,{T * 1_000_000 + begin + 10_000 * n},10000\n" for n in range(150)]
-    merged = merged_of("operation,timestamp_us,latency_us\n" + "".join(rows))
+    merged = build_merged("operation,timestamp_us,latency_us\n" + "".join(rows))
     assert merged.ok_operations == 150
     assert merged.throughput_ops_s == pytest.approx(100, rel=0.01)
 
 
 def test_a_late_cleanup_is_no_part_of_the_work():
     rows = [f"READ,{T * 1000 + 500 + 10 * n},834\n" for n in range(100)]
-    merged = merged_of(HEADLINE + "".join(rows) + f"CLEANUP,{T + 9}200,5\n")
+    merged = build_merged(HEADLINE + "".join(rows) + f"CLEANUP,{T + 9}200,5\n")
     assert merged.throughput_ops_s == pytest.approx(100, rel=0.02)
 
 
@@ -109,7 +109,7 @@ def test_real_points_have_the_rate_of_their_own_time(name):
     rows = [row for row in rows if row[0] in ("READ", "UPDATE")]
     starts = [int(at) / (1e6 if is_go else 1e3) for _, at, _ in rows]
     ends = [start + int(latency) / 1e6 if is_go else start for start, (_, _, latency) in zip(starts, rows, strict=True)]
-    merged = merged_of(text)
+    merged = build_merged(text)
     lasting_s = max(ends) - min(starts)
     assert merged.window.length_s == pytest.approx(lasting_s, rel=0.001)
     assert merged.throughput_ops_s == pytest.approx(merged.ok_operations / lasting_s, rel=0.001)

@@ -12,7 +12,7 @@ from runs.ycsb.readers import points, read_file
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.raw import apart
 from runs.ycsb.readers.rows import parse_rows
-from runs.ycsb.tests.hdrlogs import each_interval, histogram_of
+from runs.ycsb.tests.hdrlogs import build_histogram, each_interval
 from runs.ycsb.tests.samples import DATA
 
 NAMES = ["READ", "UPDATE", "READ-MODIFY-WRITE", "Join", "X", "READ-FAILED", "A" * 8, "A" * 16 + "B" * 8, "B" * 30]
@@ -86,7 +86,7 @@ def test_it_counts_every_second_as_a_loop_does(rows, pieces):
         assert ((log.length_s >= 0.00099) & (log.length_s <= 1)).all()
         for interval in each_interval(log):
             values = seconds.get(int(interval.start_s) + first, [])
-            assert interval.histogram == histogram_of(values)
+            assert interval.histogram == build_histogram(values)
             assert interval.max_us == (interval.histogram.max or 0)
         assert log.total == sum(map(len, seconds.values()))
 
@@ -95,7 +95,7 @@ def test_it_reads_digits_of_other_scripts():
     arabic = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
     counted = Points()
     assert counted.feed(f"READ,{T}123,834\n".translate(arabic).encode() + f"READ,{T}124,835\n".encode()) == []
-    assert [log.histogram() for log in counted.logs()] == [histogram_of([834, 835])]
+    assert [log.histogram() for log in counted.logs()] == [build_histogram([834, 835])]
 
 
 def test_seconds_in_which_nothing_ended_are_there_and_empty():
@@ -137,7 +137,7 @@ def test_of_too_many_counts_longer_intervals_are_kept(monkeypatch: pytest.Monkey
     assert log.start_time_s + log.start_s[0] == T
     assert log.start_time_s + log.start_s[-1] + log.length_s[-1] == T + 599
     assert log.start_time_s % counted.interval_s == 0
-    assert log.histogram() == histogram_of([100 + value for value in range(40)] * 600)
+    assert log.histogram() == build_histogram([100 + value for value in range(40)] * 600)
 
 
 def test_wild_times_make_no_endless_log():
@@ -161,7 +161,7 @@ def test_a_file_of_points_is_read_whole():
     (run,) = file.runs
     assert (file.format, run.format, run.complete) == ("ycsb-raw", "ycsb-raw", True)
     assert {log.operation: log.histogram() for log in run.logs} == {
-        name: histogram_of([latency for _, latency in points]) for name, points in rows.items()
+        name: build_histogram([latency for _, latency in points]) for name, points in rows.items()
     }
 
 
@@ -169,7 +169,7 @@ def test_a_last_point_that_may_be_cut_is_left_out():
     headline = "READ latency raw data: op, timestamp(ms), latency(us)\n"
     (file,) = read_file("points.txt", io.BytesIO(f"{headline}READ,{T}000,834\nREAD,{T}001,8".encode()))
     (run,) = file.runs
-    assert [log.histogram() for log in run.logs] == [histogram_of([834])]
+    assert [log.histogram() for log in run.logs] == [build_histogram([834])]
     assert not run.complete
 
 

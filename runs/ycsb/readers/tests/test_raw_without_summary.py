@@ -11,7 +11,7 @@ T = 1_458_262_912
 HUNDRED_A_SECOND = "[OVERALL], RunTime(ms), 3000\n[OVERALL], Throughput(ops/sec), 100.0\n"
 
 
-def points_of(**counts: int) -> str:
+def build_points(**counts: int) -> str:
     """The points of some operations as a client prints them; `READ_MODIFY_WRITE` stands for READ-MODIFY-WRITE."""
     return "".join(
         f"{name} latency raw data: op, timestamp(ms), latency(us)\n"
@@ -31,14 +31,14 @@ def points_of(**counts: int) -> str:
 )
 @pytest.mark.parametrize("collected", ["", "[TOTAL_GCs], Count, 4\n"])
 def test_points_without_a_summary_count_as_one(counts: dict[str, int], phase: str | None, collected: str):
-    (file,) = read_file("points.txt", io.BytesIO((points_of(**counts) + HUNDRED_A_SECOND + collected).encode()))
+    (file,) = read_file("points.txt", io.BytesIO((build_points(**counts) + HUNDRED_A_SECOND + collected).encode()))
     (run,) = file.runs
     assert (run.phase, run.complete, run.warnings) == (phase, True, ())
     assert sum(log.total for log in run.logs) == sum(counts.values())
 
 
 def test_points_that_are_too_few_are_told():
-    lines = "YCSB Client 0.17.0\nStarting test.\n" + points_of(READ=200) + HUNDRED_A_SECOND
+    lines = "YCSB Client 0.17.0\nStarting test.\n" + build_points(READ=200) + HUNDRED_A_SECOND
     (run,) = read_text(lines)
     assert not run.complete
     assert [note.text[:72] for note in run.warnings] == [
@@ -49,7 +49,7 @@ def test_points_that_are_too_few_are_told():
 def test_metrics_of_counts_alone_are_a_whole_summary():
     """With measurement.raw.no_summary a client prints how many there were and how they ended, and nothing else."""
     counts = {"CLEANUP": 2, "READ": 200, "UPDATE": 100}
-    text = points_of(**counts) + HUNDRED_A_SECOND + "[TOTAL_GCs], Count, 4\n[CLEANUP], Total Operations, 2\n"
+    text = build_points(**counts) + HUNDRED_A_SECOND + "[TOTAL_GCs], Count, 4\n[CLEANUP], Total Operations, 2\n"
     text += "[READ], Total Operations, 200\n[READ], Return=OK, 200\n[UPDATE], Total Operations, 100\n"
     (run,) = read_text(text + "[UPDATE], Return=OK, 100\n")
     assert (run.phase, run.complete, run.warnings) == ("measure", True, ())
@@ -58,6 +58,6 @@ def test_metrics_of_counts_alone_are_a_whole_summary():
 
 
 def test_each_run_of_a_file_of_points_has_its_own_phase():
-    points = points_of(INSERT=5) + points_of(READ=5, UPDATE=5).replace(str(T), str(T + 4000))
+    points = build_points(INSERT=5) + build_points(READ=5, UPDATE=5).replace(str(T), str(T + 4000))
     (file,) = read_file("points.txt", io.BytesIO(points.encode()))
     assert [run.phase for run in file.runs] == ["load", "measure"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
-from runs.ycsb.readers.tests.damage import PACKINGS, SAMPLES, read, runs_of, sequences_of, values_of
+from runs.ycsb.readers.tests.damage import PACKINGS, SAMPLES, get_runs, get_sequences, read, read_values
 
 each_sample = pytest.mark.parametrize("name", SAMPLES)
 # What drivers, log frameworks and wrappers print between the lines of a client.
@@ -54,10 +54,10 @@ class Chunked(io.RawIOBase):
 
 def said(files: tuple[ReadFile, ...]) -> list[object]:
     """All that a reading says, but for where in the file it says it."""
-    assert runs_of(files), files
+    assert get_runs(files), files
     return [
-        (run.format, run.phase, run.complete, run.version, values_of(run), sequences_of(run), dict(run.properties))
-        for run in runs_of(files)
+        (run.format, run.phase, run.complete, run.version, read_values(run), get_sequences(run), dict(run.properties))
+        for run in get_runs(files)
     ]
 
 

@@ -15,7 +15,7 @@ from runs.ycsb.readers.results import ReadFile
 SUMMARY = b"[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 5.0\n[READ], Operations, 5\n"
 
 
-def file_of(data: bytes) -> ReadFile:
+def parse_file(data: bytes) -> ReadFile:
     (file,) = read_file("a.txt", io.BytesIO(data))
     return file
 
@@ -66,7 +66,7 @@ def test_the_first_line_that_tells_decides():
 @pytest.mark.slow
 def test_a_format_may_show_late():
     chatter = b"2023-06-05 16:13:47,477 INFO  something\n" * 250_000
-    file = file_of(b"password=hunter2\n" + chatter + SUMMARY)
+    file = parse_file(b"password=hunter2\n" + chatter + SUMMARY)
     assert file.error is None
     assert file.runs[0].operations["READ"].count == 5
     assert file.runs[0].last_line == 250_004
@@ -87,7 +87,7 @@ def test_of_endless_chatter_little_is_held(monkeypatch: pytest.MonkeyPatch):
 
 def test_an_empty_file_is_called_empty():
     for data in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
-        assert "empty" in (file_of(data).error or "")
+        assert "empty" in (parse_file(data).error or "")
 
 
 @pytest.mark.parametrize(
@@ -102,27 +102,27 @@ def test_an_empty_file_is_called_empty():
     ],
 )
 def test_a_binary_file_is_named(head, word):
-    error = file_of(head + bytes(range(256))).error or ""
+    error = parse_file(head + bytes(range(256))).error or ""
     assert word in error
     assert "unpack" in error or "text" in error
 
 
 def test_a_table_made_of_outputs_is_told_from_an_output():
-    error = file_of(
+    error = parse_file(
         b",[OVERALL] Throughput(ops/sec),[READ] Operations,[READ] AverageLatency(us)\n0,399.6,4955.0,1903.5\n"
     ).error
     assert error and error.startswith("This is a table made of outputs")
 
 
 def test_properties_are_told_from_an_output():
-    error = file_of(b"# written by hand\ndb=site.ycsb.BasicDB\nredis.password=hunter2\nthreadcount=4\n").error or ""
+    error = parse_file(b"# written by hand\ndb=site.ycsb.BasicDB\nredis.password=hunter2\nthreadcount=4\n").error or ""
     assert error.startswith("These are properties")
     assert "hunter2" not in error
 
 
 def test_the_lines_that_come_closest_are_quoted_without_secrets():
     text = b"hello\nworld\nmongodb://me:hunter2@host took 12 ms\nread throughput was 5 ops/sec\n[READ] something\n"
-    error = file_of(text).error or ""
+    error = parse_file(text).error or ""
     assert "line 3: mongodb://me:[redacted]@host" in error
     assert "line 4: read throughput" in error
     assert "line 5: [READ] something" in error
@@ -131,7 +131,7 @@ def test_the_lines_that_come_closest_are_quoted_without_secrets():
 
 
 def test_a_client_without_a_result_is_told_from_a_foreign_file():
-    error = file_of(b"YCSB Client 0.17.0\nLoading workload...\nStarting test.\n").error or ""
+    error = parse_file(b"YCSB Client 0.17.0\nLoading workload...\nStarting test.\n").error or ""
     assert error.startswith("The client printed no result")
 
 

@@ -1,0 +1,1 @@
+"""Pages and answers of the site itself: home, help, health, metrics, backup."""

@@ -1,0 +1,167 @@
+"""/metrics: what an operator's monitoring asks for, in the text format of Prometheus.
+
+Eight queries whatever the site holds, and no team, person or run is named.
+"""
+
+from collections.abc import Iterator, Sequence
+from hmac import compare_digest
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import Error, connection
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis.exceptions import RedisError
+
+from benchsite import __version__
+from benchsite.core.production import is_loopback
+from benchsite.core.request_metrics import requests
+from benchsite.site.health import redis_answers
+from runs.catalog.generators import SILENT_AFTER
+from runs.models import Conductor
+from runs.models.run import Status
+
+# Counting the runs that have ended means reading an index of them all, so it is not done at every scrape.
+ENDED_KEPT_S: Final = 300
+ENDED_KEY: Final = "metrics:ended"
+MAX_GENERATORS: Final = 5000
+FORWARDED: Final = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via")
+PASSED_ON: Final = "benchsite_"
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest) -> HttpResponse:
+    """For whoever has the operator's token; without a token set, for this machine, and never in production."""
+    if token := settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "")
+        may_read = compare_digest(given.encode(), f"Bearer {token}".encode())
+    elif settings.PRODUCTION or any(name in request.headers for name in FORWARDED):
+        may_read = False
+    else:
+        # A proxy on this machine would ask from here for everybody, but by the site's public name.
+        host = request.get_host().rsplit(":", 1)[0]
+        may_read = is_loopback(str(request.META.get("REMOTE_ADDR", ""))) and is_loopback(host)
+    if not may_read:
+        raise Http404
+    registry = CollectorRegistry()
+    registry.register(SiteCollector())
+    text = generate_latest(registry) + generate_latest(requests())
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+class SiteCollector(Collector):
+    """What the rows say now."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield InfoMetricFamily(PASSED_ON + "release", "What runs here.", {"version": __version__})
+        yield _gauge("redis_up", "Whether Redis answers.", redis_answers())
+        try:
+            metrics = list(_of_the_database())
+        except Error:
+            yield _gauge("database_up", "Whether PostgreSQL answers.", False)
+            return
+        yield _gauge("database_up", "Whether PostgreSQL answers.", True)
+        yield from metrics
+
+
+def _of_the_database() -> Iterator[Metric]:
+    yield from _runs()
+    yield from _generators()
+    [(alive, capacity)] = _rows(
+        "SELECT count(*), coalesce(sum(capacity), 0) FROM runs_conductor WHERE last_seen_at > now() - %s",
+        [Conductor.SILENT_AFTER],
+    )
+    yield _gauge("conductors_alive", "Conductors that give signs of life.", alive)
+    yield _gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
+    [(count, oldest)] = _rows(
+        "SELECT count(*), extract(epoch FROM now() - min(created_at)) FROM runs_upload"
+        " WHERE state IN ('received', 'reading', 'completed', 'saving')"
+    )
+    yield _gauge("uploads_waiting", "Uploads that wait to be read or saved.", count)
+    yield _gauge("uploads_oldest_wait_seconds", "How long the oldest of them has waited.", max(oldest or 0, 0))
+    [(count, oldest)] = _rows(
+        "SELECT count(*), extract(epoch FROM now() - min(next_at)) FROM teams_delivery"
+        " WHERE state = 'waiting' AND next_at <= now()"
+    )
+    yield _gauge("deliveries_due", "Webhooks and e-mails that should be on their way.", count)
+    yield _gauge("deliveries_oldest_due_seconds", "How long the oldest of them has been due.", max(oldest or 0, 0))
+    [(size,)] = _rows("SELECT pg_database_size(current_database())")
+    yield _gauge("database_bytes", "Size of the database on disk.", size)
+
+
+def _runs() -> Iterator[Metric]:
+    """The queue by its partial index, what ended from memory."""
+    by_status = GaugeMetricFamily(
+        PASSED_ON + "runs", "Runs by status; ended ones as of five minutes ago.", None, ["status"]
+    )
+    live = {status: 0 for status in Status.values if status not in Status.terminal()}
+    oldest = silent = 0.0
+    for status, count, wait_s, silence_s in _rows(
+        "SELECT status, count(*), extract(epoch FROM now() - min(created_at)),"
+        " extract(epoch FROM now() - min(heartbeat_at)) FROM runs_run"
+        " WHERE status IN ('queued', 'dispatched', 'running') AND source = 'scheduled' GROUP BY status"
+    ):
+        live[status] = count
+        if status == Status.QUEUED:
+            oldest = max(float(wait_s), 0.0)
+        if status == Status.RUNNING:
+            silent = max(float(silence_s), 0.0)
+    for status, count in {**live, **_ended()}.items():
+        by_status.add_metric([status], count)
+    yield by_status
+    yield _gauge("queue_runs", "Runs that wait for their machines.", live[Status.QUEUED])
+    yield _gauge("queue_oldest_wait_seconds", "How long the oldest of them has waited.", oldest)
+    yield _gauge("run_heartbeat_age_seconds", "Silence of the running run that was heard of longest ago.", silent)
+
+
+def _ended() -> dict[str, int]:
+    """Runs that ended, by status; a cache that does not answer costs the count, not the page."""
+    try:
+        found: dict[str, int] | None = cache.get(ENDED_KEY)
+    except RedisError:
+        return {}
+    if found is None:
+        statuses = list(Status.terminal())
+        rows = _rows("SELECT status, count(*) FROM runs_run WHERE status = ANY(%s) GROUP BY status", [statuses])
+        found = {**{str(status): 0 for status in statuses}, **dict(rows)}
+        cache.set(ENDED_KEY, found, ENDED_KEPT_S)
+    return found
+
+
+def _generators() -> Iterator[Metric]:
+    ages = GaugeMetricFamily(
+        PASSED_ON + "generator_heartbeat_age_seconds",
+        "Since a load generator's last sign of life.",
+        None,
+        ["generator"],
+    )
+    alive = enabled = 0
+    for name, on, age_s, extra_s in _rows(
+        "SELECT name, enabled, extract(epoch FROM now() - last_seen_at), extract(epoch FROM extra_silence)"
+        " FROM runs_loadgenerator"
+        " ORDER BY last_seen_at DESC NULLS LAST LIMIT %s",
+        [MAX_GENERATORS],
+    ):
+        enabled += on
+        if age_s is not None:
+            ages.add_metric([name], max(float(age_s), 0.0))
+            alive += on and age_s <= SILENT_AFTER.total_seconds() + float(extra_s)
+    yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
+    yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
+    yield ages
+
+
+def _rows(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters or None)
+        return list(cursor.fetchall())
+
+
+def _gauge(name: str, says: str, value: Any) -> GaugeMetricFamily:
+    return GaugeMetricFamily(PASSED_ON + name, says, float(value))

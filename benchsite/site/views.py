@@ -1,0 +1,192 @@
+"""Pages that read every package: home, limits, glossary and help."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from benchsite.accounts.limits import shown as formatted
+from benchsite.accounts.models import Role, Team
+from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.accounts.tokens import live_tokens
+from benchsite.core import documents
+from benchsite.core import glossary as terms
+from benchsite.rest.limits import used_uploads
+from reports.compare.selection import Selection
+from reports.compare.views.compare import get_parts
+from reports.models import History
+from reports.trends.queries.histories import history_lines
+from runs.catalog.views.clusters import may_edit
+from runs.models import Cluster, Database, Matrix, Run, Sweep
+from runs.models.run import Phase, Status
+from runs.queue import live, team_usage
+from runs.queue.pages.progress import Progress, get_progress
+from runs.queue.pages.queue import queue, waiting_runs
+from runs.results.pages.run import estimate_run_progress
+from workers.conductor.queries import queue_lines
+from workers.generator.fleet import get_fleet, health, shown, troubled_first
+
+LATEST = 6
+RECENT = timedelta(days=14)  # of changes
+MAX_HISTORIES = 6
+FIRST_IN_QUEUE = 8
+MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
+# Enough for the sparkline of a minute and a half of some clients.
+NEWEST_ENTRIES = 600
+LIMIT_TITLES = {
+    "teams-per-person": "Teams of which you are an admin",
+    "tokens-per-team": "Tokens that work",
+    "queued-runs-per-team": "Runs that wait",
+    "storage-per-team": "Files, before compression",
+    "uploads-per-team": "Uploads by program in this hour",
+}
+
+
+def build_home_context(team: Team) -> dict[str, object]:
+    """A constant number of queries, and one read of Redis per run that goes on."""
+    mine = waiting_runs().filter(team=team)
+    stand = queue(mine[:FIRST_IN_QUEUE])
+    lines = queue_lines(team, stand)
+    going = [
+        {
+            "run": line["run"],
+            "way": estimate_run_progress(line["run"]),
+            "live": live.read(line["run"].pk, newest=NEWEST_ENTRIES),
+        }
+        for line in lines
+        if line["row"].holds and line["mine"]
+    ]
+    waiting = mine.count()
+    fleet = get_fleet(team)
+    generators = shown(team, troubled_first(fleet)[:MAX_GENERATORS])
+    matrices = latest_matrices()
+    return {
+        "going": going,
+        "queue": [line for line in lines if not line["row"].holds],  # the team's first ones that wait
+        "waiting": waiting,  # of the team
+        "others_waiting": stand.waiting - waiting,
+        "active": bool(going or waiting),
+        "matrices_going": matrices_going(matrices),
+        "generators": generators,
+        "more_generators": len(fleet) - len(generators),
+        "health": health(fleet),
+        "matrices": matrices,
+        "first_use": not matrices,
+        "sweeps": latest_sweeps(),
+        "has_cluster": Cluster.objects.exists(),
+        "has_database": Database.objects.exists(),
+    }
+
+
+def latest_matrices() -> tuple[tuple[Matrix, Progress], ...]:
+    """The last submitted ones, and how far they are; two queries."""
+    rows = list(Matrix.objects.filter(submitted_at__isnull=False).order_by("-submitted_at")[:LATEST])
+    progress = get_progress(rows)
+    return tuple((row, progress[row.pk]) for row in rows)
+
+
+def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str, object]]:
+    """The unfinished ones with the seconds that are left, by the mean duration of their own runs; one query."""
+    going = {matrix.pk: (matrix, progress) for matrix, progress in matrices if progress.unfinished}
+    duration = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+    runs = Run.objects.filter(matrix__in=going, status=Status.SUCCEEDED, phase=Phase.MEASURE).order_by()
+    pace = dict(runs.values_list("matrix_id").annotate(pace=Avg(duration)))
+    return [
+        {"matrix": matrix, "progress": progress, "left": pace[pk] * progress.unfinished if pace.get(pk) else None}
+        for pk, (matrix, progress) in going.items()
+    ]
+
+
+def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> dict[str, object] | None:
+    """The newest matrix that is finished and measured something: its headline and its two first figures."""
+    finished = (matrix for matrix, progress in matrices if progress.succeeded and not progress.unfinished)
+    if (matrix := next(finished, None)) is None:
+        return None
+    parts = get_parts(team, Selection(matrix=str(matrix.pk)))
+    return {"matrix": matrix, **{name: parts[name] for name in ("headline", "figures", "permalink")}}
+
+
+def latest_sweeps() -> tuple[Sweep, ...]:
+    """The sweeps that last got a point."""
+    newest: dict[UUID, None] = {}
+    points = Run.objects.filter(phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False)
+    for sweep_id in points.order_by("-finished_at").values_list("sweep_id", flat=True)[: LATEST * 20]:
+        if sweep_id is not None:
+            newest.setdefault(sweep_id)
+    keys = list(newest)[:LATEST]
+    rejected = Q(runs__verdict="reject", runs__verdict_override="")
+    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
+    highest = Max("runs__throughput_ops_s", filter=counting)
+    found = Sweep.objects.filter(pk__in=keys).select_related("matrix").annotate(highest=highest).in_bulk()
+    return tuple(found[key] for key in keys if key in found)
+
+
+@team_required("GET")
+def home(request: HttpRequest) -> HttpResponse:
+    context = {
+        "home": build_home_context(get_team(request)),
+        "may_describe": may_edit(request, None),
+    }
+    part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
+    return render(request, part, context)
+
+
+@team_required("GET")
+def news(request: HttpRequest) -> HttpResponse:
+    """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
+    team = get_team(request)
+    since = timezone.now() - RECENT
+    runs = Run.objects.filter(finished_at__gte=since).aggregate(
+        failed=Count("pk", filter=Q(status=Status.FAILED)),
+        rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
+    )
+    grown = History.objects.filter(phase=Phase.MEASURE, last_at__gte=since)
+    keys = list(grown.order_by("-last_at").values_list("pk", flat=True)[:MAX_HISTORIES])
+    lines = history_lines(team, History.objects.filter(pk__in=keys).order_by("-last_at"))
+    context = {
+        "result": latest_result(team, latest_matrices()),
+        "changes": {**runs, "histories": [line for line in lines if line.last_change]},
+    }
+    part = "benchsite/news_part.html" if request.htmx else "benchsite/news.html"  # type: ignore[attr-defined]
+    return render(request, part, context)
+
+
+@team_required("GET", role=Role.ADMIN)
+def limits(request: HttpRequest) -> HttpResponse:
+    """What the team and its admin hold of each limit, and how much there is of it."""
+    team = get_team(request)
+    used: dict[str, int | None] = {
+        "teams-per-person": get_user(request).memberships.filter(role=Role.ADMIN).count(),
+        "tokens-per-team": live_tokens(team),
+        "queued-runs-per-team": team_usage.queued_runs(team),
+        "storage-per-team": team_usage.stored_bytes(team),
+        "uploads-per-team": used_uploads(team),
+    }
+    lines = [
+        (name, LIMIT_TITLES[name], formatted(name, used[name]), formatted(name, most) if most else "no limit")
+        for name, most in settings.LIMITS.items()
+    ]
+    return render(request, "benchsite/limits.html", {"team": team, "lines": lines})
+
+
+@require_GET
+def glossary(request: HttpRequest) -> HttpResponse:
+    """Open to readers of reports, who may have no account."""
+    return render(request, "benchsite/glossary.html", {"sections": terms.sections()})
+
+
+@require_GET
+def help_document(request: HttpRequest, name: str = documents.INDEX) -> HttpResponse:
+    """A page of the documentation, open to everybody like the glossary."""
+    try:
+        document = documents.read_document(name)
+    except KeyError:
+        raise Http404 from None
+    context = {"document": document, "is_index": name == documents.INDEX}
+    return render(request, "benchsite/document.html", context)

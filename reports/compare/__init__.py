@@ -1,0 +1,1 @@
+"""Curves and ceilings side by side: analysis, figures, queries, and the pages that show them."""

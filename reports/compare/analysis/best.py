@@ -1,0 +1,100 @@
+"""Which sides of a figure cannot be told from the best one: multiple comparisons with the best (Hsu 1981, 1996).
+
+A side leaves the set where another one is better by the rule of `repeat_comparison`: beyond the noise of both,
+two-sided, and by the practical threshold. So two sides are told apart here exactly where their ratio is. With 95 % the
+true best is in the set. `manage.py interval_coverage bests` simulates it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reports.compare.analysis.plateau import ALPHA, MIN_SD, quantile
+from reports.compare.analysis.ratios import Noise, bartlett_p
+from reports.compare.analysis.repeat_comparison import ROUNDING, THRESHOLD
+
+# From so many sides on each side's variance leans on the variance of all, as two repeats more would (Smyth 2004), one
+# more with two repeats: with 40 sides of three repeats Welch's test alone would keep half of the sides that are 20 %
+# slower. With two repeats a test for equal variances sees little, so a noisy best side would drop out too often.
+MIN_POOLED_SIDES: Final = 5
+MAX_PRIOR_DF: Final = 2
+# Bartlett's test: below this p the variances differ, and no side leans on another's.
+UNEQUAL: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    mean: float  # of ln(value)
+    variance: float
+    df: float  # 0: a single run, or identical ones: how much the next one varies is not known
+    n: int
+
+
+def best_set(
+    sides: Sequence[Sequence[float]],
+    alpha: float = ALPHA,
+    *,
+    noises: Sequence[Noise | None] = (),
+    threshold: float = THRESHOLD,
+) -> list[bool | None]:
+    """For each side, by its repeats, whether it belongs to the set.
+
+    None: it has no two repeats that differ, or a side without such repeats lies above it. `noises` are those of one
+    repeat of each side, where more runs tell of them than these repeats: of values that were chosen because they are
+    high, their own spread is too small.
+
+    Higher is better. The true best is in the set with 1 - alpha. Raises ValueError for a value that is not positive.
+    """
+    noises = noises or [None] * len(sides)
+    judged = _moderated([_side(values, noise) for values, noise in zip(sides, noises, strict=True)])
+    order = sorted((side for side in judged if side.df), key=lambda side: -side.mean)
+    others = len(order) - 1
+    unknown = max((side.mean for side in judged if not side.df), default=-math.inf)
+    memberships: list[bool | None] = []
+    for side in judged:
+        if side.df and any(_exceeds(other, side, others, alpha / 2, threshold) for other in order):
+            memberships.append(False)
+        else:
+            memberships.append(True if side.df and side.mean >= unknown else None)
+    return memberships
+
+
+def _side(values: Sequence[float], noise: Noise | None) -> _Side:
+    logs = [math.log(value) for value in values]
+    mean = sum(logs) / len(logs)
+    if noise and len(logs) > 1:
+        return _Side(mean, noise.variance, noise.df, len(logs))
+    variance = sum((value - mean) ** 2 for value in logs) / max(len(logs) - 1, 1)
+    return _Side(mean, variance, len(logs) - 1 if variance > MIN_SD**2 else 0, len(logs))
+
+
+def _moderated(sides: Sequence[_Side]) -> list[_Side]:
+    """With the variances leaning on each other where the sides are many and vary alike."""
+    repeated = [side for side in sides if side.df]
+    if len(repeated) < MIN_POOLED_SIDES:
+        return list(sides)
+    df = sum(side.df for side in repeated)
+    pooled = sum(side.df * side.variance for side in repeated) / df
+    if bartlett_p([side.variance for side in repeated], [side.df for side in repeated]) < UNEQUAL:
+        return list(sides)
+    return [_leaning(side, pooled) if side.df else side for side in sides]
+
+
+def _leaning(side: _Side, pooled: float) -> _Side:
+    prior_df = min(MAX_PRIOR_DF, side.df)
+    df = prior_df + side.df
+    return _Side(side.mean, (prior_df * pooled + side.df * side.variance) / df, df, side.n)
+
+
+def _exceeds(better: _Side, side: _Side, comparisons: int, alpha: float, threshold: float) -> bool:
+    """Welch's test, one-sided, of one of so many comparisons; smaller differences than the threshold do not count."""
+    if math.expm1(better.mean - side.mean) < threshold - ROUNDING:
+        return False
+    parts = better.variance / better.n, side.variance / side.n
+    error = math.sqrt(sum(parts))
+    distance = (better.mean - side.mean) / error
+    if distance < quantile(math.inf, comparisons, alpha):  # No degrees of freedom would be enough.
+        return False
+    df = sum(parts) ** 2 / (parts[0] ** 2 / better.df + parts[1] ** 2 / side.df)
+    return distance > quantile(df, comparisons, alpha)

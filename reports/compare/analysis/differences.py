@@ -1,0 +1,101 @@
+"""What the sides of a comparison differ in, beside what the comparison is about (database and durability mode)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from reports.compare.curves import Curve
+
+UNKNOWN = "unknown"
+# How runs came about, by `Run.source`.
+SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing in which the sides differ, and who has which value."""
+
+    label: str
+    sides: tuple[tuple[str, tuple[str, ...]], ...]  # value, the labels that have it
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(value for value, _ in self.sides)
+
+
+def _rungs(curve: Curve) -> str:
+    """What was planned: a rung that is not measured yet makes no other ladder."""
+    unit = "ops/s offered" if curve.ladder == "target" else "threads"
+    return f"{', '.join(str(rung) for rung in curve.rungs)} {unit}"
+
+
+def _settings(curve: Curve) -> str:
+    if curve.uploaded:
+        return UNKNOWN
+    pairs = {**curve.setup.server_settings, **curve.setup.binding_properties}
+    return ", ".join(f"{name}={value}" for name, value in sorted(pairs.items())) or "none of their own"
+
+
+def _data_set(curve: Curve) -> str:
+    records, size = curve.setup.records, curve.setup.record_bytes
+    if records is None:
+        return UNKNOWN
+    return f"{records:,} records" + (f" of {size:,} B" if size is not None else "")
+
+
+def _window(curve: Curve) -> str:
+    measured = "as long as it lasted" if curve.setup.measure_s is None else f"{curve.setup.measure_s} s"
+    return f"{measured} after {curve.setup.warmup_s} s"
+
+
+def _properties(curve: Curve) -> str:
+    """The workload without what the data set says of its own."""
+    return ", ".join(
+        f"{name}={value}" for name, value in sorted(curve.setup.workload_properties.items()) if name != "recordcount"
+    )
+
+
+# Looked at over all sides together.
+EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
+    ("workload", lambda curve: curve.workload),
+    ("data set", _data_set),
+    ("ladder", _rungs),
+    ("measured window", _window),
+    ("clients", lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or UNKNOWN})"),
+    ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN),
+    ("replication factor", lambda curve: str(curve.setup.replication_factor or UNKNOWN)),
+    ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version or UNKNOWN}"),
+    ("purpose", lambda curve: curve.purpose),
+    ("how it was run", lambda curve: SOURCE_SAYS[curve.source]),
+)
+# Looked at among the sides of one system only: another system has others by nature.
+WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (
+    ("version", lambda curve: curve.setup.version or UNKNOWN),
+    ("settings", _settings),
+    ("binding", lambda curve: curve.setup.client_digest[:12] or UNKNOWN),
+)
+
+
+def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[Difference]:
+    """In the order of how much they matter; empty for fewer than two sides. `labels`: what the sides are called."""
+    names = labels or {}
+    known = [_difference(label, curves, value, names) for label, value in EVERYWHERE]
+    if known[0] is None:  # the workloads' names are the same
+        known.insert(0, _difference("workload properties", curves, _properties, names))
+    for system in sorted({curve.system for curve in curves}):
+        same = [curve for curve in curves if curve.system == system]
+        known += [
+            _difference(f"{label} of {same[0].system_name}", same, value, names) for label, value in WITHIN_A_SYSTEM
+        ]
+    return [difference for difference in known if difference]
+
+
+def _difference(
+    label: str, curves: Sequence[Curve], value: Callable[[Curve], str], names: Mapping[UUID, str]
+) -> Difference | None:
+    sides: dict[str, list[str]] = {}
+    for curve in curves:
+        sides.setdefault(value(curve), []).append(names.get(curve.sweep_id, curve.label))
+    if len(sides) < 2:
+        return None
+    return Difference(label, tuple((text, tuple(labels)) for text, labels in sides.items()))

@@ -1,0 +1,76 @@
+"""What durability costs: each ceiling against the one of the weakest promise of its database. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from benchsite.core.formatting import TIMES, significant
+from reports.compare.analysis.ratios import bound_sign
+from reports.compare.curves import Curve, durability_key, in_order
+
+MAX_MODE: Final = 20  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """One database under one workload: the best ceiling of each promise, the weakest first, and all its modes."""
+
+    best: tuple[Curve, ...]
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DurabilityCost:
+    """A ceiling as a ratio to that of a weaker promise. `sign` None: both are lower bounds, so it may be anything."""
+
+    curve: Curve
+    weakest: Curve
+    sign: str | None
+
+    @property
+    def ratio(self) -> float:
+        return self.curve.ceiling_ops_s / self.weakest.ceiling_ops_s
+
+    @property
+    def text(self) -> str:
+        """ "≥ 0.52x of everysec"; empty where the ratio may be anything."""
+        if self.sign is None:
+            return ""
+        ceilings = (self.curve.ceiling, self.weakest.ceiling)
+        is_single = any(ceiling and len(ceiling.repeats_ops_s) < 2 for ceiling in ceilings)
+        single = " (n = 1)" if is_single and not self.sign else ""
+        return f"{self.sign}{significant(self.ratio, 2)}{TIMES} of {self.weakest.mode[:MAX_MODE]}{single}"
+
+
+def list_trades(curves: Sequence[Curve]) -> list[Trade]:
+    """A promise is weaker with fewer copies, then with less safe ones, then with a longer loss."""
+    groups: dict[tuple[str, str], list[Curve]] = {}
+    for curve in in_order(curves):
+        if curve.durability and curve.ceiling_ops_s > 0:
+            groups.setdefault((curve.database_name, curve.workload), []).append(curve)
+    return [_trade(group) for group in groups.values()]
+
+
+def _trade(curves: Sequence[Curve]) -> Trade:
+    best: dict[tuple[float, ...], Curve] = {}
+    for curve in sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True):
+        best.setdefault(durability_key(curve.durability), curve)
+    # The key of a stronger promise is smaller.
+    return Trade(tuple(best[key] for key in sorted(best, reverse=True)), tuple(curves))
+
+
+def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
+    """By sweep; of the modes that promise more than the weakest of their database."""
+    costs = {}
+    for trade in list_trades(curves):
+        weakest = trade.best[0]
+        for curve in trade.curves:
+            if durability_key(curve.durability) != durability_key(weakest.durability):
+                sign = bound_sign(_is_bound(curve), _is_bound(weakest))
+                costs[curve.sweep_id] = DurabilityCost(curve, weakest, sign)
+    return costs
+
+
+def _is_bound(curve: Curve) -> bool:
+    return curve.ceiling is not None and curve.ceiling.is_lower_bound

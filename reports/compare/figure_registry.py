@@ -1,0 +1,74 @@
+"""The figures of a comparison by the names in their addresses: which curves, and what of them, each draws."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from reports.compare.curves import Curve
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.figure import CurvesFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.loss import LossFigure
+from reports.compare.figures.overlay import overlays
+from reports.compare.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
+from reports.compare.figures.scalability import ScalabilityFigure
+from reports.compare.selection import Selection
+
+# Of a figure beside the state of its page: "with", "zoom", "at".
+Options = Mapping[str, str]
+Maker = Callable[[Sequence[Curve], Selection, Options], CurvesFigure]
+MAX_OPERATION: Final = 60
+
+
+def ceilings(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+    """How much each sweep sustains."""
+    published = overlays(selection.published, phase=selection.phase)
+    return CeilingsFigure(curves, highlight=selection.highlight, published=published)
+
+
+def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+    """Latency against throughput of the chosen operation, READ where none is.
+
+    `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
+    """
+    # An operation as YCSB names it; empty for what can be none.
+    name = options.get("with", "").upper()[:MAX_OPERATION]
+    choice = replace(
+        selection.choice(selection.operation or "READ", curves),
+        second=name if all(c.isalnum() or c in "-_" for c in name) else "",
+        zoom=options.get("zoom") == "1",
+        load_ops_s=selection.load_ops_s,
+        limit_us=selection.limit_us,
+    )
+    printed = overlays(
+        selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
+    )
+    return LatencyFigure(curves, choice, printed)
+
+
+def percentiles(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+    """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
+    return SweepsPercentilesFigure(
+        curves,
+        operation=selection.operation or "READ",
+        kind=selection.kind_for(curves),
+        at=RUNG if options.get("at") == RUNG else CEILING,
+        load_ops_s=selection.load_ops_s,
+        highlight=selection.highlight,
+    )
+
+
+PICTURES: Final[Mapping[str, Maker]] = {
+    "ceilings": ceilings,
+    "latency": latency,
+    "percentiles": percentiles,
+    "scalability": lambda curves, selection, options: ScalabilityFigure(curves, highlight=selection.highlight),
+    "loss": lambda curves, selection, options: LossFigure(curves, highlight=selection.highlight),
+}
+
+
+def build_figure(name: str, curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+    """The figure of the sides that the selection shows; colours and ranks are those among all."""
+    figure = PICTURES[name](selection.shown(curves), selection, options)
+    figure.among = curves
+    return figure

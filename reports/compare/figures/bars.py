@@ -1,0 +1,191 @@
+"""Lying bars below each other, each with its value; their pattern is what may be lost.
+
+Names with their notes are above the bars, where there is room for whole names and the bars have the whole width.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports.compare.figures.layout import (
+    HOVER,
+    Frame,
+    PlotlyFigure,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    shortened,
+)
+from reports.compare.figures.theme import PATTERN_SAYS, Look
+
+MIN_ROWS: Final = 3.0  # that have room, however few bars there are: one alone is no wall
+ORDINARY_ROWS: Final = 10  # bars for which the ordinary height is enough
+ROW_PX: Final = 29
+# The drawing area that labels are fitted into: no wider than the real one.
+AREA_PX = 270.0
+CHARACTER_PX: Final = 6.2
+MAX_LABEL_SHARE: Final = 0.7  # of the drawing area
+MAX_NAME, MAX_LINE = 32, 48
+WIDTH = 0.36  # of bars, in rows
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar. `value` is None where there is nothing to show; `value_label` then says why."""
+
+    name: str  # the database
+    detail: str  # the mode
+    look: Look
+    value: float | None
+    value_label: str
+    hover: str
+    low: float | None = None  # of an interval
+    high: float | None = None
+    note: str = ""  # behind the name, in a wide figure: "3.6x lower"
+    hollow: bool = False  # there, but no part of the comparison
+    side: str = ""  # the sweep that it is of
+
+    @property
+    def end(self) -> float:
+        """Where the bar with its interval ends."""
+        return self.high or self.value or 0.0
+
+
+def by_value(bars: Sequence[Bar]) -> list[Bar]:
+    """The highest first; those without a value last."""
+    return sorted(bars, key=lambda bar: -math.inf if bar.value is None else bar.value, reverse=True)
+
+
+def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> PlotlyFigure:
+    """The bars from top to bottom in the order given."""
+    layout = base_layout(frame)
+    layout["xaxis"] = value = axis(frame, title, rangemode="tozero", tickformat="~s", nticks=5)
+    layout["yaxis"] = axis(
+        frame,
+        "",
+        tickvals=[],
+        range=[max(len(bars) - 0.5, MIN_ROWS - 0.5), -0.5],
+        showgrid=False,
+        ticks="",
+    )
+    ends = [bar.end for bar in bars if bar.end > 0]
+    if not ends:
+        value["showticklabels"] = False  # An axis without a bar has no scale.
+    # On a logarithmic axis the shortest bar has a length too.
+    begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3) if log else 0.0
+    starts = [max((math.log10(bar.end) if bar.end > 0 else begin) if log else bar.end, begin) for bar in bars]
+    # Where the axis ends, so that the label behind each bar has room.
+    shares = [min(CHARACTER_PX * (len(bar.value_label) + 1) / AREA_PX, MAX_LABEL_SHARE) for bar in bars]
+    lengths = [(start - begin) / (1 - share) for start, share in zip(starts, shares, strict=True)]
+    value["range"] = [begin, begin + (max(lengths, default=0.0) or 1.0)]
+    if log:
+        value |= {"type": "log", "dtick": 1}
+        del value["rangemode"], value["nticks"]
+    layout["barmode"] = "overlay"
+    layout["annotations"] += [
+        _value_label(bar, row, start, frame) for row, (bar, start) in enumerate(zip(bars, starts, strict=True))
+    ]
+    layout["margin"]["l"] = 16
+    layout["annotations"] += [_name(bar, row, frame) for row, bar in enumerate(bars)]
+    layout["annotations"] += (key := _key(bars, frame))
+    layout["margin"]["b"] = 40 + len(key) * (34 if frame.narrow else 20)
+    return {"data": [_trace(bar, row, frame) for row, bar in enumerate(bars)], "layout": layout}
+
+
+def height_px(bars: int) -> int:
+    """How high the figure has to be for its bars; 0 where the ordinary height will do."""
+    return 70 + ROW_PX * bars if bars > ORDINARY_ROWS else 0
+
+
+def _name(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
+    rest = MAX_LINE - min(len(bar.name), MAX_NAME)
+    texts = [f'<span style="color:{frame.theme.ink}">{shortened(bar.name, MAX_NAME)}</span>']
+    texts += [f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>'] if bar.detail else []
+    texts += [escaped(f"· {bar.note}")] if bar.note and not frame.narrow else []
+    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
+    return annotation("  ".join(texts), frame.theme.muted, **place)
+
+
+def _middle(row: int) -> float:
+    """Of the bar in its row."""
+    return row + WIDTH / 2
+
+
+def _trace(bar: Bar, row: int, frame: Frame) -> Trace:
+    trace: Trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [rounded(bar.value) if bar.value is not None else None],
+        "y": [_middle(row)],
+        "name": escaped(bar.look.label),
+        "width": WIDTH,
+        "marker": {
+            "color": "rgba(0,0,0,0)" if bar.hollow else bar.look.colour,
+            "line": {"color": bar.look.colour, "width": 1.5},
+            "pattern": {
+                "shape": "" if bar.hollow else bar.look.pattern,
+                "fillmode": "replace",
+                "fgcolor": bar.look.colour,
+                "size": 7,
+                "solidity": 0.4,
+            },
+        },
+        "text": [bar.hover],
+        "textposition": "none",
+        "hovertemplate": HOVER,
+        "showlegend": False,
+    }
+    if frame.linked and bar.side:
+        trace["meta"] = bar.side
+    if bar.value is not None and bar.low is not None and bar.high is not None:
+        trace["error_x"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [rounded(bar.high - bar.value)],
+            "arrayminus": [rounded(bar.value - bar.low)],
+            "color": frame.theme.ink,
+            "thickness": 1.5,
+            "width": 5,
+        }
+    return trace
+
+
+def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
+    """What the patterns mean, where there are several: a line below the axis."""
+    patterns = {bar.look.pattern for bar in bars if not bar.hollow and bar.look.known}
+    if len(patterns) < 2:
+        return []
+    first, *more = (text for pattern, text in PATTERN_SAYS.items() if pattern in patterns)
+    says = f"{first}{'<br>' if frame.narrow else ' · '}{' · '.join(more)}"
+    place = {
+        "x": 1,
+        "y": 0,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "right",
+        "yanchor": "top",
+        "yshift": -42,
+        "align": "right",
+    }
+    return [annotation(says, frame.theme.muted, **place)]
+
+
+def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, Any]:
+    """`start` is where the bar ends on the axis' own scale."""
+    text = escaped(bar.value_label)
+    side = {"name": bar.side} if frame.linked and bar.side else {}
+    return {
+        "text": f"<b>{text}</b>" if bar.value is not None else f'<span style="color:{frame.theme.muted}">{text}</span>',
+        "showarrow": False,
+        "font": {"size": frame.font_px},
+        "x": rounded(start),
+        "y": _middle(row),
+        "xanchor": "left",
+        "yanchor": "middle",
+        "xshift": 4,
+        **side,
+    }

@@ -1,0 +1,200 @@
+"""The line under each figure, made by itself, and the sentences that a figure must carry."""
+
+from collections.abc import Sequence
+
+from benchsite.core import formatting
+from reports.compare.curves import Curve, MachineFacts, Point, collect_operations
+from runs.catalog.measured_losses import find_contradiction
+
+KIND_SAYS = {"service": "service time", "response": "response time"}
+KIND_HELP = {
+    "service": "Service time: latency from the call to the answer",
+    "response": "Response time: latency from the scheduled start, so waiting for an earlier operation counts too",
+}
+BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
+MAX_MACHINES = 3  # that are named
+MAX_STATED = 3  # sides that are named
+DEMONSTRATION = "Demonstration: too short to publish"
+
+
+def machine_sentence(curves: Sequence[Curve]) -> str:
+    """What sharing machines means for the numbers; empty where generators and clusters stand apart."""
+    clusters = {machine.id: machine for curve in curves for machine in curve.setup.cluster_machines}
+    generators = {machine.id: machine for curve in curves for machine in curve.setup.generator_machines}
+    shared = clusters.keys() & generators.keys()
+    if not shared:
+        stated = any(curve.setup.client_on_database_host for curve in curves)
+        return "Clients ran on the database's own machines: compare the shapes, not the numbers" if stated else ""
+    if len(clusters | generators) == 1:
+        cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
+        several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
+        subject = "Several nodes on one machine" if several else "Everything ran on one machine"
+        return f"{subject}{cores}: compare the shapes, not the numbers"
+    names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
+    return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
+
+
+def _cores(machine: MachineFacts, *, divided: bool) -> str:
+    if not machine.cores:
+        return ""
+    sides = ", divided between servers and clients" if divided and machine.cores > 1 else ""
+    return f" ({machine.cores} core{'s' if machine.cores > 1 else ''}{sides})"
+
+
+def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
+    """What stands in the picture itself, so that it goes wherever the picture goes."""
+    notes = []
+    if any(not curve.publishable for curve in curves):
+        notes.append(DEMONSTRATION)
+    if sentence := machine_sentence(curves):
+        notes.append(sentence)
+    stated = [curve.label for curve in curves if curve.points and curve.mode_stated]
+    if stated:
+        notes.append(f"Durability mode stated, not read back: {formatting.listed(stated, MAX_STATED)}")
+    for curve in curves:
+        if curve.points and (text := find_contradiction(curve.system, curve.mode, curve.durability)):
+            notes.append(f"Loss of {curve.label}: {text}")
+    if sentence := _uneven(curves):
+        notes.append(sentence)
+    return tuple(notes)
+
+
+def _uneven(curves: Sequence[Curve]) -> str:
+    uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
+    more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
+    return f"Uneven ladder{more}: {uneven[0]}" if uneven else ""
+
+
+def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
+    """Repeats, window and kind of latency, then what is not as it should be; the rest is in `list_conditions`."""
+    points = [point for curve in curves for point in curve.points]
+    if not points:
+        return stand_in_sentence(curves)
+    # How many points have no throughput: no ceiling or knee is made of them.
+    none = sum(point.throughput_ops_s.median <= 0 for point in points)
+    findings = sum(bool(point.worst_finding) for point in points)
+    parts = [
+        _repeats(points),
+        _window(points),
+        KIND_SAYS[kind] if kind else "",
+        _clients(points) if _is_partial(points) else "",
+        "" if all(point.mode_verified for point in points) else _modes(points),
+        _left_out(points),
+        stand_in_sentence(curves).rstrip("."),
+        f"no throughput at {formatting.counted(none, 'point')}" if none else "",
+        f"checks complain at {formatting.counted(findings, 'point')}" if findings else "",
+    ]
+    return " · ".join(part for part in parts if part) + "."
+
+
+def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
+    """Term and sentence of every condition that all figures of a page share."""
+    points = [point for curve in curves for point in curve.points]
+    if not points:
+        return []
+    conditions = [
+        ("Repeats", _repeats(points)),
+        ("Window", _window(points)),
+        ("Latency", KIND_HELP[kind]),
+        ("Clients", _clients(points)),
+        ("Load generators", f"{_generators(points)}. {BUSY_GENERATOR}"),
+        ("Durability mode", _modes(points)),
+        ("Left out", _left_out(points) or "nothing"),
+        ("Checks", _worst(points)),
+        ("Purpose", "" if all(curve.publishable for curve in curves) else DEMONSTRATION),
+        ("Machines", machine_sentence(curves)),
+        ("Ladders", _uneven(curves)),
+    ]
+    return [(term, f"{capitalised(text)}.") for term, text in conditions if text]
+
+
+def capitalised(text: str) -> str:
+    """With a capital letter first, but "n = 3" as statisticians write it."""
+    return text if text.startswith("n =") else text[:1].upper() + text[1:].rstrip(".")
+
+
+def _is_partial(points: Sequence[Point]) -> bool:
+    return any(point.clients_merged < point.clients_expected for point in points)
+
+
+def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
+    """Instead of a picture of an operation that none of the curves has: what they have."""
+    measured = ", ".join(collect_operations(curves)) or "nothing"
+    return f"No {KIND_SAYS[kind]} of {operation} here. Measured was: {measured}."
+
+
+def _repeats(points: Sequence[Point]) -> str:
+    numbers = [point.throughput_ops_s.n for point in points if point.counts] or [0]
+    if max(numbers) <= 1:
+        return "n = 1 run per point, so no interval"
+    least, most = min(numbers), max(numbers)
+    return f"n = {least if least == most else f'{least} to {most}'} runs per point: median, band from least to most"
+
+
+def _window(points: Sequence[Point]) -> str:
+    windows = [point.window_s for point in points if point.window_s]
+    if not windows:
+        return ""
+    least, most = formatting.duration(min(windows)), formatting.duration(max(windows))
+    warmup = formatting.duration(max(point.warmup_s for point in points))
+    return f"{least if least == most else f'{least} to {most}'} measured after {warmup} of warm-up"
+
+
+def _clients(points: Sequence[Point]) -> str:
+    partial = [point for point in points if point.clients_merged < point.clients_expected]
+    if partial:
+        worst = min(partial, key=lambda point: point.clients_merged - point.clients_expected)
+        where = formatting.counted(len(partial), "point")
+        return f"only {worst.clients_merged} of {worst.clients_expected} clients merged at {where}"
+    numbers = sorted({point.clients_merged for point in points})
+    which = (
+        f"{numbers[0]} of {numbers[0]} clients" if len(numbers) == 1 else f"all {numbers[0]} to {numbers[-1]} clients"
+    )
+    return f"{which} merged at every point"
+
+
+def _generators(points: Sequence[Point]) -> str:
+    """How busy the load generators were; of points of which nobody measured it, that too."""
+    known = [point.generator_cpu for point in points if point.generator_cpu is not None]
+    if not known:
+        return "CPU of the load generators not measured"
+    unknown = len(points) - len(known)
+    missing = f", not measured at {formatting.counted(unknown, 'point')}" if unknown else ""
+    return f"load generators' CPU at most {formatting.percent(max(known))}{missing}"
+
+
+def _modes(points: Sequence[Point]) -> str:
+    missing = sum(not point.mode_verified for point in points)
+    if missing:
+        return f"durability mode not read back at {formatting.counted(missing, 'point')}"
+    return "durability mode read back before and after every run"
+
+
+def _left_out(points: Sequence[Point]) -> str:
+    numbers = {
+        "rejected": sum(point.rejected for point in points),
+        "left out by a person": sum(len(point.excluded) for point in points),
+        "rejected but counted with a written reason": sum(len(point.overridden) for point in points),
+    }
+    parts = [f"{formatting.counted(number, 'run')} {outcome}" for outcome, number in numbers.items() if number]
+    return " and ".join(parts)
+
+
+def stand_in_sentence(curves: Sequence[Curve]) -> str:
+    """How many runs are no points because their server was not the product; empty for none."""
+    stand_ins = [kind for curve in curves for kind in curve.stand_ins]
+    if not stand_ins:
+        return ""
+    kinds = " or ".join(f"a {kind}" for kind in sorted(set(stand_ins)))
+    runs = formatting.counted(len(stand_ins), "run")
+    return f"{runs} against {kinds} not drawn: such a server is not the product."
+
+
+def _worst(points: Sequence[Point]) -> str:
+    findings = [point.worst_finding for point in points if point.worst_finding]
+    if not findings:
+        return "no check complained"
+    worst = sorted(findings, key=lambda text: " reject:" not in text)[0]
+    return f"worst finding {worst.rstrip('.')}" + (
+        f"; checks complain at {formatting.counted(len(findings), 'point')}" if len(findings) > 1 else ""
+    )

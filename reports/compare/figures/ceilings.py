@@ -1,0 +1,369 @@
+"""Throughput ceilings as bars, the highest first."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median_low
+from typing import Any, Final
+from uuid import UUID
+
+from benchsite.core import formatting
+from benchsite.core.formatting import TIMES
+from reports.compare.analysis.best import best_set
+from reports.compare.analysis.ceiling import NOT_KNOWN
+from reports.compare.analysis.looks import Look as PlanLook
+from reports.compare.analysis.plateau import ALPHA
+from reports.compare.analysis.ratios import bound_sign
+from reports.compare.curves import Curve, find_newest_look, in_order
+from reports.compare.durability_costs import DurabilityCost, durability_costs
+from reports.compare.figures import bars, captions
+from reports.compare.figures.bars import Bar, bars_figure, by_value
+from reports.compare.figures.figure import CurvesFigure, sentences
+from reports.compare.figures.layout import Frame, PlotlyFigure, escaped
+from reports.compare.figures.overlay import NAMED, Published, is_drawn, published_said
+from reports.compare.figures.overlay import build_hover_text as published_hover
+from reports.compare.figures.table import Columns, Table, bounded_percent, tabulated
+from reports.compare.figures.theme import Look, Theme, looks
+from reports.compare.ladder_text import (
+    MEASURED_ONCE,
+    bounded,
+    ceiling_text,
+    ladder_says,
+    notes_said,
+    status_note,
+    status_sentences,
+    threads_text,
+)
+
+BEST = "best"  # every other side is lower, beyond noise
+AMONG_BEST = "among the best"
+AMONG_CLASS = "among the best of its class"
+# Published bars so many times longer than the longest own one leave slivers of those on a linear axis.
+TOWERING = 5.0
+
+
+class CeilingsFigure(CurvesFigure):
+    """One bar per sweep, with its value and how it stands to the others; what others printed hollow."""
+
+    name = "ceilings"
+    svg_width_px = 480  # bars stand beside another figure
+
+    def __init__(self, curves: Sequence[Curve], *, highlight: str = "", published: Sequence[Published] = ()) -> None:
+        super().__init__(curves, highlight=highlight)
+        self.published = published
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
+        title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
+        drawn = build_bars(self.curves, frame.theme, among=self.among, highlight=self.highlight)
+        drawn += published_bars(self.published, frame.theme)
+        own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
+        printed = max(
+            (result.throughput_ops_s or 0.0 for result in self.published if is_drawn(result.throughput_ops_s)),
+            default=0.0,
+        )
+        log = 0 < own * TOWERING < printed
+        return bars_figure(
+            drawn, frame, f"{title.replace(' (ops/s)', ' in ops/s')} (logarithmic)" if log else title, log=log
+        )
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the "
+            "first that failed",
+            self.shown_sentence,
+            *status_sentences(self.curves),
+            best_sentence(self.among),
+            cost_sentence(self.among),
+            captions.caption(self.curves),
+            published_said(self.published),
+        )
+
+    @property
+    def table(self) -> Table:
+        best, costs = Ranking.of(self.among).best, durability_costs(self.among)
+        return tabulated(
+            COLUMNS,
+            (_row(curve, best.get(curve.sweep_id), costs.get(curve.sweep_id)) for curve in in_order(self.curves)),
+        )
+
+    @property
+    def height_px(self) -> int:
+        return bars.height_px(len(self.curves) + sum(is_drawn(result.throughput_ops_s) for result in self.published))
+
+
+COLUMNS: Final[Columns] = {
+    "database": lambda curve, *_: curve.database_name,
+    "system": lambda curve, *_: curve.system_name,
+    "mode": lambda curve, *_: curve.mode,
+    "workload": lambda curve, *_: curve.workload,
+    "ceiling (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.throughput_ops_s,
+    "least repeat (ops/s)": lambda curve, ceiling, spread, *_: spread and spread.low,
+    "greatest repeat (ops/s)": lambda curve, ceiling, spread, *_: spread and spread.high,
+    "repeats": lambda curve, ceiling, spread, *_: spread and spread.n,
+    "at threads": lambda curve, ceiling, *_: ceiling and ceiling.threads,
+    "within 5 % from threads": lambda curve, ceiling, *_: ceiling and ceiling.saturation_threads,
+    "ladder": lambda curve, ceiling, *_: (
+        ladder_says(ceiling) if ceiling else "no point counts" if curve.points else "no data"
+    ),
+    "knee (ops/s)": lambda curve, ceiling, spread, knee, *_: knee and knee.throughput_ops_s,
+    "knee at threads": lambda curve, ceiling, spread, knee, *_: knee and knee.threads,
+    "rungs": lambda curve, ceiling, *_: ceiling.rungs if ceiling else 0,
+    "target (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.target_ops_s,
+    "first failed target (ops/s)": lambda curve, ceiling, *_: (
+        ceiling.bracket[1] if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes else None
+    ),
+    "knee at target (ops/s)": lambda curve, ceiling, spread, knee, *_: knee and knee.target_ops_s,
+    "notes": lambda curve, ceiling, *_: ceiling and notes_said(ceiling),
+    "95 % interval from (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.low_ops_s,
+    "95 % interval to (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.high_ops_s,
+    "highest measured (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.highest_ops_s,
+    "not distinguishable from the best": lambda curve, ceiling, spread, knee, is_best, cost: (
+        None if is_best is None else "yes" if is_best else "no"
+    ),
+    "of the weakest durability (%)": lambda *row: row[-1] and bounded_percent(row[-1].ratio, row[-1].sign),
+}
+
+
+def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> tuple[Any, ...]:
+    """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and what the others tell."""
+    ceiling, knee = curve.ceiling, curve.knee
+    point = curve.ceiling_rung
+    reached = knee if ceiling and knee and knee.reached else None
+    return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best, cost
+
+
+def build_bars(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
+    """The highest first. `among`, where it is more than `curves`, is what they are ranked and coloured among."""
+    appearance = looks(among or curves, theme, highlight=highlight)
+    ranking, costs = Ranking.of(among or curves), durability_costs(among or curves)
+    both = len({curve.phase for curve in curves}) > 1
+    return by_value(
+        [
+            _bar(
+                curve,
+                appearance[curve.sweep_id],
+                ranking,
+                costs.get(curve.sweep_id),
+                is_load=both and curve.phase == "load",
+            )
+            for curve in in_order(curves)
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How each ceiling stands among all of a figure, and among those of its workload and durability class."""
+
+    best: Mapping[UUID, bool | None]  # of the sweeps with a ceiling: `best_set`
+    best_of_class: Mapping[UUID, bool | None]  # of classes that several databases have
+    highest: Curve | None
+    unbounded: frozenset[UUID]  # ceilings that may lie anywhere above their value
+
+    @classmethod
+    def of(cls, curves: Sequence[Curve]) -> "Ranking":
+        ranked = [curve for curve in curves if curve.ceiling]
+        classes: dict[tuple[str, str], list[Curve]] = {}
+        for curve in ranked:
+            if curve.durability_class:
+                classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
+        several = [group for group in classes.values() if len({curve.database_name for curve in group}) > 1]
+        return cls(
+            best=find_best(ranked),
+            best_of_class={key: value for group in several for key, value in find_best(group).items()},
+            highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
+            unbounded=frozenset(
+                curve.sweep_id for curve in ranked if curve.ceiling and math.isinf(curve.ceiling.headroom)
+            ),
+        )
+
+    def share(self, curve: Curve) -> float | None:
+        """Of the highest ceiling."""
+        return curve.ceiling_ops_s / self.highest.ceiling_ops_s if curve.ceiling and self.highest else None
+
+    def share_text(self, curve: Curve) -> str:
+        """ "≥ 33.1 %" of the highest ceiling, where one of the two is a lower bound; nothing where both are."""
+        if self.highest is None or curve is self.highest:
+            return formatting.percent(self.share(curve))
+        sign = bound_sign(*(side.sweep_id in self.unbounded for side in (curve, self.highest)))
+        return formatting.NOTHING if sign is None else f"{sign}{formatting.percent(self.share(curve))}"
+
+    def note(self, curve: Curve) -> str:
+        """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
+        if len(self.best) < 2 or self.highest is None or not curve.ceiling:
+            return ""
+        lower = ratio_label(self.share(curve))
+        if self.best[curve.sweep_id]:
+            return BEST if list(self.best.values()).count(False) == len(self.best) - 1 else AMONG_BEST
+        if not lower:
+            return ""
+        # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
+        sign = bound_sign(curve.sweep_id in self.unbounded, self.highest.sweep_id in self.unbounded)
+        if sign is None:
+            return ""
+        if not sign and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):
+            fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
+            single = " (n = 1)" if fewest < 2 else ""
+            return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
+        bound = {"≥ ": "≤ ", "≤ ": "≥ "}.get(sign, "")  # `lower` is the highest over the curve
+        return f"{bound}{lower}"
+
+
+def find_best(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
+    """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it, or it is
+    lower but its ladder does not show that it does no more than the highest.
+
+    `value` is what one operation per second is worth. Sides of a plan with looks count with the repeats of its newest
+    look, at the level of this look (of several plans, at the least one); before the first look with none.
+    """
+    plan_looks = find_plan_looks(curves)
+    alpha = min((look.level for look in plan_looks.values() if look.after), default=ALPHA)
+    sides, noises = [], []
+    for curve in curves:
+        look = plan_looks.get(curve.matrix_id)
+        ceiling = (curve.first_repeats(look.after) if look and look.after else curve).ceiling
+        assert ceiling is not None
+        repeats = [ops_s for ops_s in ceiling.repeats_ops_s if ops_s > 0] or [ceiling.throughput_ops_s]
+        sides.append([ops_s * value(curve) for ops_s in (repeats[:1] if look and not look.after else repeats)])
+        noises.append(ceiling.noise)
+    highest = max((curve.ceiling_ops_s * value(curve) for curve in curves), default=0.0)
+    return {
+        curve.sweep_id: None if is_best is False and _may_reach(curve, highest / value(curve)) else is_best
+        for curve, is_best in zip(curves, best_set(sides, alpha, noises=noises), strict=True)
+    }
+
+
+def _may_reach(curve: Curve, ops_s: float) -> bool:
+    """Whether the ladder leaves room for a ceiling of so much."""
+    return curve.ceiling is not None and curve.ceiling.throughput_ops_s * curve.ceiling.headroom >= ops_s
+
+
+def find_plan_looks(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
+    """By matrix, the newest look of each plan that states looks and measured two or more of the sides.
+
+    More than half of its sides have reached it: the others, which lost repeats, count with those they have.
+    """
+    plans: dict[UUID | None, list[PlanLook]] = {}
+    for curve in curves:
+        if look := find_newest_look([curve]):
+            plans.setdefault(curve.matrix_id, []).append(look)
+    return {
+        matrix_id: replace(looks[0], repeats=median_low(look.repeats for look in looks))
+        for matrix_id, looks in plans.items()
+        if len(looks) > 1
+    }
+
+
+def best_sentence(curves: Sequence[Curve]) -> str:
+    """For the caption: what the marks mean, and why some sides have none; empty where there is nothing to order."""
+    best = Ranking.of(curves).best
+    if len(best) < 2:
+        return ""
+    divided = "\N{DIVISION SIGN} is the factor of these runs alone"
+    plan_looks = find_plan_looks([curve for curve in curves if curve.ceiling]).values()
+    if not any(best.values()):
+        early = next((look for look in plan_looks if not look.after), None)
+        return f"{early.sentence} {divided}" if early else f"Single runs do not show which side is best: {divided}"
+    marked = (
+        "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
+    )
+    at_looks = [
+        f"judged after {look.after} of {look.looks[-1]} repeats, at the level of this look"
+        for look in plan_looks
+        if look.after
+    ]
+    sentence = ", ".join((marked, *at_looks))
+    return f"{sentence}. Of single runs and ladders whose end is open {divided}" if None in best.values() else sentence
+
+
+def cost_sentence(curves: Sequence[Curve]) -> str:
+    """For the caption: what the ratio to another mode means; empty where no bar has one."""
+    has_cost = any(cost.text for cost in durability_costs(curves).values())
+    return f"{TIMES} of a mode: of the best ceiling of the database's weakest durability" if has_cost else ""
+
+
+def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
+    ceiling, note = curve.ceiling, ranking.note(curve)
+    is_best = note in (BEST, AMONG_BEST)
+    of_class = ranking.best_of_class.get(curve.sweep_id) and not is_best
+    lies = ceiling.range_ops_s if ceiling else None
+    status = status_note(ceiling) if ceiling else ""
+    cost_text = cost.text if cost else ""
+    if cost and cost_text and cost.weakest is ranking.highest and not is_best:
+        note = ""  # The factor to the highest side says the same.
+    return Bar(
+        name=curve.database_name,
+        detail=f"{get_detail(curve, look)}{', load' if is_load else ''}",
+        look=look,
+        value=ceiling.throughput_ops_s if ceiling else None,
+        value_label=bounded(ceiling, formatting.short(ceiling.throughput_ops_s)) if ceiling else why_none(curve),
+        hover=_hover(curve, cost_text, is_best_of_class=bool(of_class)),
+        low=lies[0] if lies else None,
+        high=lies[1] if lies else None,
+        note=", ".join(part for part in (AMONG_CLASS if of_class else note, cost_text, status) if part),
+        side=str(curve.sweep_id),
+    )
+
+
+def get_detail(curve: Curve, look: Look) -> str:
+    """The mode, and what else tells a side from others of its database and mode."""
+    return look.label.removeprefix(f"{curve.database_name} · ")
+
+
+def ratio_label(share_of_best: float | None) -> str:
+    """By which factor a value is lower, the reader's next question; empty where it is the highest."""
+    if not share_of_best or share_of_best >= 1:
+        return ""
+    factor = 1 / share_of_best
+    return f"{formatting.significant(factor, 3 if factor < 1.095 else 2)}{TIMES} lower"
+
+
+def why_none(curve: Curve) -> str:
+    """Why a sweep has no ceiling."""
+    if curve.points:
+        return "no throughput" if curve.counted else "no point counts"
+    return "measuring" if curve.progress.going else "did not complete" if curve.progress.runs else "no data"
+
+
+def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
+    ceiling = curve.ceiling
+    lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.mode_name)]
+    if ceiling:
+        at = threads_text(ceiling.plateau)
+        if ceiling.target_ops_s:
+            at = f"target {formatting.throughput(ceiling.target_ops_s)}"
+        once = "" if ceiling.is_estimate or ceiling.bracket else f"{MEASURED_ONCE}: "
+        lines.append(f"{once}{ceiling_text(ceiling)} at {at}")
+        if ceiling.is_estimate:
+            interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
+            lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")
+        lines.append(ladder_says(ceiling))
+        if cost_text:
+            lines.append(f"{escaped(cost_text)}, the weakest durability of this database")
+        if is_best_of_class:
+            lines.append(f"{AMONG_BEST} of those whose writes wait for: {escaped(curve.durability_class)}")
+    else:
+        lines.append(why_none(curve))
+    return "<br>".join(line for line in lines if line)
+
+
+def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
+    """Hollow and grey, behind what was measured."""
+    grey = Look(colour=theme.grey, dash="dot", symbol="circle", pattern="", label=NAMED, faded=True)
+    return [
+        Bar(
+            name=result.label,
+            detail=f"{result.study} {result.year}{', disputed' if result.disputed else ''}",
+            look=grey,
+            value=result.throughput_ops_s,
+            value_label=" ".join(
+                part for part in (result.qualifier, formatting.short(result.throughput_ops_s)) if part
+            ),
+            hover=published_hover(result),
+            hollow=True,
+        )
+        for result in published
+        if is_drawn(result.throughput_ops_s)
+    ]

@@ -1,0 +1,147 @@
+"""What every figure has beside its drawing: caption, table, notes, and the sentence for when nothing is there.
+
+One class for each figure, in the module of its name. Pure: values in; the endpoints answer in the format asked for.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final
+
+from benchsite.core.formatting import listed
+from reports.compare.curves import Curve
+from reports.compare.figures.captions import collect_notes, stand_in_sentence
+from reports.compare.figures.export_size import Medium, scaled
+from reports.compare.figures.layout import Frame, PlotlyFigure
+from reports.compare.figures.points import STANDING_SAYS
+from reports.compare.figures.table import Columns, Table
+from reports.compare.figures.theme import PAPER, theme_named
+
+SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
+NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or select sweeps in the list of sweeps."
+NOTHING_YET = "Nothing has been measured yet. Points appear here as their runs end."
+MAX_NAMED = 4
+
+
+class Figure(ABC):
+    """One figure, ready to be drawn in either theme and at either width."""
+
+    name: str  # of its files: "ceilings"
+    svg_width_px = 720  # of the drawing without a browser
+
+    @abstractmethod
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        """What plotly.js draws."""
+
+    @property
+    @abstractmethod
+    def caption(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def table(self) -> Table: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stands in the picture itself."""
+        return ()
+
+    @property
+    def empty(self) -> str:
+        """What is said instead of a picture."""
+        return ""
+
+    @property
+    def live(self) -> bool:
+        """Whether it will change by itself."""
+        return False
+
+    @property
+    def height_px(self) -> int:
+        """0 where the ordinary height will do."""
+        return 0
+
+    def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen", linked: bool = False) -> dict[str, Any]:
+        """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is.
+
+        `linked`: with the ids of sweeps and runs, for readers who may open them, on pages that state the notes once.
+        """
+        on_paper, notes = medium == "paper", () if linked and medium == "screen" else self.notes
+        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, notes, linked)
+        return {
+            "figure": None if self.empty else scaled(self.draw(frame), medium),
+            "caption": self.caption,
+            "table": self.table.as_dict(),
+            "empty": self.empty,
+            "live": self.live,
+            "height": SENTENCE_PX if self.empty else self.height_px,
+        }
+
+    def data(self) -> dict[str, Any]:
+        """The JSON twin: what the picture says, without how it looks."""
+        return {"name": self.name, "caption": self.caption, "notes": list(self.notes), **self.table.as_dict()}
+
+
+class CurvesFigure(Figure):
+    """A figure of several sweeps."""
+
+    def __init__(self, curves: Sequence[Curve], *, highlight: str = "") -> None:
+        self.curves = curves
+        self.among = curves  # all that are compared, where `curves` are some of them: they decide colours and ranks
+        self.highlight = highlight  # the database that has a colour where there are too many for all
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return collect_notes(self.curves)
+
+    @property
+    def empty(self) -> str:
+        if not self.curves:
+            return NOTHING_CHOSEN
+        if any(curve.points for curve in self.curves):
+            return self.lacking()
+        return stand_in_sentence(self.curves) or NOTHING_YET
+
+    def lacking(self) -> str:
+        """Why there is nothing to draw although there are points, and what to do; empty where there is."""
+        return ""
+
+    @property
+    def shown_sentence(self) -> str:
+        """ "10 of 40 sides are shown"; empty where all are."""
+        shown, among = len(self.curves), len(self.among)
+        return f"{shown} of {among} sides are shown" if shown < among else ""
+
+    @property
+    def live(self) -> bool:
+        return any(curve.progress.going for curve in self.curves)
+
+
+# Of whom a row speaks: the first columns of most tables, for rows that begin with a curve.
+SIDE: Final[Columns] = {
+    "database": lambda curve, *_: curve.database_name,
+    "mode": lambda curve, *_: curve.mode,
+    "workload": lambda curve, *_: curve.workload,
+}
+# The rung of a point, for rows that begin with a curve and a point.
+RUNG: Final[Columns] = {
+    "threads": lambda curve, point, *_: point.threads,
+    "target (ops/s)": lambda curve, point, *_: point.target_ops_s,
+    "throughput (ops/s)": lambda curve, point, *_: point.throughput_ops_s.median,
+}
+# What the checks and people say of a point.
+STANDING: Final[Columns] = {
+    "verdict": lambda curve, point, *_: point.verdict,
+    "not counted because": lambda curve, point, *_: STANDING_SAYS[point.standing],
+    "rejected, counted because": lambda curve, point, *_: "; ".join(point.overridden),
+}
+
+
+def sentences(*parts: str) -> str:
+    kept = [part.rstrip(".") for part in parts if part]
+    return ". ".join(kept) + "." if kept else ""
+
+
+def named(reason: str, curves: Sequence[Curve]) -> str:
+    """Who is missing from a picture, and why: by name, as far as they are few."""
+    names = listed([curve.label for curve in curves], MAX_NAMED)
+    return f"{reason[0].upper()}{reason[1:]}: {names}" if names else ""

@@ -1,0 +1,133 @@
+"""Throughput against the load ladder: the curve that grows while a sweep is measured."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from reports.compare.curves import Curve, Point, in_order
+from reports.compare.figures import captions
+from reports.compare.figures import points as marks
+from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
+from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
+from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends
+from reports.compare.figures.table import Columns, Table, tabulated
+from reports.compare.figures.theme import Look, looks
+from reports.compare.ladder_text import ceiling_label
+
+COLUMNS: Final[Columns] = {
+    **SIDE,
+    **RUNG,
+    "least repeat (ops/s)": lambda curve, point: point.throughput_ops_s.low,
+    "greatest repeat (ops/s)": lambda curve, point: point.throughput_ops_s.high,
+    "repeats": lambda curve, point: point.throughput_ops_s.n,
+    **STANDING,
+}
+
+
+class LadderFigure(CurvesFigure):
+    """Throughput over client threads, or over the target where every curve has a ladder of targets."""
+
+    name = "throughput"
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        appearance = looks(self.curves, frame.theme, highlight=self.highlight)
+        drawn = [whole for curve in in_order(self.curves) if (whole := _finite(curve)).points]
+        targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
+        layout = base_layout(frame)
+        rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
+        layout["xaxis"] = _load_axis(frame, rungs, targets)
+        reached = [point.throughput_ops_s.high for curve in drawn for point in curve.points]
+        reached += [repeat.throughput_ops_s for curve in drawn for point in curve.points for repeat in point.left_out]
+        highest = max(reached, default=1.0)
+        layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
+        layout["showlegend"] = len(drawn) > 1 or any(
+            not point.counts or point.overridden or point.left_out for curve in drawn for point in curve.points
+        )
+        if 1 < len(drawn) <= MAX_LABELS and not frame.narrow:
+            label_ends(
+                layout,
+                [
+                    End(look.label, curve.counted[-1].throughput_ops_s.median, look.colour)
+                    for curve in drawn
+                    if curve.counted and (look := appearance[curve.sweep_id])
+                ],
+            )
+        traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
+        if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
+            marks.fold_legend(
+                [
+                    (t, appearance[c.sweep_id].group, appearance[c.sweep_id].faded)
+                    for c, some in traces
+                    for t in some
+                    if t["showlegend"]
+                ]
+            )
+        data = [trace for _, some in traces for trace in some]
+        if targets and rungs:
+            # Where achieved equals target: what lies below it was not sustained.
+            ends, line = [0, rungs[-1]], {"color": frame.theme.muted, "width": 1, "dash": "dot"}
+            data.append(scatter(ends, ends, "achieved = target", mode="lines", line=line))
+        return {"data": data + _keys(drawn, frame), "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        return captions.caption(self.curves)
+
+    @property
+    def table(self) -> Table:
+        return tabulated(COLUMNS, ((curve, point) for curve in in_order(self.curves) for point in curve.points))
+
+
+def _finite(curve: Curve) -> Curve:
+    """Without points that have no place on an axis."""
+    good = tuple(point for point in curve.points if math.isfinite(point.throughput_ops_s.median))
+    return curve if len(good) == len(curve.points) else replace(curve, points=good)
+
+
+def _load(point: Point, targets: bool) -> int:
+    return (point.target_ops_s or 0) if targets else point.threads
+
+
+def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, object]:
+    """Threads double from rung to rung, so their axis is logarithmic and ticks are the rungs themselves."""
+    if targets:
+        return axis(frame, "target throughput (ops/s)", tickformat="~s", rangemode="tozero")
+    shown = rungs if len(rungs) <= 12 else rungs[:: math.ceil(len(rungs) / 12)]
+    span = [math.log10(rungs[0]) - 0.08, math.log10(rungs[-1]) + 0.08] if rungs else [0, 1]
+    return axis(
+        frame,
+        "client threads (logarithmic)" if frame.narrow else "client threads, all clients together (logarithmic)",
+        type="log",
+        tickvals=list(shown),
+        ticktext=[str(rung) for rung in shown],
+        range=span,
+    )
+
+
+def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
+    drawn = []
+    for point in curve.points:
+        ops_s, x = point.throughput_ops_s, float(_load(point, targets))
+        drawn.append(Drawn(point, x, rounded(ops_s.median), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
+    hollow = [d for d in drawn if not d.point.counts]
+    hollow += [
+        Drawn(d.point, d.x, y := rounded(repeat.throughput_ops_s), y, y, 1, repeat)
+        for d in drawn
+        for repeat in d.point.left_out
+    ]
+    counted = [d for d in drawn if d.point.counts]
+    traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look))
+    for point in () if curve.progress.going else curve.ceiling_points:
+        x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
+        assert curve.ceiling is not None  # It has points.
+        traces.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
+    return traces
+
+
+def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
+    keys = []
+    if ceilings := [curve.ceiling for curve in drawn if curve.ceiling and not curve.progress.going]:
+        keys.append(marks.key(frame, "circle-open", ceiling_label(ceilings)))
+    return keys + marks.standing_keys([point for curve in drawn for point in curve.points], frame)

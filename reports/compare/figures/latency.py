@@ -1,0 +1,257 @@
+"""Latency against throughput: one curve per sweep, along its load ladder."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from benchsite.core import formatting
+from reports.compare.curves import STATISTICS, Curve, Point, in_order
+from reports.compare.figures import captions
+from reports.compare.figures import points as marks
+from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
+from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
+from reports.compare.figures.latency_points import Choice, DrawnCurve, drawn_curves
+from reports.compare.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
+from reports.compare.figures.overlay import Published, drawn_with_latency, published_points, published_said
+from reports.compare.figures.table import Columns, Table, tabulated
+from reports.compare.figures.theme import looks
+from reports.compare.ladder_text import ceiling_label
+
+# Which axes are logarithmic, throughput and latency. "auto" decides about throughput by how far the ceilings lie apart.
+SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
+WIDE_APART = 5.0
+ZOOM_ROOM = 1.3  # of the highest knee's latency
+
+
+class LatencyFigure(CurvesFigure):
+    """Latency of one operation, or of two, over the throughput of all of them."""
+
+    def __init__(self, curves: Sequence[Curve], choice: Choice, published: Sequence[Published] = ()) -> None:
+        super().__init__(curves, highlight=choice.highlight)
+        self.choice = choice
+        self.published = published
+        self.name = f"latency-{choice.operation.lower()}-{choice.statistic}"
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        choice = self.choice
+        drawn = drawn_curves(self.curves, looks(self.among, frame.theme, highlight=choice.highlight), choice)
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
+        layout["annotations"] += direct_labels(drawn, layout, frame, lines_shown(drawn, choice)[0])
+        crossings = lay_lines(drawn, choice, layout, frame)
+        solid = [side for side in drawn if not side.dashed]
+        most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
+        traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dashed)) for side in drawn]
+        sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn} if frame.linked else {}
+        # On a telephone the modes stand beside their curves; below them there is room for the databases only.
+        if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
+            marks.fold_legend(
+                [(t, side.look.group, side.look.faded) for side, some in traces for t in some if t["showlegend"]]
+            )
+        ringed = [side for side in solid if len(solid) <= marks.MAX_WITH_RINGS and not side.look.faded]
+        data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
+        data += [
+            marks.ring(side.look, symbol, meaning, x=point.x, y=point.y)
+            for side in ringed
+            for point in side.counted
+            for meaning, symbol in _collect_marks(side, point.point).items()
+        ]
+        data += crossings
+        thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
+        for trace in data:
+            if side := sides.get(trace.get("legendgroup", "")):
+                trace["meta"] = side
+        for line, some in traces if frame.linked else ():
+            for trace in some:
+                trace["meta"] = str(line.curve.sweep_id)
+                points = line.hollow if trace["name"].endswith(marks.NOT_COUNTED) else line.counted
+                if "text" in trace and "hovertemplate" in trace:
+                    runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
+                    trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
+        if zoomed:
+            # Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them.
+            for trace in data:
+                if trace["mode"] == "markers+text":
+                    trace["cliponaxis"] = True
+        return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        # That the asked load is not in the picture, where it lies far beyond what was measured.
+        load_ops_s = self.choice.load_ops_s
+        highest = max((point.throughput_ops_s.median for curve in self.curves for point in curve.counted), default=0.0)
+        return sentences(
+            "Zoomed up to the latency of the knees" if self.choice.zoom else "",
+            self.shown_sentence,
+            captions.caption(self.curves, kind=self.choice.kind),
+            ""
+            if not load_ops_s or load_ops_s <= highest * TOO_FAR
+            else f"The load of {formatting.throughput(load_ops_s)} lies far beyond every curve and is not drawn",
+            published_said(drawn_with_latency(self.published)),
+        )
+
+    @property
+    def table(self) -> Table:
+        return points_table(self.curves, operations=self.choice.operations, kind=self.choice.kind)
+
+    def lacking(self) -> str:
+        return "" if self.table.rows else captions.not_measured(self.curves, self.choice.operation, self.choice.kind)
+
+
+COLUMNS: Final[Columns] = {
+    **SIDE,
+    **RUNG,
+    "repeats": lambda curve, point, operation: point.throughput_ops_s.n,
+    "operation": lambda curve, point, operation: operation.operation,
+    "latency": lambda curve, point, operation: operation.kind,
+    "ok": lambda curve, point, operation: operation.ok,
+    "failed": lambda curve, point, operation: operation.failed,
+    **{
+        f"{label} (µs)": lambda curve, point, operation, name=name: operation.median_us(name)
+        for name, label in STATISTICS.items()
+    },
+    "clients merged": lambda curve, point, operation: point.clients_merged,
+    "clients": lambda curve, point, operation: point.clients_expected,
+    **STANDING,
+}
+
+
+def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kind: str = "") -> Table:
+    """A row per point and operation; some operations or one kind of latency only where they are named."""
+    return tabulated(
+        COLUMNS,
+        (
+            (curve, point, operation)
+            for curve in in_order(curves)
+            for point in curve.points
+            for operation in point.operations
+            if (not operations or operation.operation in operations) and kind in ("", operation.kind)
+        ),
+    )
+
+
+def _axes(
+    layout: Layout, drawn: Sequence[DrawnCurve], choice: Choice, frame: Frame, published: Sequence[Published]
+) -> bool:
+    """Both axes with room around what is drawn; whether they are zoomed."""
+    load, limit = lines_shown(drawn, choice)
+    # Up to which latency a zoomed figure goes; None where no knee is reached, or everything lies below.
+    knees = [y for side in drawn if (y := side.knee_y)]
+    top = max(knees) * ZOOM_ROOM if choice.zoom and knees else None
+    if top and all(d.high_y <= top for side in drawn for d in side.counted):
+        top = None
+    shown = [d for side in drawn for d in (*side.counted, *side.hollow) if top is None or d.y <= top]
+    if top is not None:
+        published = [result for result in published if (result.latency_us or 0.0) / 1e3 <= top]
+    xs = [d.x for d in shown] + [result.throughput_ops_s or 0.0 for result in published] + ([load] if load else [])
+    ys = [v for d in shown for v in (d.low_y, d.y if top else d.high_y)]
+    ys += [(result.latency_us or 0.0) / 1e3 for result in published] + (
+        [limit] if limit and (not top or limit < top) else []
+    )
+    ends = [max(d.x for d in side.counted) for side in drawn if side.counted]
+    ends += [result.throughput_ops_s or 0.0 for result in published]
+    log_x, log_y = SCALES.get(choice.scale, SCALES["auto"])
+    if choice.scale == "auto" and ends:
+        # On a linear axis a curve that ends at a fifth of the widest one is a vertical line at the edge.
+        log_x = max(ends) > WIDE_APART * min(ends)
+    layout["xaxis"] = axis(
+        frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(xs, log_x, beyond=1.22)
+    )
+    layout["yaxis"] = axis(
+        frame,
+        escaped(_title(choice, frame, zoomed=top is not None)),
+        tickformat="~g",
+        **_range(ys, log_y and top is None, beyond=1.06 if top else 1.14),
+    )
+    return top is not None
+
+
+def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
+    """What is up the page; a telephone has room for the essence, and its caption says the rest."""
+    quantity = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
+    if frame.narrow:
+        return f"{quantity}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
+    return f"{quantity}, {captions.KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
+
+
+def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, Any]:
+    """The axis' type and range with room around the points; linear axes start at 0."""
+    values = [value for value in values if value > 0]
+    if not values:
+        return {}
+    # On the right there is room for the names of the curves that end there.
+    if not log:
+        return {"range": [0, max(values) * beyond]}
+    low, high = math.log10(min(values)), math.log10(max(values))
+    # Points that lie close together still stand among ticks that say where they are.
+    room = max(0.12, (high - low) * 0.09, (0.8 - (high - low)) / 2)
+    # Whole decades, on short axes with 2 and 5 between them.
+    return {
+        "type": "log",
+        "range": [low - room, high + room * (2.6 if beyond > 1.2 else 1.2)],
+        "dtick": 1 if high - low > 2.2 else "D2",
+    }
+
+
+def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
+    look, counted, two = side.look, side.counted, len(choice.operations) > 1
+    if two:
+        # Dash then says the operation, and the marker alone the mode.
+        look = replace(look, dash="dash" if side.dashed else "solid")
+    hover = partial(
+        marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
+    )
+    traces = marks.curve_traces(look, counted, side.hollow, hover)
+    for trace in traces if side.dashed else ():
+        trace["showlegend"] = False
+    if rungs:
+        # The marker is not seen: its size keeps the text away from the point.
+        sizes = [marks.RING_PX if _collect_marks(side, d.point) else marks.MARKER_PX for d in counted]
+        # The rungs' names, small, on that side of a rising curve where nothing is: above and left.
+        names = marks.beside(
+            look,
+            "rungs",
+            [d.x for d in counted],
+            [d.y for d in counted],
+            mode="markers+text",
+            marker={"size": sizes, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
+            text=[marks.rung_label(d.point) for d in counted],
+            textposition="top left",
+            textfont={"color": look.colour, "size": 10},
+            cliponaxis=False,
+        )
+        traces.append(names)
+    return traces
+
+
+def _collect_marks(side: DrawnCurve, point: Point) -> dict[str, str]:
+    """What a point is beside being a point, with the symbol of its ring."""
+    knee = side.curve.knee
+    threads, ops_s = point.threads, point.throughput_ops_s.median
+    marks_by_text = {}
+    if any(point is other for other in side.curve.ceiling_points):
+        marks_by_text[_build_label([side])] = "circle-open"
+    if knee and knee.reached and (threads, ops_s) == (knee.threads, knee.throughput_ops_s):
+        marks_by_text["knee"] = "diamond-open"
+    return marks_by_text
+
+
+def _build_label(drawn: Iterable[DrawnCurve]) -> str:
+    return ceiling_label(line.curve.ceiling for line in drawn if line.curve.ceiling)
+
+
+def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Choice, frame: Frame) -> list[Trace]:
+    """What the marks and dashes mean, as far as they occur."""
+    keys = []
+    if len(choice.operations) > 1:
+        for operation, dash in zip(choice.operations, ("solid", "dash"), strict=True):
+            key = marks.key(frame, "circle", escaped(f"{dash}: {operation}"))
+            keys.append({**key, "mode": "lines", "line": {"color": frame.theme.muted, "width": 2, "dash": dash}})
+    if any(side.counted for side in ringed):
+        keys.append(marks.key(frame, "circle-open", _build_label(ringed)))
+    if any(side.curve.knee and side.curve.knee.reached for side in ringed):
+        keys.append(marks.key(frame, "diamond-open", "knee"))
+    return keys + marks.standing_keys([d.point for side in drawn for d in (*side.counted, *side.hollow)], frame)

@@ -1,0 +1,112 @@
+"""Points of latency curves in the figure's own units, and which of them there are."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from reports.compare.analysis.equal_load import LoadPoint
+from reports.compare.analysis.points import Spread
+from reports.compare.curves import Curve, Operation, Point, in_order
+from reports.compare.figures import points as marks
+from reports.compare.figures.layout import rounded
+from reports.compare.figures.points import Drawn
+from reports.compare.figures.theme import Look
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is drawn of every curve."""
+
+    operation: str = "READ"
+    statistic: str = "p99"
+    kind: str = "service"
+    scale: str = "auto"
+    highlight: str = ""
+    second: str = ""  # another operation, dashed, in the same panel
+    zoom: bool = False  # up to the latency of the knees
+    load_ops_s: float | None = None  # where every curve's latency is marked
+    limit_us: float | None = None  # of the latency, drawn as a line
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        return (self.operation, self.second) if self.second and self.second != self.operation else (self.operation,)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCurve:
+    """One operation of one sweep."""
+
+    curve: Curve
+    look: Look
+    operation: str
+    dashed: bool  # it is the second operation
+    counted: tuple[Drawn, ...]
+    hollow: tuple[Drawn, ...]
+
+    def load_points(self) -> list[LoadPoint]:
+        """The counted points for reading latencies at a load; latency in µs."""
+        targets = self.curve.ladder == "target"
+        return [
+            LoadPoint(
+                d.x,
+                d.y * 1e3,
+                f"{marks.rung_label(d.point)}{'' if d.point.target_ops_s else ' threads'}",
+                float(d.point.target_ops_s or 0) if targets else float(d.point.threads),
+            )
+            for d in self.counted
+        ]
+
+    @property
+    def knee_y(self) -> float | None:
+        """The latency at the knee's rung, in milliseconds; None where the knee is not reached."""
+        knee = self.curve.knee
+        if knee is None or not knee.reached:
+            return None
+        return next((d.y for d in self.counted if d.x == rounded(knee.throughput_ops_s)), None)
+
+
+def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Choice) -> list[DrawnCurve]:
+    """The points that have the chosen statistic, as coordinates; curves without any are left out."""
+    curves_drawn = []
+    for curve in in_order(curves):
+        for number, operation in enumerate(choice.operations):
+            drawn = [mark for point in curve.points if (mark := _drawn(point, operation, choice))]
+            counted = tuple(mark for mark in drawn if mark.point.counts)
+            hollow = [mark for mark in drawn if not mark.point.counts]
+            hollow += [mark for point in curve.points for mark in _left_out(point, operation, choice)]
+            if drawn or hollow:
+                curves_drawn.append(
+                    DrawnCurve(curve, looks[curve.sweep_id], operation, bool(number), counted, tuple(hollow))
+                )
+    # What is only there for context is drawn first, below the rest.
+    return sorted(curves_drawn, key=lambda mark: not mark.look.faded)
+
+
+def _drawn(point: Point, operation: str, choice: Choice) -> Drawn | None:
+    latency = _latency(point.operation(operation, choice.kind), choice.statistic)
+    x = point.throughput_ops_s.median
+    if latency is None or not _has_place(x, latency.median):
+        return None
+    low, high = rounded(latency.low / 1e3), rounded(latency.high / 1e3)
+    return Drawn(point, rounded(x), rounded(latency.median / 1e3), low, high, latency.n)
+
+
+def _left_out(point: Point, operation: str, choice: Choice) -> list[Drawn]:
+    """The repeats that are no part of a point, each where it lies."""
+    marks_left_out = []
+    for repeat in point.left_out:
+        latency = _latency(repeat.operation(operation, choice.kind), choice.statistic)
+        if latency is not None and _has_place(repeat.throughput_ops_s, latency.median):
+            y = rounded(latency.median / 1e3)
+            marks_left_out.append(Drawn(point, rounded(repeat.throughput_ops_s), y, y, y, 1, repeat))
+    return marks_left_out
+
+
+def _latency(operation: Operation | None, statistic: str) -> Spread | None:
+    return operation.latencies_us.get(statistic) if operation else None
+
+
+def _has_place(ops_s: float, latency_us: float) -> bool:
+    """Nothing and what is not a number have no place on an axis, least of all on a logarithmic one."""
+    return math.isfinite(ops_s) and math.isfinite(latency_us) and ops_s > 0 and latency_us > 0

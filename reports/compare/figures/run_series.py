@@ -1,0 +1,297 @@
+"""One run over time: throughput and latency per second, the warm-up shaded, the target as a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchsite.core import formatting
+from reports.compare.analysis.downsample import thinned
+from reports.compare.curves import COMPOSITE
+from reports.compare.figures.figure import Figure, sentences
+from reports.compare.figures.layout import (
+    Frame,
+    Layout,
+    PlotlyFigure,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    coordinates,
+    escaped,
+    scatter,
+    shortened,
+    straight,
+    upright_band,
+)
+from reports.compare.figures.table import Cell, Table
+
+Array = npt.NDArray[np.float64]
+MAX_EVENTS = 3  # that the caption tells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverTime:
+    """One operation per interval. Seconds count from the clients' common start, and are those at which each begins."""
+
+    operation: str
+    kind: str
+    seconds: Array
+    rate_ops_s: Array  # successful operations
+    failed: Array  # failed operations of the interval
+    mean_us: Array
+    p99_us: Array
+    interval_s: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """The least and the greatest second of each longer interval, all operations together."""
+
+    seconds: Array
+    low_ops_s: Array
+    high_ops_s: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which part was measured, in seconds from the clients' common start; both 0 while nothing is judged."""
+
+    begin_s: float = 0.0
+    end_s: float = 0.0
+    target_ops_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the run while it was measured."""
+
+    second: float  # from the clients' common start
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FaultBand:
+    """A planned fault of the run, in seconds from the clients' common start."""
+
+    number: int
+    begin_s: float
+    end_s: float
+    name: str
+
+
+def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
+    """Seconds and successful operations per second of all operations; a second that no client covers is NaN.
+
+    Service and response times are of the same operations: only one kind counts. A read-modify-write counts once: its
+    READ and its UPDATE are measured as well.
+    """
+    kind = "service" if any(stored.kind == "service" for stored in series) else "response"
+    parts = [stored for stored in series if stored.kind == kind and stored.seconds.size]
+    if not parts:
+        return np.array([]), np.array([])
+    interval_s = parts[0].interval_s
+    first = min(float(part.seconds[0]) for part in parts)
+    last = max(float(part.seconds[-1]) for part in parts)
+    seconds = np.arange(round(first), round(last) + 1, interval_s, dtype=float)
+    rate = np.full(seconds.size, np.nan)
+    for part in parts:
+        at = np.rint((part.seconds - seconds[0]) / interval_s).astype(int)
+        sign = -1.0 if part.operation == COMPOSITE else 1.0
+        rate[at] = np.nan_to_num(rate[at]) + sign * np.nan_to_num(part.rate_ops_s)
+    return seconds, rate
+
+
+def compute_band(finest: Sequence[OverTime], interval_s: int) -> Band | None:
+    """How far the seconds within longer intervals lie apart."""
+    seconds, rate = total_rate(finest)
+    if not seconds.size:
+        return None
+    begins, first = np.unique(seconds // interval_s * interval_s, return_index=True)
+    # fmin and fmax pass over NaN while there is a number.
+    return Band(begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
+
+
+class RunSeriesFigure(Figure):
+    """Two panels on one time axis: throughput above, p99 of each interval below (never its mean)."""
+
+    def __init__(
+        self,
+        name: str,
+        series: Sequence[OverTime],
+        window: Window,
+        *,
+        band: Band | None = None,
+        events: Sequence[Event] = (),
+        faults: Sequence[FaultBand] = (),
+    ) -> None:
+        self.name = name
+        self.series = series
+        self.window = window
+        self.band = band
+        self.events = events
+        self.faults = faults
+        self.interval_s = max((stored.interval_s for stored in series), default=1)
+        self.every = "second" if self.interval_s == 1 else f"{self.interval_s} s"
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        layout["hovermode"] = "x"
+        layout["xaxis"] = axis(frame, "time since the clients' common start (s)", anchor="y2", showgrid=False)
+        layout["yaxis"] = axis(frame, "ops/s", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
+        layout["yaxis2"] = axis(
+            frame, f"p99 per {self.every} (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g"
+        )
+        seconds, rate = total_rate(self.series)
+        middle = (self.interval_s - 1) / 2
+        data = _band(self.band, middle, frame) if self.band is not None else []
+        data += _throughput(seconds + middle, rate, frame) if seconds.size else []
+        data += _latencies(self.series, frame)
+        if seconds.size:
+            mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
+            mark_faults(layout, self.faults, frame)
+        if self.window.target_ops_s and seconds.size:
+            data.append(_target(seconds, self.window.target_ops_s, frame))
+        data += _events(self.events, layout, frame) if seconds.size else []
+        return {"data": data, "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
+        faults = ", ".join(f"{fault.number} {fault.name}" for fault in self.faults)
+        happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
+        return sentences(
+            f"All clients merged, per {self.every}; what is shaded does not count",
+            f"Measured from second {begin} to {end}" if self.window.end_s else "",
+            f"p99 of each {self.every} by itself: their mean would mean nothing",
+            f"Coloured bands are planned faults: {faults}" if faults else "",
+            "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
+            f"Happened meanwhile: {happened}" if happened else "",
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per interval, at the second at which it begins: all operations together, then mean and p99 of each."""
+        seconds, rate = total_rate(self.series)
+        columns = ["second", "all operations (ops/s)"]
+        values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]
+        for stored in self.series:
+            for statistic, array in (("mean", stored.mean_us), ("p99", stored.p99_us)):
+                columns.append(f"{stored.operation} {stored.kind} {statistic} (µs)")
+                values.append(dict(zip(stored.seconds.tolist(), _cells(array), strict=True)))
+        return Table(tuple(columns), tuple((second, *(by.get(second) for by in values)) for second in seconds.tolist()))
+
+    @property
+    def empty(self) -> str:
+        return "" if any(stored.seconds.size for stored in self.series) else "No second of this run is stored."
+
+
+def _cells(array: Any) -> list[Cell]:
+    return [value if value == value else None for value in array.tolist()]  # NaN differs from itself
+
+
+def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
+    kept = thinned(rate)
+    return [
+        scatter(
+            coordinates(seconds[kept]),
+            coordinates(rate[kept]),
+            "all operations",
+            hover=[formatting.throughput(value) for value in rate[kept]],
+            hovertemplate="%{text}<extra>all operations</extra>",
+            mode="lines" if kept.size > 1 else "markers",
+            line={"color": frame.theme.ink, "width": 2, "shape": "hv" if kept.size <= 120 else "linear"},
+            marker={"color": frame.theme.ink},
+            connectgaps=False,
+        )
+    ]
+
+
+def _band(band: Band, middle: float, frame: Frame) -> list[Trace]:
+    """Between the least and the greatest second of each interval."""
+    x = coordinates(band.seconds + middle)
+    edge: dict[str, Any] = {"mode": "lines", "line": {"color": frame.theme.muted, "width": 0}, "connectgaps": False}
+    filled: dict[str, Any] = {"fill": "tonexty", "fillcolor": frame.theme.muted, "opacity": 0.35}
+    return [
+        scatter(x, coordinates(band.low_ops_s), "least second", showlegend=False, **edge),
+        scatter(x, coordinates(band.high_ops_s), "least to greatest second", **edge, **filled),
+    ]
+
+
+def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
+    """p99 of each operation; response times dashed beside service times."""
+    operations = sorted({stored.operation for stored in series})
+    colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
+    traces = []
+    for stored in series:
+        kept = thinned(stored.p99_us)
+        label = stored.operation if stored.kind == "service" else f"{stored.operation}, response time"
+        traces.append(
+            scatter(
+                coordinates(stored.seconds[kept] + (stored.interval_s - 1) / 2),
+                coordinates(stored.p99_us[kept] / 1e3),
+                escaped(f"{label} p99"),
+                hover=[formatting.latency(value) for value in stored.p99_us[kept]],
+                hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
+                mode="lines" if kept.size > 1 else "markers",
+                yaxis="y2",
+                line={"color": colours[stored.operation], "dash": "solid" if stored.kind == "service" else "dash"},
+                marker={"color": colours[stored.operation]},
+                connectgaps=False,
+            )
+        )
+    return traces
+
+
+def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
+    return scatter(
+        [float(seconds[0]), float(seconds[-1])],
+        [target_ops_s] * 2,
+        "target",
+        hover=[formatting.throughput(target_ops_s)] * 2,
+        hovertemplate="%{text}<extra>target</extra>",
+        mode="lines",
+        line={"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
+    )
+
+
+def _events(events: Sequence[Event], layout: Layout, frame: Frame) -> list[Trace]:
+    """A thin line through both panels for each event, and a mark at its foot that says what happened."""
+    if not events:
+        return []
+    layout.setdefault("shapes", []).extend(straight(frame.theme.muted, "dot", x=event.second) for event in events)
+    return [
+        scatter(
+            [event.second for event in events],
+            [0.0] * len(events),
+            "what happened",
+            hover=[shortened(event.text, 160) for event in events],
+            marker={"color": frame.theme.ink, "symbol": "triangle-up", "size": 9},
+            cliponaxis=False,
+        )
+    ]
+
+
+def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, frame: Frame) -> None:
+    """Shade what does not count: the warm-up, and what came after the window."""
+    if window.end_s <= window.begin_s:
+        return
+    shaded = [(min(0.0, first_s), window.begin_s), (window.end_s, last_s)]
+    layout["shapes"] = [upright_band(begin, end, frame.theme.shade) for begin, end in shaded if end > begin]
+    if window.begin_s > 0:
+        layout["annotations"].append(_between_panels("warm-up", window.begin_s / 2, frame))
+
+
+def mark_faults(layout: Layout, faults: Sequence[FaultBand], frame: Frame) -> None:
+    """A band through both panels for each planned fault, with its number."""
+    for fault in faults:
+        layout.setdefault("shapes", []).append(upright_band(fault.begin_s, fault.end_s, frame.theme.fault))
+        middle = (fault.begin_s + fault.end_s) / 2
+        layout["annotations"].append(_between_panels(str(fault.number), middle, frame))
+
+
+def _between_panels(text: str, x: float, frame: Frame) -> dict[str, Any]:
+    return annotation(text, frame.theme.muted, x=x, y=0.51, yref="paper", xanchor="center", yanchor="middle")

@@ -1,0 +1,243 @@
+"""Throughput over the number of nodes, against what as many nodes would bring at best."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from benchsite.core import formatting
+from reports.compare.analysis.ceiling import Ceiling
+from reports.compare.analysis.scalability import Scalability, score
+from reports.compare.curves import Curve, in_order
+from reports.compare.figures import captions
+from reports.compare.figures import points as marks
+from reports.compare.figures.figure import CurvesFigure, named, sentences
+from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.compare.figures.points import MAX_LABELS, End, label_ends
+from reports.compare.figures.table import Columns, Table, bounded_percent, tabulated
+from reports.compare.figures.theme import Look, looks
+from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
+from reports.sizing.analysis import per_node
+
+SUPER_LINEAR = "more than the nodes account for"
+COLUMNS: Final[Columns] = {
+    "what": lambda scaling, size, score: scaling.label,
+    "database": lambda scaling, size, score: size.curve.database_name,
+    "nodes": lambda scaling, size, score: size.nodes,
+    "ceiling (ops/s)": lambda scaling, size, score: size.ceiling.throughput_ops_s,
+    "per node (ops/s)": lambda scaling, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
+    "gain over the smallest (%)": lambda scaling, size, score: (
+        score and bounded_percent(score.gains.get(size.nodes), score.gain_sign(size.nodes))
+    ),
+    "ideal gain (%)": lambda scaling, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
+    "speed-up efficiency (%)": lambda scaling, size, score: (
+        score and bounded_percent(score.speedup_efficiency.get(size.nodes), score.gain_sign(size.nodes))
+    ),
+    "score (%)": lambda scaling, size, score: score and bounded_percent(score.score, score.sign),
+    "more than the nodes account for": lambda scaling, size, score: (
+        "yes" if score and size.nodes in score.super_linear else ""
+    ),
+    "ladder": lambda scaling, size, score: ladder_says(size.ceiling),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The highest ceiling of one cluster size; throughput in operations per second."""
+
+    nodes: int
+    curve: Curve
+    ceiling: Ceiling
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """One system in one mode under one workload on clusters of several sizes, the smallest first."""
+
+    label: str
+    sizes: tuple[Size, ...]
+    score: Scalability | None
+
+    @property
+    def score_text(self) -> str:
+        """ "≥ 85 %"; empty where there is none, or it may be anything."""
+        sign = self.score.sign if self.score else None
+        return "" if sign is None or self.score is None else f"{sign}{formatting.percent(self.score.score)}"
+
+    def ideal_ops_s(self, nodes: int) -> float:
+        return self.sizes[0].ceiling.throughput_ops_s * nodes / self.sizes[0].nodes
+
+
+def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
+    """Curves that differ in their cluster's nodes only belong together; those of unknown size to nothing."""
+    groups: dict[tuple[str, ...], list[Curve]] = {}
+    versions = {(c.system_name, c.setup.version) for c in curves}
+    has_versions = len(versions) > len({system for system, _ in versions})
+    workloads = len({curve.workload for curve in curves}) > 1
+    for curve in in_order(curves):
+        if not curve.setup.nodes or not curve.ceiling or curve.ceiling.throughput_ops_s <= 0:
+            continue
+        names = [curve.system_name, *([curve.setup.version] if has_versions else []), curve.mode]
+        groups.setdefault((*names, *([curve.workload] if workloads else [])), []).append(curve)
+    return [_scaling(" · ".join(part for part in key if part), group) for key, group in groups.items()]
+
+
+def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
+    best: dict[int, Size] = {}
+    for curve in curves:
+        nodes, ceiling = curve.setup.nodes, curve.ceiling
+        if nodes and ceiling and (nodes not in best or best[nodes].ceiling.throughput_ops_s < ceiling.throughput_ops_s):
+            best[nodes] = Size(nodes, curve, ceiling)
+    sizes = tuple(best[nodes] for nodes in sorted(best))
+    short = [size.nodes for size in sizes if size.ceiling.is_lower_bound]
+    reached = {size.nodes: size.ceiling.throughput_ops_s for size in sizes}
+    return Scaling(label, sizes, score(reached, lower_bounds=short))
+
+
+def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> Mapping[str, Look]:
+    """As of the databases: one colour per system, although every size is a database of its own."""
+    first = {scaling.label: scaling.sizes[0].curve for scaling in scalings}
+    systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]
+    appearance = looks(systems, frame.theme, highlight=highlight)
+    return {label: appearance[curve.sweep_id] for label, curve in first.items()}
+
+
+class ScalabilityFigure(CurvesFigure):
+    """Ceilings over nodes from zero, so that the ideal is a straight line through the smallest size."""
+
+    name = "scalability"
+
+    @cached_property
+    def scalings(self) -> list[Scaling]:
+        return build_scalings(self.curves)
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        scalings = self.scalings
+        appearance = assign_looks(scalings, frame, self.highlight)
+        nodes = sorted({size.nodes for scaling in scalings for size in scaling.sizes})
+        highest = max((size.ceiling.throughput_ops_s for scaling in scalings for size in scaling.sizes), default=1.0)
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        most = max(nodes, default=1)
+        layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
+        title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+        ideal = [
+            scaling.ideal_ops_s(scaling.sizes[-1].nodes) for scaling in scalings if not appearance[scaling.label].faded
+        ]
+        top = max([highest * 1.25, *(end * 1.05 for end in ideal)])  # No ideal line ends before its last size.
+        layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
+        ordered = sorted(scalings, key=lambda scaling: not appearance[scaling.label].faded)
+        traces = [(scaling, _line(scaling, appearance[scaling.label])) for scaling in ordered]
+        if any(appearance[scaling.label].faded for scaling in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
+            marks.fold_legend(
+                [(t, scaling.sizes[0].curve.system_name, appearance[scaling.label].faded) for scaling, t in traces]
+            )
+        elif len(ordered) <= MAX_LABELS:
+            ends = [
+                End(
+                    f"{scaling.label}, {scaling.score_text}" if scaling.score_text else scaling.label,
+                    scaling.sizes[-1].ceiling.throughput_ops_s,
+                    appearance[scaling.label].colour,
+                )
+                for scaling in ordered
+            ]
+            label_ends(layout, ends, longest=44, inside=frame.narrow)
+            for _, trace in traces:
+                trace["showlegend"] = False
+        ideals = [trace for scaling in ordered for trace in _ideal(scaling, appearance[scaling.label])]
+        above = [trace for scaling in ordered for trace in _super_linear(scaling, appearance[scaling.label])]
+        data = ideals + [trace for _, trace in traces] + above
+        keys = []
+        if ideals:
+            line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
+            keys.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
+        if above:
+            keys.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
+        return {"data": data + keys, "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            "Highest throughput on clusters of several sizes; 100 % of the ideal gain is as many times the smallest "
+            "cluster's throughput as there are times its nodes",
+            named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes]),
+            *status_sentences(self.curves),
+            captions.caption(self.curves),
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per size; gains and scores in per cent, unrounded."""
+        return tabulated(
+            COLUMNS, ((scaling, size, scaling.score) for scaling in self.scalings for size in scaling.sizes)
+        )
+
+    def lacking(self) -> str:
+        if any(scaling.score for scaling in self.scalings):
+            return ""
+        return (
+            "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several "
+            "sizes, and choose all of their sweeps."
+        )
+
+
+def _line(scaling: Scaling, look: Look) -> Trace:
+    trace = marks.line(
+        look,
+        x=[float(size.nodes) for size in scaling.sizes],
+        y=[rounded(size.ceiling.throughput_ops_s) for size in scaling.sizes],
+        hover=[_hover(scaling, size) for size in scaling.sizes],
+    )
+    open_gain = "gain not known" if scaling.score else "one size"
+    score = f"{scaling.score_text} of the ideal gain" if scaling.score_text else open_gain
+    return {**trace, "name": escaped(f"{scaling.label}, {score}"), "legendgroup": escaped(scaling.label)}
+
+
+def _hover(scaling: Scaling, size: Size) -> str:
+    lines = [
+        f"<b>{escaped(scaling.label)}</b>",
+        f"{size.nodes} node{'s' if size.nodes > 1 else ''}: {ceiling_text(size.ceiling)}",
+        escaped(size.curve.database_name),
+    ]
+    if size.ceiling.is_lower_bound:
+        lines.append(ladder_says(size.ceiling))
+    sign = scaling.score.gain_sign(size.nodes) if scaling.score else None
+    if scaling.score and size.nodes in scaling.score.gains and sign is not None:
+        gain, ideal = scaling.score.gains[size.nodes], scaling.score.ideals[size.nodes]
+        lines.append(
+            f"{sign}{formatting.signed_percent(gain)} over {scaling.score.base} nodes; "
+            f"ideal {formatting.signed_percent(ideal)}"
+        )
+        if size.nodes in scaling.score.super_linear:
+            lines.append(f"{SUPER_LINEAR}: look for what else differs")
+    return "<br>".join(lines)
+
+
+def _ideal(scaling: Scaling, look: Look) -> list[Trace]:
+    """As many times the smallest size as there are times its nodes, up to the last size."""
+    if len(scaling.sizes) < 2 or look.faded:
+        return []
+    base, last = scaling.sizes[0], scaling.sizes[-1].nodes
+    return [
+        scatter(
+            [base.nodes, last],
+            [rounded(base.ceiling.throughput_ops_s), rounded(scaling.ideal_ops_s(last))],
+            escaped(f"{scaling.label}, ideal"),
+            mode="lines",
+            legendgroup=escaped(scaling.label),
+            showlegend=False,
+            line={"color": look.colour, "width": 1, "dash": "dot"},
+            opacity=0.7,
+        )
+    ]
+
+
+def _super_linear(scaling: Scaling, look: Look) -> list[Trace]:
+    above = scaling.score.super_linear if scaling.score else ()
+    return [
+        marks.ring(
+            look, "triangle-up-open", SUPER_LINEAR, x=float(size.nodes), y=rounded(size.ceiling.throughput_ops_s)
+        )
+        for size in scaling.sizes
+        if size.nodes in above and not look.faded
+    ]

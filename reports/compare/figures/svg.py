@@ -1,0 +1,342 @@
+"""A figure as SVG, drawn without a browser: for readers without JavaScript. Pure.
+
+It draws what plotly.js draws of bars, lines, points, straight lines and texts, in panels one below the other on one
+axis across; what a pointer shows is left out.
+"""
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape, unescape
+from typing import Any, Final
+
+from benchsite.core import formatting
+from reports.compare.figures.layout import PlotlyFigure, Trace
+
+WIDTH: Final = 720
+HEIGHT: Final = 400
+MAX_TICKS: Final = 7
+DAY_S: Final = 86_400
+DASHES: Final = {"dash": "9 6", "dot": "2 4", "dashdot": "9 4 2 4", "longdash": "14 6"}
+MARKS: Final = {
+    "square": "M-{r},-{r}h{d}v{d}h-{d}z",
+    "diamond": "M0,-{d}L{d},0 0,{d} -{d},0z",
+    "triangle-up": "M0,-{d}L{d},{r} -{d},{r}z",
+    "cross": "M-{r},0H{r}M0,-{r}V{r}",
+    "x": "M-{r},-{r}L{r},{r}M{r},-{r}L-{r},{r}",
+    "x-thin": "M-{r},-{r}L{r},{r}M{r},-{r}L-{r},{r}",
+}
+STROKES: Final = ("cross", "x", "x-thin")  # marks without an area
+PATTERN_PX: Final = 7
+# Lines of a square that repeats itself; a dot has no lines.
+PATTERN_LINES: Final = {
+    "/": "M-2,2l4,-4M0,7l7,-7M5,9l4,-4",
+    "\\": "M-2,5l4,4M0,0l7,7M5,-2l4,4",
+    "x": "M0,7l7,-7M0,0l7,7",
+    "-": "M0,3.5h7",
+    "|": "M3.5,0v7",
+}
+ANCHORS: Final = {"left": "start", "center": "middle", "right": "end"}
+# How far a text's baseline lies below the place that it is anchored at, in lines.
+BASELINES: Final = {"top": 0.9, "middle": 0.35, "bottom": -0.25}
+
+
+class Axis:
+    """One axis: values, numbers, dates or names, to pixels."""
+
+    def __init__(self, layout: Mapping[str, Any], values: Sequence[Any], begin_px: float, end_px: float) -> None:
+        self.layout, self.begin_px, self.end_px = layout, begin_px, end_px
+        self.is_log = layout.get("type") == "log"
+        texts = [value for value in values if isinstance(value, str)]
+        are_dates = bool(texts) and all(_instant(text) is not None for text in texts)
+        self.is_date = layout.get("type") == "date" or are_dates
+        self.names = [] if self.is_date else list(dict.fromkeys(texts))
+        numbers = [number for value in values if (number := self.number(value)) is not None]
+        if ends := layout.get("range"):
+            low, high = (self.number(end) if isinstance(end, str) else float(end) for end in ends)
+        else:
+            low, high = min(numbers, default=0.0), max(numbers, default=1.0)
+            room = (high - low or 1.0) * 0.06
+            low = 0.0 if layout.get("rangemode") == "tozero" and low >= 0 and not self.is_log else low - room
+            high += room
+        self.low, self.high = low or 0.0, high if high is not None and high != low else (low or 0.0) + 1.0
+
+    def number(self, value: Any) -> float | None:
+        """A value on the axis' own scale: the exponent on a logarithmic one, seconds of a date, the place of a name."""
+        if isinstance(value, str):
+            return _instant(value) if self.is_date else float(self.names.index(value)) if value in self.names else None
+        if value is None or not math.isfinite(value) or (self.is_log and value <= 0):
+            return None
+        return math.log10(value) if self.is_log else float(value)
+
+    def px(self, number: float) -> float:
+        return self.begin_px + (number - self.low) / (self.high - self.low) * (self.end_px - self.begin_px)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Numbers on the axis' own scale with their texts."""
+        if "tickvals" in self.layout:
+            texts = self.layout.get("ticktext") or map(str, self.layout["tickvals"])
+            return [(float(value), text) for value, text in zip(self.layout["tickvals"], texts, strict=False)]
+        if self.names:
+            return [(float(place), name) for place, name in enumerate(self.names)]
+        low, high = sorted((self.low, self.high))
+        if self.is_log:
+            parts = (1, 2, 5) if high - low < 2.2 else (1,)
+            exponents = range(math.floor(low), math.ceil(high) + 1)
+            marks = [math.log10(part * 10.0**exponent) for exponent in exponents for part in parts]
+            return [(mark, formatting.short(10**mark)) for mark in marks if low <= mark <= high]
+        # A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days.
+        rough = (high - low) / self.layout.get("nticks", MAX_TICKS)
+        unit = DAY_S if self.is_date else 10.0 ** math.floor(math.log10(rough))
+        step = next((part * unit for part in (1, 2, 5, 10, 20, 50, 100) if part * unit >= rough), rough)
+        marks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        if self.is_date:
+            return [(mark, datetime.fromtimestamp(mark, UTC).strftime("%d %b")) for mark in marks]
+        return [(mark, formatting.short(mark)) for mark in marks]
+
+
+def _instant(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+
+
+def render_svg(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, title: str = "") -> str:
+    """A document; `width_px` and `height_px` as `Figure` has them, `title` for those who do not see it."""
+    layout, traces = figure["layout"], [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
+    keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]
+    height = height_px or HEIGHT
+    margin = layout["margin"]
+    left, top = margin["l"] + 14, margin["t"] + 6
+    if texts := layout["yaxis"].get("ticktext"):
+        left = max(left, 24 + 6 * max(len(_plain(line)) for text in texts for line in text.split("<br>")))
+    longest = max((len(_plain(trace["name"])) for trace in keys), default=0)
+    columns = max(min(4, (width_px - left) // (44 + 6 * longest)), 1)
+    legend_px = 20 * math.ceil(len(keys) / columns)
+    bottom = height - max(margin["b"], 44) - legend_px
+    across = Axis(layout["xaxis"], [x for trace in traces for x in trace["x"]], left, width_px - margin["r"])
+    panels: dict[str, Axis] = {}
+    for name in (name for name in layout if name.startswith("yaxis")):
+        reference = name.replace("axis", "")
+        values = [y for trace in traces if trace.get("yaxis", "y") == reference for y in trace["y"]]
+        low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
+        panels[reference] = Axis(layout[name], values, low, high)
+    shown = [panel for panel in panels.values() if panel.layout.get("visible", True)]
+    # Shapes and notes that speak of the paper span all panels.
+    up = panels["y"] if len(shown) == 1 else Axis(layout["yaxis"], [], bottom, top)
+    font = layout["font"]
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width_px}" height="{height}" '
+        f'viewBox="0 0 {width_px} {height}" '
+        f'font-family="{escape(font["family"])}" font-size="{font["size"]}" fill="{font["color"]}" role="img">',
+        f"<title>{escape(title)}</title>",
+        f'<clipPath id="area"><rect x="{left}" y="{top}" width="{width_px - margin["r"] - left}" '
+        f'height="{bottom - top}"/></clipPath>',
+        *(part for panel in shown for part in _axes(across, panel, bottom)),
+        '<g clip-path="url(#area)">',
+        *(part for shape in layout.get("shapes", ()) for part in _shape(shape, across, up)),
+        *(part for trace in traces for part in _trace(trace, across, panels[trace.get("yaxis", "y")])),
+        "</g>",
+        *(part for note in layout.get("annotations", ()) for part in _annotation(note, across, up, font)),
+        *_legend(keys, columns, width_px - left, left, height - legend_px + 6),
+        "</svg>",
+    ]
+    return "".join(parts)
+
+
+def svg_of_text(text: str, colour: str) -> str:
+    """The drawing of a figure that has nothing to draw: why that is so."""
+    lines = textwrap.wrap(text, 90)
+    texts = (_text(line, 0, 20 * (number + 1), "start") for number, line in enumerate(lines))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{20 * len(lines) + 10}" '
+        f'viewBox="0 0 {WIDTH} {20 * len(lines) + 10}" font-family="sans-serif" font-size="14" fill="{colour}" '
+        f'role="img">{"".join(texts)}</svg>'
+    )
+
+
+def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
+    """Those of one panel; the axis across has its texts below the lowest one."""
+    bottom, top, left, right = up.begin_px, up.end_px, across.begin_px, across.end_px
+    for axis, is_across in ((across, True), (up, False)):
+        colour, muted = axis.layout["gridcolor"], axis.layout["tickfont"]["color"]
+        for number, text in axis.ticks():
+            at = axis.px(number)
+            if axis.layout.get("showgrid", True):
+                yield _line(*((at, top, at, bottom) if is_across else (left, at, right, at)), colour)
+            x, y, anchor = (at, bottom + 16, "middle") if is_across else (left - 6, at + 4, "end")
+            if is_across and bottom < lowest_px - 1:
+                continue
+            size = axis.layout["tickfont"].get("size", 12)
+            lines = text.split("<br>")
+            for row, part in enumerate(lines):
+                below = 1.1 * size * (row - (len(lines) - 1) / 2)
+                yield _text(part, x, y + below, anchor, f' fill="{muted}" font-size="{size}"')
+        line = axis.layout["linecolor"]
+        yield _line(left, bottom, right, bottom, line) if is_across else _line(left, top, left, bottom, line)
+        middle = (axis.begin_px + axis.end_px) / 2
+        if (title := axis.layout.get("title", {}).get("text", "")) and (not is_across or bottom > lowest_px - 1):
+            x, y = (middle, bottom + 34) if is_across else (14.0, middle)
+            turn = "" if is_across else f' transform="rotate(-90 14 {middle:.1f})"'
+            yield _text(title, x, y, "middle", f' fill="{muted}"{turn}')
+
+
+def _trace(trace: Trace, across: Axis, up: Axis) -> Iterator[str]:
+    yield f'<g opacity="{trace.get("opacity", 1)}">'
+    places = [
+        (across.px(x), up.px(y)) if x is not None and y is not None else None
+        for x, y in zip(map(across.number, trace["x"]), map(up.number, trace["y"]), strict=True)
+    ]
+    if trace["type"] == "bar":
+        for place in places:
+            if place:
+                yield from _bar(trace, place, across, up)
+    else:
+        yield from _scatter(trace, places)
+    yield "</g>"
+
+
+def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iterator[str]:
+    is_lying, marker = trace.get("orientation") == "h", trace["marker"]
+    names, values = (up, across) if is_lying else (across, up)
+    half = abs(names.px(float(trace.get("width", 0.8))) - names.px(0)) / 2
+    start = values.px(values.low if values.is_log else max(min(0.0, values.high), values.low))
+    x, y = end
+    x0, x1, y0, y1 = (start, x, y - half, y + half) if is_lying else (x - half, x + half, y, start)
+    outline = marker.get("line", {})
+    fill = marker["color"]
+    if shape := marker.get("pattern", {}).get("shape"):
+        name = f"pattern-{ord(shape)}-{re.sub(r'[^0-9a-zA-Z]', '', fill)}"
+        yield _pattern(name, shape, fill)
+        fill = f"url(#{name})"
+    yield (
+        f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" height="{abs(y1 - y0):.1f}" '
+        f'fill="{fill}" stroke="{outline.get("color", "none")}"/>'
+    )
+    along = "x" if is_lying else "y"
+    if interval := trace.get(f"error_{along}"):
+        value = trace[along][0]
+        ends = [values.number(bound) for bound in (value - interval["arrayminus"][0], value + interval["array"][0])]
+        low, high = (values.px(bound) if bound is not None else start for bound in ends)
+        yield _line(*((low, y, high, y) if is_lying else (x, low, x, high)), interval["color"], width=1.5)
+
+
+def _pattern(name: str, shape: str, colour: str) -> str:
+    lines = PATTERN_LINES.get(shape)
+    mark = (
+        f'<path d="{lines}" stroke="{colour}" stroke-width="2"/>'
+        if lines
+        else f'<circle cx="3.5" cy="3.5" r="2.2" fill="{colour}"/>'
+    )
+    size = f'width="{PATTERN_PX}" height="{PATTERN_PX}"'
+    return f'<pattern id="{name}" {size} patternUnits="userSpaceOnUse">{mark}</pattern>'
+
+
+def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iterator[str]:
+    mode, line = trace.get("mode", "markers"), trace.get("line", {})
+    if "lines" in mode:
+        drawn = " ".join(f"{place[0]:.1f},{place[1]:.1f}" for place in places if place)
+        fill = trace.get("fillcolor", "none") if trace.get("fill") else "none"
+        yield (
+            f'<polyline points="{drawn}" fill="{fill}" stroke="{line.get("color", "none")}" '
+            f'stroke-width="{line.get("width", 2)}" stroke-dasharray="{DASHES.get(line.get("dash", ""), "none")}"/>'
+        )
+    if "markers" in mode and "text" not in mode:
+        for number, place in enumerate(places):
+            if place:
+                yield _mark(trace.get("marker", {}), number, *place)
+    if "text" in mode:
+        colour = trace.get("textfont", {}).get("color", "currentColor")
+        for text, place in zip(trace["text"], places, strict=True):
+            if place:
+                yield _text(text, place[0] - 6, place[1] - 6, "end", f' font-size="10" fill="{colour}"')
+
+
+def _mark(marker: Mapping[str, Any], number: int, x: float, y: float) -> str:
+    def own(name: str, usual: Any) -> Any:
+        value = marker.get(name, usual)
+        return value[number] if isinstance(value, list | tuple) else value
+
+    symbol, colour, radius = own("symbol", "circle"), own("color", "currentColor"), own("size", 8) / 2
+    name = symbol.removesuffix("-open")
+    is_open = name != symbol or name in STROKES
+    paint = f'fill="{"none" if is_open else colour}" stroke="{colour}" stroke-width="{1.5 if is_open else 0}"'
+    if path := MARKS.get(name):
+        sides = path.format(r=f"{radius:.1f}", d=f"{radius * (2 if name == 'square' else 1.25):.1f}")
+        return f'<path transform="translate({x:.1f} {y:.1f})" d="{sides}" {paint}/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" {paint}/>'
+
+
+def _shape(shape: Mapping[str, Any], across: Axis, up: Axis) -> Iterator[str]:
+    ends = []
+    for axis, name in ((across, "x"), (up, "y")):
+        for end in (shape[f"{name}0"], shape[f"{name}1"]):
+            if shape.get(f"{name}ref") == "paper":
+                ends.append(axis.begin_px + end * (axis.end_px - axis.begin_px))
+            elif (number := axis.number(end)) is not None:
+                ends.append(axis.px(number))
+    if len(ends) < 4:
+        return
+    x0, x1, y0, y1 = ends
+    line = shape.get("line", {})
+    if shape["type"] == "rect":
+        yield (
+            f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" '
+            f'height="{abs(y1 - y0):.1f}" fill="{shape.get("fillcolor", "none")}"/>'
+        )
+    elif shape["type"] == "line":
+        yield _line(x0, y0, x1, y1, line.get("color", "currentColor"), DASHES.get(line.get("dash", ""), "none"))
+
+
+def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[str, Any]) -> Iterator[str]:
+    """Places of annotations are on the axis' own scale already, or shares of the paper."""
+    places = []
+    for axis, name in ((across, "x"), (up, "y")):
+        if note.get(f"{name}ref") == "paper":
+            places.append(axis.begin_px + note[name] * (axis.end_px - axis.begin_px))
+        else:
+            number = axis.number(note[name]) if isinstance(note[name], str) else float(note[name])
+            if number is None:
+                return
+            places.append(axis.px(number))
+    lines = note["text"].split("<br>")
+    size = note.get("font", {}).get("size", font["size"])
+    x, y = places[0] + note.get("xshift", 0), places[1] - note.get("yshift", 0)
+    anchor = note.get("yanchor", "middle")
+    above = {"bottom": len(lines) - 1, "middle": (len(lines) - 1) / 2}.get(anchor, 0)
+    for number, text in enumerate(lines):
+        at = y + (number - above + BASELINES.get(anchor, 0.35)) * size * 1.25
+        colour = note.get("font", {}).get("color", font["color"])
+        yield _text(text, x, at, ANCHORS[note.get("xanchor", "center")], f' fill="{colour}" font-size="{size}"')
+
+
+def _legend(keys: Sequence[Trace], columns: int, width_px: float, left: float, top: float) -> Iterator[str]:
+    for number, trace in enumerate(keys):
+        x, y = left + number % columns * width_px / columns, top + number // columns * 20
+        line, marker = trace.get("line", {}), trace.get("marker", {})
+        if "lines" in trace.get("mode", ""):
+            yield _line(x, y, x + 24, y, line.get("color", "none"), DASHES.get(line.get("dash", ""), "none"), 2)
+        if marker:
+            yield _mark({**marker, "size": 8}, 0, x + 12, y)
+        yield _text(trace["name"], x + 30, y + 4, "start", ' font-size="11"')
+
+
+def _line(x0: float, y0: float, x1: float, y1: float, colour: str, dash: str = "none", width: float = 1) -> str:
+    return (
+        f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="{colour}" '
+        f'stroke-width="{width}" stroke-dasharray="{dash}"/>'
+    )
+
+
+def _text(text: str, x: float, y: float, anchor: str, more: str = "") -> str:
+    weight = ' font-weight="600"' if text.startswith("<b>") else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}{more}>{escape(_plain(text))}</text>'
+
+
+def _plain(text: str) -> str:
+    """Without the tags and the escapes that plotly reads, and without characters that XML refuses."""
+    return re.sub(r"[\x00-\x1f\ufffe\uffff]", " ", unescape(re.sub(r"</?(?:b|i|br|span)\b[^>]*>", "", text)))

@@ -1,0 +1,197 @@
+"""What a comparison found and how sure it is, as codes and numbers. Pure; `answer_messages` has the English.
+
+A cost or a ratio is stated only where both ceilings are bracketed and their repeats decide it. Databases are compared
+where they promise the same for a write. What is left is what was measured.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from reports.compare.analysis.ceiling import CLIENT_LIMITED, Status
+from reports.compare.analysis.multiple import adjusted
+from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
+from reports.compare.curves import Curve, durability_key
+from reports.compare.durability_costs import list_trades
+from reports.compare.pages.baseline_ratios import Judging, against
+
+MAX_FINDINGS: Final = 3
+
+
+class Code(StrEnum):
+    """What a finding states, of its sides in their order."""
+
+    NOTHING_MEASURED = "nothing measured"
+    NOTHING_COUNTS = "nothing counts"
+    COST = "cost"  # of the first side's promise, as a share of the second side's throughput
+    SMALL_COST = "small cost"  # less than the threshold
+    FASTER = "faster"  # the first side than the second, so many times
+    SAME = "same"  # within the threshold
+    VALUES = "values"  # what each side did
+    KNEE = "knee"  # of the side, at this throughput
+
+
+class Doubt(StrEnum):
+    """What limits the findings. Of the limits of a comparison the first that applies is stated."""
+
+    CLIENTS = "clients"  # values are lower bounds: the clients were at their limit
+    SHORT_LADDERS = "short ladders"  # values are lower bounds: the load ended below the ceiling
+    OPEN_ENDS = "open ends"  # repeats do not show whether throughput ends there
+    FEW_RUNS = "few runs"
+    OTHER_DIFFERENCES = "other differences"  # what else differs forbids a ratio
+    PROMISES = "promises"  # what sides promise differs or is not known
+    ONE_MACHINE = "one machine"
+    DEMONSTRATION = "demonstration"
+    UNPUBLISHABLE = "unpublishable"  # tuning and other purposes that claim no numbers
+
+
+LIMITS: Final = (
+    Doubt.CLIENTS, Doubt.SHORT_LADDERS, Doubt.OPEN_ENDS, Doubt.FEW_RUNS, Doubt.OTHER_DIFFERENCES, Doubt.PROMISES,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    database: str
+    mode: str
+    label: str  # differs from that of every other side
+    ops_s: float
+    is_bound: bool  # it may be higher
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    code: Code
+    sides: tuple[Side, ...] = ()
+    value: float = 0.0  # COST: a share; FASTER: a factor; KNEE: ops/s; NOTHING_COUNTS: points
+    loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
+    workload: str = ""  # where the comparison has several
+    limit: Doubt | None = None  # why VALUES are all that can be stated
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    findings: tuple[Finding, ...]  # at least one
+    repeats: tuple[int, int]  # the fewest and the most runs of a ceiling
+    doubts: tuple[Doubt, ...]
+
+
+def find_answer(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Answer:
+    """`labels` are the names of the sides by sweep; without `judging` nothing is compared."""
+    measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0]
+    if not measured:
+        points = sum(len(curve.points) for curve in curves)
+        code = Code.NOTHING_COUNTS if points else Code.NOTHING_MEASURED
+        return Answer((Finding(code, value=points),), (0, 0), ())
+    runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
+    findings = tuple(_findings(measured, judging, labels))[:MAX_FINDINGS]
+    return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
+
+
+def _findings(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Iterator[Finding]:
+    workloads = dict.fromkeys(curve.workload for curve in curves)
+    for workload in workloads:
+        group = [curve for curve in curves if curve.workload == workload]
+        yield from _findings_of_workload(group, judging, labels, workload if len(workloads) > 1 else "")
+
+
+def _findings_of_workload(
+    curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str], workload: str
+) -> Iterator[Finding]:
+    paired: set[UUID] = set()
+    pairs = [*_costs(curves), *_rivals(curves)]
+    compared = [_compare(first, second, judging) for first, second, _ in pairs]
+    # All comparisons of an answer are judged together, as those of a table are.
+    judged = iter(adjusted([comparison for comparison in compared if isinstance(comparison, Comparison)]))
+    for (first, second, is_cost), comparison in zip(pairs, compared, strict=True):
+        sides = _side(first, labels), _side(second, labels)
+        paired |= {first.sweep_id, second.sweep_id}
+        if isinstance(comparison, Comparison):
+            code, value = _judge(next(judged), is_cost=is_cost)
+            limit = Doubt.FEW_RUNS if code is Code.VALUES else None
+        else:
+            code, value, limit = Code.VALUES, 0.0, comparison
+        yield Finding(code, sides, value, _loss_s(first), workload, limit)
+    rest = [curve for curve in curves if curve.sweep_id not in paired]
+    if rest:
+        highest = sorted(rest, key=lambda curve: -curve.ceiling_ops_s)
+        limit = Doubt.PROMISES if len(rest) > 1 else None
+        yield Finding(Code.VALUES, tuple(_side(curve, labels) for curve in highest), workload=workload, limit=limit)
+    strongest = min(curves, key=lambda curve: (durability_key(curve.durability), -curve.ceiling_ops_s))
+    if strongest.knee and strongest.knee.reached:
+        yield Finding(
+            Code.KNEE, (_side(strongest, labels),), strongest.knee.throughput_ops_s, _loss_s(strongest), workload
+        )
+
+
+def _costs(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
+    """Of each database the best ceilings of its strongest and of its weakest promise, where these differ."""
+    for trade in list_trades(curves):
+        if len(trade.best) > 1:
+            yield trade.best[-1], trade.best[0], True
+
+
+def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
+    """The two highest ceilings of each promise that several databases or versions give, the strongest first."""
+    described = [curve for curve in curves if curve.durability]
+    for key in sorted({durability_key(curve.durability) for curve in described}):
+        group = [curve for curve in described if durability_key(curve.durability) == key]
+        if len(group) > 1:
+            first, second, *_ = sorted(group, key=lambda curve: -curve.ceiling_ops_s)
+            yield first, second, False
+
+
+def _compare(first: Curve, second: Curve, judging: Judging | None) -> Comparison | Doubt:
+    """Of their ceilings, or why these are not compared."""
+    ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
+    unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
+    if any(ceiling.is_lower_bound for ceiling in unbracketed):
+        return Doubt.SHORT_LADDERS
+    if unbracketed:
+        return Doubt.OPEN_ENDS if all(ceiling.is_confirmed for ceiling in ceilings) else Doubt.FEW_RUNS
+    table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
+    row = next((row for row in table.rows if not row.is_baseline), None) if table else None
+    comparison = row.ratios[0].comparison if row and row.ratios and not row.refused else None
+    return comparison or Doubt.OTHER_DIFFERENCES
+
+
+def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
+    """The code, and its share or factor."""
+    if comparison.ratio is None or comparison.low is None:
+        return Code.VALUES, 0.0
+    if is_cost and comparison.outcome is Outcome.SLOWER:
+        return Code.COST, 1 - comparison.ratio
+    if comparison.outcome is Outcome.EQUIVALENT:
+        return (Code.SMALL_COST, THRESHOLD) if is_cost else (Code.SAME, THRESHOLD)
+    if comparison.outcome is Outcome.FASTER:
+        return Code.FASTER, comparison.ratio
+    return Code.VALUES, 0.0
+
+
+def _side(curve: Curve, labels: Mapping[UUID, str]) -> Side:
+    is_bound = curve.ceiling is not None and curve.ceiling.is_lower_bound
+    label = labels.get(curve.sweep_id, curve.label)
+    return Side(curve.database_name, curve.mode, label, curve.ceiling_ops_s, is_bound)
+
+
+def _loss_s(curve: Curve) -> float | None:
+    """At worst, where the record states more than what is usual."""
+    window = curve.durability.get("worst_loss_window_s", curve.durability.get("loss_window_s"))
+    return float(window) if isinstance(window, int | float) else None
+
+
+def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Doubt]:
+    limits = {finding.limit for finding in findings}
+    bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.ceiling.is_lower_bound]
+    if bounds:
+        limits.add(Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS)
+    yield from [limit for limit in LIMITS if limit in limits][:1]
+    machines = [{machine.id for machine in curve.setup.cluster_machines} for curve in curves]
+    generators = [{machine.id for machine in curve.setup.generator_machines} for curve in curves]
+    if any(servers & clients for servers, clients in zip(machines, generators, strict=True)):
+        yield Doubt.ONE_MACHINE
+    unpublishable = {curve.purpose for curve in curves if not curve.publishable}
+    if unpublishable:
+        yield Doubt.DEMONSTRATION if "demo" in unpublishable else Doubt.UNPUBLISHABLE

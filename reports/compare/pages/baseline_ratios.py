@@ -1,0 +1,439 @@
+"""Every side against one baseline: how many times faster, how sure, and where that may not be asked at all."""
+
+import math
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from benchsite.core import formatting
+from reports.compare.analysis.blocks import Blocks
+from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
+from reports.compare.analysis.comparability import Gate, gate, implied_axes
+from reports.compare.analysis.looks import Look
+from reports.compare.analysis.multiple import adjusted
+from reports.compare.analysis.plateau import rung_noise
+from reports.compare.analysis.ratios import Noise
+from reports.compare.analysis.repeat_comparison import (
+    LATENCY_THRESHOLD,
+    THRESHOLD,
+    Comparison,
+    Outcome,
+    compare_values,
+    interval_text,
+    not_comparable,
+    times_text,
+    widen,
+)
+from reports.compare.curves import Curve, Point, durability_key, find_newest_look
+from reports.compare.ladder_text import bound_reason
+from reports.compare.pages.equal_load import EqualLoad, latencies_at, rung_label
+from reports.compare.pages.filter_menus import AXIS_SAYS
+from reports.trends.analysis.sessions import SessionSpread, largest_spread
+from runs.checks import Profile, SideFacts, judge_pair
+
+# Statistics that vary more from run to run than a mean or a throughput.
+TAILS = frozenset({"p95", "p99", "p999", "p9999", "max"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One number of one side against the baseline's; above 1 this side is the better one."""
+
+    quantity: str  # "throughput", or the operation whose latency it is
+    comparison: Comparison | None
+    why: str  # there is none, or what has to be known beside it
+    at: str = ""  # the rung that both sides are compared at, in place of their ceilings: "4 threads"
+
+    @property
+    def tone(self) -> str:
+        """The class of colour: only what is settled has one."""
+        outcome = self.comparison.outcome if self.comparison else None
+        return {Outcome.FASTER: "better", Outcome.SLOWER: "worse"}.get(outcome, "") if outcome else ""
+
+    @property
+    def arrow(self) -> str:
+        return {"better": "▲ ", "worse": "▼ "}.get(self.tone, "")
+
+    @property
+    def times(self) -> str:
+        """ "3.6" or "≥ 1.7" times."""
+        return times_text(self.comparison) if self.comparison else ""
+
+    @property
+    def interval(self) -> str:
+        """ "[3.57, 3.68]"; empty without one."""
+        return interval_text(self.comparison) if self.comparison else ""
+
+    @property
+    def outcome(self) -> str:
+        return outcome_words(self.comparison) if self.comparison else ""
+
+    @property
+    def counts(self) -> str:
+        """ "1 run each: no interval"; empty where there is one."""
+        comparison = self.comparison
+        if comparison is None or comparison.low is not None or "no interval" in self.outcome:
+            return ""
+        others = "each" if comparison.n_a == comparison.n_b else f"against {comparison.n_b}"
+        return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
+
+    @property
+    def effects(self) -> str:
+        """How far the repeats lie apart without a unit, for those who hold the pointer still; empty where unknown."""
+        comparison = self.comparison
+        if comparison is None or comparison.hedges_g is None or comparison.cliffs_delta is None:
+            return ""
+        g, delta = (formatting.grouped(value, 2) for value in (comparison.hedges_g, comparison.cliffs_delta))
+        return f"Hedges' g {g}, Cliff's delta {delta}"
+
+    @property
+    def note(self) -> str:
+        """The look that it is of, or that runs were added."""
+        return self.comparison.note if self.comparison else ""
+
+    @property
+    def change(self) -> str:
+        """The ratio as signed per cent; above two times the factor alone says more."""
+        ratio = self.comparison.ratio if self.comparison and not self.comparison.bound else None
+        return formatting.signed_percent(ratio - 1) if ratio and ratio <= 2 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    curve: Curve
+    gate: Gate | None  # None: the baseline itself
+    ratios: tuple[Ratio, ...]  # throughput first; none where the gate is shut and nobody opened it
+
+    baseline_href: str = ""  # that makes it the baseline
+    pair: tuple[uuid.UUID, uuid.UUID] | None = None  # the baseline's sweep and its own, where both have a ceiling
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.gate is None
+
+    @property
+    def refused(self) -> bool:
+        return self.gate is not None and not self.gate.comparable
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """The ratio table."""
+
+    baseline: Curve
+    pinned: bool
+    varying: tuple[str, ...]
+    declared: bool
+    anyway: bool
+    load_ops_s: float | None
+    latency_operations: tuple[str, ...]
+    rows: tuple[Row, ...]
+    tests: int  # comparisons with a p-value, all adjusted together
+    noise_floor: float | None  # of sessions, the largest of the sides' clusters; None: nobody knows it
+    sessions_unknown: bool  # sides of different sessions are compared, and how sessions vary there is not known
+
+    @property
+    def columns(self) -> int:
+        """One for throughput and one for each latency."""
+        return 1 + len(self.latency_operations)
+
+    @property
+    def axes(self) -> str:
+        return ", ".join(AXIS_SAYS[axis] for axis in self.varying) or "nothing but chance"
+
+    @property
+    def short(self) -> bool:
+        """Whether a ladder ends below its ceiling, so that some ratio is a bound or none of ceilings."""
+        return any(
+            ratio.at or (ratio.comparison and ratio.comparison.bound) for row in self.rows for ratio in row.ratios
+        )
+
+    @property
+    def analyses(self) -> str:
+        """Which analyses its intervals are by."""
+        ratios = [ratio.comparison for row in self.rows for ratio in row.ratios if ratio.comparison]
+        kinds = {comparison.is_blocked for comparison in ratios if comparison.p}
+        if True not in kinds:
+            return "Welch's t"
+        others = "; of all else Welch's t" if False in kinds else ""
+        return f"blocked analysis where one plan interleaves the repeats{others}"
+
+    @property
+    def has_looks(self) -> bool:
+        """Whether some interval has the level of a look in place of 5 %."""
+        return any(ratio.comparison and ratio.comparison.look for row in self.rows for ratio in row.ratios)
+
+    @property
+    def refused(self) -> int:
+        return sum(row.refused for row in self.rows)
+
+
+def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | None:
+    """The chosen side; else, of those with a ceiling, the strongest promise, and of equals the first in the list.
+
+    So a ratio says what a weaker promise buys. None where nothing has a ceiling.
+    """
+    standing = [curve for curve in curves if curve.ceiling]
+    if named := next((curve for curve in standing if curve.sweep_id == chosen), None):
+        return named
+    return min(standing, key=lambda curve: (not curve.durability, durability_key(curve.durability)), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What sides are judged by, beside their curves."""
+
+    sides: Mapping[uuid.UUID, SideFacts]
+    profile: Profile
+    spreads: Mapping[str, SessionSpread]  # of sessions, by the name of the cluster
+    kind: str = "service"
+
+
+def against(
+    curves: Sequence[Curve],
+    judging: Judging,
+    equal: EqualLoad | None,
+    *,
+    baseline: uuid.UUID | None = None,
+    vary: Sequence[str] = (),
+    anyway: bool = False,
+    address: Callable[[uuid.UUID], str] = str,
+) -> Against | None:
+    """None for fewer than two sides, or where no side has a ceiling.
+
+    `address` is that of the page with another baseline.
+    """
+    chosen = choose_baseline(curves, baseline)
+    if len(curves) < 2 or chosen is None:
+        return None
+    varying = tuple(vary) or tuple(implied_axes(curves))
+    rows = []
+    for curve in curves:
+        if curve is chosen:
+            rows.append(Row(curve, None, ()))
+            continue
+        pair = [judging.sides[side.sweep_id] for side in (curve, chosen) if side.sweep_id in judging.sides]
+        findings = judge_pair(pair[0], pair[1], judging.profile) if len(pair) == 2 else ()
+        judged = gate(curve, chosen, findings, varying, declared=bool(vary))
+        ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
+        href = address(curve.sweep_id) if curve.ceiling else ""
+        rows.append(Row(curve, judged, ratios, href, (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None))
+    # Sides that are not comparable have ratios at most, never a winner.
+    rows = [
+        _rejudged(row, partial(not_comparable, stops=row.gate.stops)) if row.gate and row.refused else row
+        for row in rows
+    ]
+    # Every comparison of the table is judged among all of them.
+    among = iter(adjusted([ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]))
+    rows = [_rejudged(row, lambda _: next(among)) for row in rows]
+    compared = [ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]
+    spread = get_spread(curves, judging.spreads)
+    return Against(
+        baseline=chosen,
+        pinned=chosen.sweep_id == baseline,
+        varying=varying,
+        declared=bool(vary),
+        anyway=anyway,
+        load_ops_s=equal.load_ops_s if equal else None,
+        latency_operations=equal.operations if equal else (),
+        rows=tuple(rows),
+        tests=sum(comparison.adjusted_p is not None for comparison in compared),
+        noise_floor=spread.relative if spread else None,
+        sessions_unknown=any(
+            row.ratios and not row.curve.same_session(chosen) and not get_spread((row.curve, chosen), judging.spreads)
+            for row in rows
+        ),
+    )
+
+
+def _rejudged(row: Row, judgement: Callable[[Comparison], Comparison]) -> Row:
+    ratios = (
+        replace(ratio, comparison=judgement(ratio.comparison)) if ratio.comparison else ratio for ratio in row.ratios
+    )
+    return replace(row, ratios=tuple(ratios))
+
+
+def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
+    spread = None if curve.same_session(baseline) else get_spread((curve, baseline), judging.spreads)
+    ratios = [throughput_ratio(curve, baseline, spread)]
+    if equal:
+        ratios += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
+    return tuple(ratios)
+
+
+def get_spread(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
+    """The largest of the clusters that the sides ran on; None where none of them is known."""
+    return largest_spread((curve.setup.cluster_name for curve in curves), spreads)
+
+
+def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None) -> Ratio:
+    """The ratio of the ceilings, where the ladders show it; else that at the highest rung that both measured.
+
+    A ceiling that is a lower bound leaves the ratio open on one side. It is "at least" so much where the slower side's
+    ceiling is bracketed, and its repeats decide that; where they do not, ceilings are not compared.
+    """
+    curve, baseline, look = up_to_look(curve, baseline)
+    a, b = curve.ceiling_rung, baseline.ceiling_rung
+    if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
+        return Ratio("throughput", None, "no point counts")
+    above = curve.ceiling.headroom * curve.ceiling.selection
+    below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
+    if not (_is_open(curve) and _is_open(baseline)):
+        own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
+        repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
+        blocks = build_blocks(curve, baseline, *repeats)
+        noises = curve.ceiling.noise, baseline.ceiling.noise
+        comparison = compare_values(
+            own, other, higher_is_better=True, spread=spread, blocks=blocks, look=look,
+            noises=(noises[0], noises[1]) if noises[0] and noises[1] else None,
+        )  # fmt: skip
+        comparison = extended(widen(comparison, below, above), curve, baseline)
+        if not comparison.bound or _decides(comparison):
+            return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline))
+    why = f"ceilings are not compared: {_open_says(curve, baseline)}"
+    # The points of both sides at the highest number of threads that both measured without a target. A target that both
+    # sustained compares nothing: both do what they are asked to.
+    points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (curve, baseline)]
+    threads = max(points[0].keys() & points[1].keys(), default=None)
+    common = None if threads is None else (points[0][threads], points[1][threads])
+    if common is None:
+        return Ratio("throughput", None, f"{why}, and they have no load in common")
+    repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
+    own_noise, other_noise = _noise_at(curve, common[0]), _noise_at(baseline, common[1])
+    comparison = compare_values(
+        _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,
+        blocks=build_blocks(curve, baseline, *repeats), look=look,
+        noises=(own_noise, other_noise) if own_noise and other_noise else None,
+    )  # fmt: skip
+    comparison = extended(comparison, curve, baseline)
+    # A side that leads at the common load may have the lower maximum.
+    if comparison.ratio is not None and abs(comparison.ratio - 1) > comparison.threshold:
+        leads, trails = (curve, baseline) if comparison.ratio > 1 else (baseline, curve)
+        if trails.ceiling_ops_s > leads.ceiling_ops_s:
+            higher, lower = ("the baseline", "this side") if trails is baseline else ("this side", "the baseline")
+            why += (
+                f"; at another load {higher} reached {formatting.throughput(trails.ceiling_ops_s)}, more than {lower}"
+            )
+    return Ratio("throughput", comparison, why, at=rung_label(common[0]))
+
+
+def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
+    """Both with the repeats up to the newest look of the plan that made them; later ones wait for the next look."""
+    look = find_newest_look((a, b))
+    return (a.first_repeats(look.after), b.first_repeats(look.after), look) if look and look.after else (a, b, look)
+
+
+def extended(comparison: Comparison, curve: Curve, baseline: Curve) -> Comparison:
+    """Marked where a side has more runs than its plan, and no look is planned for them; blocks are the plan's alone."""
+    sides = (curve, comparison.n_a), (baseline, comparison.n_b)
+    added = any(0 < side.repeats < n for side, n in sides)
+    return replace(comparison, is_extended=added and not comparison.look and not comparison.is_blocked)
+
+
+def build_blocks(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, float]) -> Blocks | None:
+    """The blocks of two sides, by their values of each repeat; None where no plan interleaves two or more of both.
+
+    Residuals are pooled over the rungs with at least half of the compared throughput: the others vary otherwise.
+    """
+    if not a.interleaved_with(b) or a.last_repeat < MIN_REPEATS:
+        return None
+    own, other = ({j: ops_s for j, ops_s in side.items() if j <= a.last_repeat} for side in (own, other))
+    if min(len(own), len(other)) < MIN_REPEATS:
+        return None
+    cells = [
+        [rung.by_repeat for rung in curve.counted_rungs if rung.throughput_ops_s >= ALIKE * min(values.values())]
+        for curve, values in ((a, own), (b, other))
+    ]
+    return Blocks(own, other, (cells[0], cells[1]))
+
+
+def _noise_at(curve: Curve, point: Point) -> Noise | None:
+    """Of one repeat of the point, by all rungs of threads with at least half of its throughput."""
+    values = _values(point)
+    least = ALIKE * point.throughput_ops_s.median
+    alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
+    common = sorted(set.intersection(*map(set, alike))) if alike else []
+    if len(common) < MIN_REPEATS or min(*values, *(min(rung.values()) for rung in alike)) <= 0:
+        return None
+    return rung_noise([[math.log(rung[j]) for j in common] for rung in alike], list(map(math.log, values)))
+
+
+def _decides(comparison: Comparison) -> bool:
+    """Whether the side that is known to be the faster is so by its repeats; of single runs, by their ratio."""
+    if comparison.low is None:
+        return comparison.ratio is not None and (comparison.ratio >= 1) == (comparison.bound == "at least")
+    return comparison.outcome in (Outcome.FASTER, Outcome.SLOWER)
+
+
+def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve) -> str:
+    """Why a ratio is a bound: whose ceiling is one, and why."""
+    sides = {"at least": ("its ceiling", curve), "at most": ("the baseline's ceiling", baseline)}
+    whose, side = sides.get(comparison.bound, ("", curve))
+    return f"{comparison.bound}: {whose} may lie higher ({_open_reason(side)})" if whose else ""
+
+
+def _open_says(curve: Curve, baseline: Curve) -> str:
+    """Which of two ceilings have no upper bound, and why."""
+    both = (("its ceiling", curve), ("the baseline's ceiling", baseline))
+    sides = [(whose, _open_reason(side)) for whose, side in both if _is_open(side)]
+    reasons = {reason for _, reason in sides}
+    if len(sides) == 2 and len(reasons) == 1:
+        return f"both may lie higher ({reasons.pop()})"
+    return " and ".join(f"{whose} may lie higher ({reason})" for whose, reason in sides)
+
+
+def _is_open(curve: Curve) -> bool:
+    return curve.ceiling is not None and math.isinf(curve.ceiling.headroom)
+
+
+def _open_reason(curve: Curve) -> str:
+    ceiling = curve.ceiling
+    assert ceiling is not None
+    return bound_reason(ceiling) or (
+        "the first rung is as high as any" if ceiling.ladder is Ladder.FIRST else "its ladder does not show the end"
+    )
+
+
+def latency_threshold(statistic: str) -> float:
+    """Of a difference that counts, as a share."""
+    return LATENCY_THRESHOLD if statistic in TAILS else THRESHOLD
+
+
+def latency_ratio(
+    curve: Curve, baseline: Curve, spread: SessionSpread | None, equal: EqualLoad, kind: str, operation: str
+) -> Ratio:
+    """The ratio of both latencies at the load, with the error of interpolating each between its own rungs."""
+    curve, baseline, look = up_to_look(curve, baseline)
+    sides = [latencies_at(side, operation, equal.statistic, kind, equal.load_ops_s) for side in (curve, baseline)]
+    for side, who in zip(sides, ("", "the baseline: "), strict=True):
+        if not side.values:
+            return Ratio(operation, None, f"{who}{side.why}")
+    threshold = latency_threshold(equal.statistic)
+    own, other = (side.noise for side in sides)
+    comparison = compare_values(
+        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread,
+        noises=(own, other) if own and other else None, look=look,
+    )  # fmt: skip
+    (low, high), (other_low, other_high) = (side.interpolation for side in sides)
+    comparison = extended(widen(comparison, other_low / high, other_high / low, is_certain=True), curve, baseline)
+    if why := next((side.why for side in sides if side.why), ""):
+        comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
+    return Ratio(operation, comparison, "")
+
+
+def _values(point: Point) -> Sequence[float]:
+    return point.throughput_ops_s.values or (point.throughput_ops_s.median,)
+
+
+def outcome_words(comparison: Comparison) -> str:
+    """The verdict in a few words."""
+    match comparison.outcome:
+        case Outcome.INCONCLUSIVE if comparison.needs_more:
+            return f"inconclusive: needs {formatting.counted(comparison.needs_more, 'more run')}"
+        case Outcome.INCONCLUSIVE:
+            sentences = comparison.reason.rstrip(".").split(". ")  # Of a text that is part of another sentence.
+            return f"inconclusive: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}"
+        case Outcome.NOT_COMPARABLE:
+            return "not comparable"
+    return str(comparison.outcome.value)

@@ -1,0 +1,113 @@
+"""The table of a comparison: one row for each side, the reference first, with the best sides of each column marked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from reports.compare.analysis.best import best_set
+from reports.compare.analysis.equal_load import Within
+from reports.compare.analysis.ratios import Noise
+from reports.compare.analysis.repeat_comparison import THRESHOLD
+from reports.compare.curves import Curve
+from reports.compare.figures.ceilings import Ranking
+from reports.compare.pages.baseline_ratios import Against, Ratio, Row, latency_threshold
+from reports.compare.pages.equal_load import (
+    EqualLoad,
+    SideAt,
+    latencies_at,
+    latency_text,
+    list_percentiles,
+    repeats_within,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    curve: Curve
+    share: float | None  # of the highest ceiling
+    is_among_best: bool | None  # None where no repeats show it
+    against: Row | None  # None where nothing is compared
+    ratio: Ratio | None  # of throughput
+    # Of each operation the latency at the equal load, in words how it was read, its ratio, and whether it is best.
+    latencies: list[dict[str, object]]
+    within: Within | None  # of the operation that reaches the limit first; None without a limit
+    is_best_within: bool  # its repeats do not tell it from the side with the most throughput within the limit
+    is_shown: bool  # in the figures
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the page has its row at once; the others come when they are asked for."""
+        return self.is_shown or bool(self.against and self.against.is_baseline)
+
+
+def table_rows(
+    curves: Sequence[Curve],
+    equal: EqualLoad | None,
+    against: Against | None,
+    shown: Sequence[Curve],
+    kind: str = "service",
+) -> list[TableRow]:
+    """The reference first, then by falling ceiling. `shown` are those that the figures draw."""
+    ranking = Ranking.of(curves)
+    sides = {side.curve.sweep_id: side for side in equal.sides} if equal else {}
+    rows = {row.curve.sweep_id: row for row in against.rows} if against else {}
+    best = _best_sides(curves, equal, kind)
+    drawn = {curve.sweep_id for curve in shown}
+    # Of each operation, the chosen statistic.
+    column = list_percentiles(equal.statistic).index(equal.statistic) if equal else 0
+    made = []
+    for curve in curves:
+        key = curve.sweep_id
+        row, side = rows.get(key), sides.get(key)
+        ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
+        latencies = {operation.operation: operation.at[column] for operation in side.operations} if side else {}
+        made.append(
+            TableRow(
+                curve=curve,
+                share=ranking.share(curve),
+                is_among_best=ranking.best.get(key),
+                against=row,
+                ratio=ratios.get("throughput"),
+                latencies=[
+                    {"at": at, "how": latency_text(at), "ratio": ratios.get(name), "is_best": key in best.get(name, ())}
+                    for name, at in latencies.items()
+                ],
+                within=_within(side) if side else None,
+                is_best_within=key in best.get("within", ()),
+                is_shown=key in drawn,
+            )
+        )
+    reference = against.baseline.sweep_id if against else None
+    return sorted(made, key=lambda row: (row.curve.sweep_id != reference, -row.curve.ceiling_ops_s))
+
+
+def _within(side: SideAt) -> Within | None:
+    """The least of the operations: all of them keep the limit up to there."""
+    withins = [operation.within for operation in side.operations if operation.within]
+    return min(withins, key=lambda within: within.throughput_ops_s or 0.0, default=None)
+
+
+def _best_sides(curves: Sequence[Curve], equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
+    """By column (an operation's latency, "within"), the sides that their repeats do not tell from the best one."""
+    if equal is None:
+        return {}
+    columns: dict[str, list[tuple[UUID, Sequence[float], Noise | None]]] = {}
+    for side in equal.sides:
+        key = side.curve.sweep_id
+        for name in equal.operations:
+            latencies = latencies_at(side.curve, name, equal.statistic, kind, equal.load_ops_s)
+            if latencies.values and min(latencies.values) > 0:
+                speeds = [1 / latency for latency in latencies.values]
+                columns.setdefault(name, []).append((key, speeds, latencies.noise))
+        if equal.limit_us and (within := _within(side)) and within.throughput_ops_s:
+            repeats = repeats_within(
+                side.curve, equal.operations, equal.statistic, kind, equal.limit_us, within.throughput_ops_s
+            )
+            columns.setdefault("within", []).append((key, repeats, None))
+    best = {}
+    for name, column in columns.items():
+        keys, values, noises = zip(*column, strict=True)
+        threshold = THRESHOLD if name == "within" else latency_threshold(equal.statistic)
+        among = best_set(values, noises=noises, threshold=threshold) if len(keys) > 1 else [None]
+        best[name] = {key for key, is_best in zip(keys, among, strict=True) if is_best}
+    return best

@@ -1,0 +1,350 @@
+"""The table "at equal load": every side's latency at one throughput, and its throughput within one latency.
+
+Throughput is in operations per second, latency in microseconds. The mathematics is that of
+`reports.compare.analysis.equal_load`; here stands what is asked of it and in which words the answers are said.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from benchsite.core import formatting
+from reports.compare.analysis.equal_load import (
+    AtLoad,
+    How,
+    LoadPoint,
+    Within,
+    latency_at,
+    noise_at,
+    rising_branch,
+    throughput_within,
+)
+from reports.compare.analysis.ratios import Noise
+from reports.compare.curves import STATISTICS, Curve, Point
+
+SHARE_OF_CEILING = 0.8
+PERCENTILES = ("p50", "p95", "p99")
+UNSUSTAINED = "no target was sustained"
+SLIDER_STEPS = 200
+REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """The range of the movable line: from the lowest rung to the highest ceiling, in ops/s."""
+
+    least: float
+    most: float
+    step: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperationAt:
+    """One operation of one side: its percentiles at the load, and its throughput within the limit."""
+
+    operation: str
+    at: tuple[AtLoad, ...]  # one of each of the table's percentiles
+    within: Within | None  # None: no limit is asked for
+
+    @property
+    def known(self) -> bool:
+        return any(reading.latency_us is not None for reading in self.at)
+
+    @property
+    def how(self) -> str:
+        """Where the numbers come from; one rung pair tells every percentile that was measured."""
+        return latency_text(next((reading for reading in self.at if reading.latency_us is not None), self.at[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class SideAt:
+    curve: Curve
+    operations: tuple[OperationAt, ...]
+
+    @property
+    def how(self) -> str:
+        """Where its numbers come from: the same rungs for every operation that was measured."""
+        return next((operation.how for operation in self.operations if operation.known), self.operations[0].how)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualLoad:
+    """What the panel shows."""
+
+    load_ops_s: float
+    is_default: bool
+    limit_us: float | None
+    statistic: str  # that the limit is about
+    operations: tuple[str, ...]
+    sides: tuple[SideAt, ...]
+    slider: Slider
+
+    @property
+    def labels(self) -> list[str]:
+        """The percentiles of the table's columns."""
+        return [STATISTICS[percentile] for percentile in list_percentiles(self.statistic)]
+
+    @property
+    def columns(self) -> int:
+        """Of each operation: its percentiles, and what the limit allows."""
+        return len(self.labels) + bool(self.limit_us)
+
+    @property
+    def statistic_label(self) -> str:
+        return STATISTICS[self.statistic]
+
+    @property
+    def limit_text(self) -> str:
+        return number_text(self.limit_us / 1e3) if self.limit_us else ""
+
+    @property
+    def sentence(self) -> str:
+        """What the table shows, for those who do not see it change."""
+        unknown = [side for side in self.sides if not any(operation.known for operation in side.operations)]
+        more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
+        less = len(unknown) - more
+        known = len(self.sides) - len(unknown)
+        column = list_percentiles(self.statistic).index(self.statistic)
+        lacking = known - sum(
+            any(operation.at[column].latency_us is not None for operation in side.operations) for side in self.sides
+        )
+        without = f", {lacking} of them no {self.statistic_label}" if lacking else ""
+        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency{without}"]
+        if more:
+            parts.append(f"{_sides(more)} only rungs that do more")
+        if less:
+            parts.append(f"{_sides(less)} not reached it")
+        return "; ".join(parts) + "."
+
+
+def equal_load(
+    curves: Sequence[Curve],
+    operations: Sequence[str],
+    *,
+    kind: str = "service",
+    statistic: str = "p99",
+    load_ops_s: float | None = None,
+    limit_us: float | None = None,
+) -> EqualLoad | None:
+    """None where no side has a point that counts, or no operation was measured: there is nothing to read off."""
+    usual = default_load(curves)
+    if usual is None or not operations or (load_ops_s is None and only_single_rungs(curves)):
+        return None
+    load = load_ops_s or usual
+    percentiles = list_percentiles(statistic)
+    sides = tuple(
+        SideAt(
+            curve,
+            tuple(
+                OperationAt(
+                    name,
+                    tuple(latency_at(load_points(curve, name, percentile, kind), load) for percentile in percentiles),
+                    most_within(curve, name, statistic, kind, limit_us) if limit_us else None,
+                )
+                for name in operations
+            ),
+        )
+        for curve in curves
+    )
+    return EqualLoad(load, load_ops_s is None, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+
+
+def only_single_rungs(curves: Sequence[Curve]) -> bool:
+    """Whether several sides have a rung each: different loads, and nothing between which to read a common one."""
+    return len(curves) > 1 and max(len(curve.counted) for curve in curves) == 1
+
+
+def _sides(count: int) -> str:
+    return f"{count} side has" if count == 1 else f"{count} sides have"
+
+
+def list_percentiles(statistic: str) -> list[str]:
+    """The table's columns: the usual percentiles, and the one that the pictures show where it is another."""
+    return [*PERCENTILES, statistic] if statistic not in PERCENTILES else list(PERCENTILES)
+
+
+def number_text(value: float) -> str:
+    """A number as a form and the address write it."""
+    return f"{value:.10g}" if value < 1e10 else f"{value:.0f}"
+
+
+def default_load(curves: Sequence[Curve]) -> float | None:
+    """80 % of a ceiling, with two digits: of the lowest, or of the lowest that more sides have a rung below.
+
+    At 80 % of the lowest ceiling every side has work and none is at its limit. Where most sides do more than that on
+    their first rung already, a higher load tells of more of them.
+    """
+    reach = [
+        (min(point.throughput_ops_s.median for point in curve.counted), ceiling.throughput_ops_s)
+        for curve in curves
+        if (ceiling := curve.ceiling)
+    ]
+    loads = [float(f"{SHARE_OF_CEILING * high:.2g}") for _, high in sorted(reach, key=lambda span: span[1])]
+    return max(loads, key=lambda load: sum(low <= load <= high for low, high in reach), default=None)
+
+
+def slider(curves: Sequence[Curve], load_ops_s: float) -> Slider:
+    """About 200 steps of a round size; the asked load is one of them, so that a form sends it back unchanged."""
+    every = [point.throughput_ops_s.median for curve in curves for point in curve.counted]
+    most = max([*every, load_ops_s])
+    step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS)) if most > 0 else 1.0
+    least = load_ops_s - math.floor((load_ops_s - min([*every, load_ops_s])) / step) * step
+    return Slider(_digits(max(least, 0.0)), _digits(math.ceil(most / step) * step), step)
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.10g}")
+
+
+def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_us: float) -> Within:
+    """The highest throughput within the limit, never above the ceiling: of targets only sustained rungs count.
+
+    Nor is anything read off between the last sustained rung and the first that was not.
+    """
+    covered = {(point.threads, point.target_ops_s) for point in curve.within_ceiling}
+    every = [
+        (load_point, (point.threads, point.target_ops_s) in covered)
+        for point in curve.counted
+        if (load_point := _build_point(curve, point, operation, statistic, kind))
+    ]
+    within = throughput_within([point for point, _ in every], limit_us)
+    if not all(inside for _, inside in every):
+        covered_only = throughput_within([point for point, inside in every if inside], limit_us)
+        capped = (within.throughput_ops_s or 0.0) > (covered_only.throughput_ops_s or 0.0)
+        within = replace(covered_only, capped=capped)
+    highest = max((point.throughput_ops_s for point, inside in every if inside), default=None)
+    short = curve.ceiling is not None and curve.ceiling.is_lower_bound
+    return replace(within, at_least=short and within.throughput_ops_s == highest)
+
+
+def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
+    """The counted rungs that have this latency, as medians over their repeats."""
+    points = (_build_point(curve, point, operation, statistic, kind) for point in curve.counted)
+    return [point for point in points if point]
+
+
+def _build_point(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
+    row = point.operation(operation, kind)
+    latency_us = row.median_us(statistic) if row else None
+    return None if latency_us is None else _load_point(curve, point, point.throughput_ops_s.median, latency_us)
+
+
+def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
+    """The curve once for each repeat that all rungs of its rising branch have; empty where fewer than two are such.
+
+    A repeat is a whole pass over the ladder, so its rungs make a curve of its own, and the latencies that these curves
+    have at one load are as many independent values. Rungs are matched by the number of the repeat, never by its place
+    in a list, from which some may be left out.
+    """
+    branch = rising_branch(load_points(curve, operation, statistic, kind))
+    rungs = []
+    for point in curve.counted:
+        row = point.operation(operation, kind)
+        latencies = row.latencies_us.get(statistic) if row else None
+        if (
+            latencies is None
+            or _load_point(curve, point, point.throughput_ops_s.median, latencies.median) not in branch
+        ):
+            continue
+        throughputs = point.throughput_ops_s.values
+        numbers = point.repeats or range(1, len(throughputs) + 1)
+        if not len(latencies.values) == len(throughputs) == len(numbers):
+            return []
+        passes = zip(throughputs, latencies.values, strict=True)
+        rungs.append({number: _load_point(curve, point, *xy) for number, xy in zip(numbers, passes, strict=True)})
+    common = sorted(set(rungs[0]).intersection(*rungs[1:])) if rungs else []
+    return [[rung[number] for rung in rungs] for number in common] if len(common) > 1 else []
+
+
+def repeats_within(
+    curve: Curve, operations: Sequence[str], statistic: str, kind: str, limit_us: float, within_ops_s: float
+) -> tuple[float, ...]:
+    """The throughput in ops/s within the limit of all operations, one of each repeat.
+
+    Only `within_ops_s`, that of the medians, where there are no two repeats that have one.
+    """
+    passes = [repeated_points(curve, name, statistic, kind) for name in operations]
+    values = [
+        min(throughput_within(points, limit_us).throughput_ops_s or 0.0 for points in same)
+        for same in zip(*passes, strict=False)
+    ]
+    return tuple(values) if len(values) > 1 and min(values) > 0 else (within_ops_s,)
+
+
+def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us: float) -> LoadPoint:
+    order = point.target_ops_s if curve.ladder == "target" else point.threads
+    return LoadPoint(throughput_ops_s, latency_us, rung_label(point), order)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """A side's latencies at a load, µs, one of each repeat; of a single pass its one value."""
+
+    values: tuple[float, ...]
+    why: str = ""  # there is none, or only that of the medians
+    interpolation: tuple[float, float] = (1.0, 1.0)  # by which factors it may be lower or higher: 0.9, 1.05
+    noise: Noise | None = None  # of one repeat, by those of all rungs near the load
+
+
+def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
+    """Only where the medians and every repeat reach the load: those that do are the better ones, and prove nothing."""
+    points = load_points(curve, operation, statistic, kind)
+    reading = latency_at(points, load_ops_s)
+    if reading.latency_us is None:
+        return Latencies((), latency_text(reading))
+    passes = repeated_points(curve, operation, statistic, kind)
+    # The bounds of the latency as shares of it; where it is not interpolated, or 0, there is no error.
+    error = (1.0, 1.0)
+    if reading.latency_us and reading.low_us and reading.high_us is not None:
+        error = reading.low_us / reading.latency_us, reading.high_us / reading.latency_us
+    if not passes:
+        repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
+        return Latencies((reading.latency_us,), REPEATS_DIFFER if repeated else "", error)
+    values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
+    known = tuple(value for value in values if value is not None)
+    if len(known) < len(values):
+        return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
+    return Latencies(known, "", error, noise_at(passes, load_ops_s))
+
+
+def rung_label(point: Point) -> str:
+    if point.target_ops_s:
+        return f"a target of {formatting.short(point.target_ops_s)}"
+    return f"{point.threads} thread{'' if point.threads == 1 else 's'}"
+
+
+def latency_text(reading: AtLoad) -> str:
+    """Where a latency comes from: "at 16 threads", "≈ between 16 threads and 32 threads", "not reached: ..."."""
+    return _said(reading.how, reading.between, "the highest is", "the lowest rung does already")
+
+
+def within_text(reading: Within) -> str:
+    """Where a throughput within a limit comes from, and which lower rungs are above the limit."""
+    if reading.how is How.BELOW:
+        text = "not even the lowest rung"
+    elif reading.capped and not reading.between:
+        text = UNSUSTAINED
+    else:
+        text = _said(reading.how, reading.between, "measured", "")
+        text += ", the last that was sustained" if reading.capped else ""
+    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
+    return text + (f", but the lower rung of {above} is above the limit" if above else "")
+
+
+def _both(low: str, high: str) -> str:
+    """ "2 and 4 threads" rather than "2 threads and 4 threads"."""
+    unit = " threads"
+    return f"{low.removesuffix(unit)} and {high}" if low.endswith(unit) and high.endswith(unit) else f"{low} and {high}"
+
+
+def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> str:
+    match how:
+        case How.MEASURED:
+            return f"measured at {between[0].label}"
+        case How.INTERPOLATED:
+            return f"≈ between {_both(between[0].label, between[1].label)}"
+        case How.BELOW:
+            return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}" if between else lowest
+    if not between:
+        return "nothing measured"
+    return f"not reached: {highest} {formatting.throughput(between[0].throughput_ops_s)}"

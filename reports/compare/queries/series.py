@@ -1,0 +1,97 @@
+"""The stored series of one run, at the level that fits a figure, and the samples of its machines and servers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from reports.compare.figures.run_series import Window
+from reports.compare.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
+from runs.models import MeasurementSet, Run, Series
+from runs.results.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import unpack
+
+# A figure has no more pixels: of a longer run, or a longer part of it, a coarser level is shown.
+MAX_ROWS = 2_000
+Part = tuple[float, float]  # seconds on the figure's axis
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSeries:
+    """The series of one run, all at one level; their time axis begins at `base_s`, seconds since the epoch."""
+
+    series: tuple[UnpackedSeries, ...]
+    finest: tuple[UnpackedSeries, ...]  # second by second, where `series` is coarser
+    interval_s: int
+    base_s: float
+    window_from_s: float | None  # seconds since the epoch; None while nothing is judged
+    window_s: float
+
+
+def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None = MAX_ROWS) -> StoredSeries:
+    """The series of a run, or of a part of it, with the window of its current measurement set; three queries.
+
+    Without `most_rows` it is the finest level.
+    """
+    cut = MeasurementSet.objects.filter(run=run, is_current=True).values("window_from", "window_s").first()
+    rows = Series.objects.filter(run=run)
+    levels = dict(rows.order_by("points").values_list("interval_s", "points"))
+    interval_s = _level(levels, part, most_rows)
+    finest_s = min(levels, default=1)
+    chosen = rows.filter(interval_s__in={interval_s, finest_s}).values_list("data", flat=True)
+    unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda stored: (stored.operation, stored.kind))
+    base_s = min((stored.base_s for stored in unpacked), default=0.0)
+    unpacked = list(_parts(unpacked, part, base_s))
+    return StoredSeries(
+        series=tuple(stored for stored in unpacked if stored.interval_s == interval_s),
+        finest=tuple(stored for stored in unpacked if stored.interval_s == finest_s < interval_s),
+        interval_s=interval_s,
+        base_s=base_s,
+        window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
+        window_s=cut["window_s"] if cut else 0.0,
+    )
+
+
+def _level(levels: dict[int, int], part: Part | None, most_rows: int | None) -> int:
+    """The finest level with no more rows than wanted; the coarsest where all have more."""
+    length_s = float("inf") if part is None else part[1] - part[0]
+    for interval_s, rows in sorted(levels.items()):
+        if most_rows is None or min(rows, length_s / interval_s) <= most_rows:
+            return interval_s
+    return max(levels, default=1)
+
+
+def _parts(series: Iterable[UnpackedSeries], part: Part | None, base_s: float) -> Iterable[UnpackedSeries]:
+    for stored in series:
+        if part is None:
+            yield stored
+            continue
+        begins = stored.points["second"] + round(stored.base_s - base_s)
+        inside = (begins + stored.interval_s > part[0]) & (begins <= part[1])
+        yield replace(stored, points=stored.points[inside])
+
+
+NO_SAMPLES = "The servers' machines were not sampled while this run was measured."
+NO_COUNTERS = "The counters of the servers were not read while this run was measured."
+
+
+def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -> ServerMetricsFigure:
+    """The machines of a run, or the counters of its servers; their time axis begins at `base_s`, seconds since 1970.
+
+    One query; samples that cannot be read any more are left out.
+    """
+    files = list(get_sample_artifacts(run))
+    try:
+        lines = (
+            counter_lines(read_counters(files), base_s)
+            if counters
+            else machine_lines(read_host_samples(run, files), base_s)
+        )
+    except OSError:
+        lines = []
+    return ServerMetricsFigure(
+        f"{'counters' if counters else 'servers'}-{run.pk}",
+        lines,
+        window,
+        subject="What the servers counted" if counters else "The machines of the servers",
+        lacking=NO_COUNTERS if counters else NO_SAMPLES,
+    )

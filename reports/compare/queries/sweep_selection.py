@@ -1,0 +1,173 @@
+"""Which sweeps a selection means."""
+
+import datetime as dt
+import uuid
+from dataclasses import dataclass, replace
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from benchsite.accounts.models import Team
+from reports.compare.curves import PUBLISHABLE, Curve, in_order
+from reports.compare.queries.computed_cache import sweep_digests
+from reports.compare.queries.curves import curves
+from reports.compare.selection import ALL, FACETS, SOURCES, Selection
+from runs.models import Matrix, Run, Sweep
+from runs.models.run import Phase
+
+# More sweeps than this make no picture that anybody can read.
+MAX_SWEEPS = 60
+
+
+def get_sweeps(team: Team) -> QuerySet[Sweep]:
+    """Every sweep that a team may see."""
+    return Sweep.objects.filter(team=team)
+
+
+def get_sweeps_by_phase(team: Team, phase: str = "") -> QuerySet[Sweep]:
+    """What a comparison chooses from: loads only where they are asked for."""
+    return get_sweeps(team).filter(phase=phase or Phase.MEASURE)
+
+
+def one_per_test(rows: QuerySet[Sweep], team: Team) -> QuerySet[Sweep]:
+    """Of uploads that measured the same test at several commits, the newest only: the others are its history."""
+    of_commits = Run.objects.filter(team=team, matrix=None).exclude(commit="").exclude(config_key="")
+    newest = of_commits.order_by("config_key", "purpose", "-created_at", "-pk").distinct("config_key", "purpose")
+    has_commit = Exists(of_commits.filter(sweep=OuterRef("pk")))
+    return rows.filter(Q(matrix__isnull=False) | ~has_commit | Q(pk__in=newest.values("sweep")))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The curves of a selection, in the order in which they are listed, and what there is to say about it."""
+
+    curves: tuple[Curve, ...]
+    matrix_id: uuid.UUID | None  # of the one matrix it is about
+    matrix_name: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The sweeps that a selection means, before anything is worked out of them."""
+
+    sweeps: tuple[Sweep, ...]
+    matrix: Matrix | None
+    problems: tuple[str, ...]
+    runs: tuple[uuid.UUID, ...] = ()  # the only points; none: all of these sweeps
+
+    def digest(self) -> str:
+        """Changes with every row that the comparison is made of; one query."""
+        digests = sweep_digests([sweep.pk for sweep in self.sweeps])
+        named = (self.matrix.pk, self.matrix.name) if self.matrix else None
+        return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
+
+    def compared(self) -> Compared:
+        """At most nine queries."""
+        drawn = in_order(curves(self.sweeps, self.runs))
+        matrix = self.matrix
+        return Compared(tuple(drawn), matrix.pk if matrix else None, matrix.name if matrix else "", self.problems)
+
+
+def compared(team: Team, selection: Selection) -> Compared:
+    """The team's sweeps that the selection means, as curves.
+
+    At most eleven queries, whatever the number of sweeps and runs.
+    """
+    return chosen(team, selection).compared()
+
+
+def chosen(team: Team, selection: Selection) -> Chosen:
+    """The team's sweeps that the selection means; two queries.
+
+    Foreign and unknown ids are left out, with a sentence.
+    """
+    problems: list[str] = list(selection.problems)
+    matrix = _matrix(team, selection, problems)
+    rows = _chosen(team, selection, matrix)
+    sweeps = list(rows.order_by("-created_at", "name")[: MAX_SWEEPS + 1])
+    if len(sweeps) > MAX_SWEEPS:
+        problems.append(f"More than {MAX_SWEEPS} sweeps match; the newest {MAX_SWEEPS} are shown. Choose fewer.")
+        sweeps = sweeps[:MAX_SWEEPS]
+    missing = len(selection.sweeps) - len(sweeps)
+    # A facet or a day may leave out what the address names.
+    narrowed = any(map(selection.facet, FACETS)) or selection.since or selection.until
+    if selection.sweeps and missing > 0 and not narrowed:
+        problems.append(
+            f"{missing} of the {len(selection.sweeps)} chosen sweeps {'are' if missing > 1 else 'is'} not among your "
+            f"team's; left out."
+        )
+    return Chosen(tuple(sweeps), matrix, tuple(problems), selection.runs)
+
+
+def pinned(team: Team, selection: Selection) -> Selection:
+    """What the selection means today, said so that it means the same tomorrow: the newest matrix by its id.
+
+    For what others see by a link: a matrix that is submitted later is none of theirs.
+    """
+    if selection.sweeps or selection.matrix == ALL:
+        return selection
+    choice = chosen(team, selection)
+    if choice.matrix is not None:
+        return replace(selection, matrix=str(choice.matrix.pk))
+    return replace(selection, matrix="", sweeps=tuple(sweep.pk for sweep in choice.sweeps))
+
+
+def is_lost(team: Team, selection: Selection) -> bool:
+    """Whether it names a matrix that the team does not have (any more), in the place of which another would stand."""
+    key = selection.matrix_id
+    return key is not None and not selection.sweeps and not Matrix.objects.filter(team=team, pk=key).exists()
+
+
+def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:
+    """The matrix that the selection is about: the named one, else, with nothing named, the newest with sweeps."""
+    if selection.sweeps or selection.matrix == ALL:
+        return None
+    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False)
+    if selection.matrix_id:
+        if named := matrices.filter(pk=selection.matrix_id).first():
+            return named
+        problems.append("That matrix is not among your team's; the newest one is shown.")
+    held = Sweep.objects.filter(matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
+    return matrices.filter(Exists(held)).order_by("-submitted_at", "-pk").first()
+
+
+def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:
+    if selection.sweeps:
+        rows = get_sweeps(team).filter(pk__in=selection.sweeps)
+    else:
+        rows = get_sweeps_by_phase(team, selection.phase)
+        # A team without any matrix may have uploaded what it compares.
+        rows = rows.filter(matrix=matrix) if matrix else rows
+    purposes = selection.purposes
+    if not purposes and selection.matrix == ALL and not selection.sweeps:
+        # Across matrices only what is meant to be compared, unless the address asks for the rest.
+        purposes = tuple(sorted(PUBLISHABLE))
+    for column, values in (
+        ("system__in", selection.systems),
+        ("mode__in", selection.modes),
+        ("durability_class__in", selection.classes),
+        ("workload_name__in", selection.workloads),
+        ("cluster_name__in", selection.clusters),
+        ("version__in", selection.versions),
+        ("tags__overlap", selection.labels),
+        ("purpose__in", purposes),
+    ):
+        if values:
+            rows = rows.filter(Q((column, list(values))))
+    if len(sources := set(selection.sources) & set(SOURCES)) == 1:  # what has no matrix was uploaded
+        rows = rows.filter(matrix__isnull=Run.Source.UPLOADED in sources)
+    rows = _within_days(rows, selection.since, selection.until)
+    return rows if matrix or selection.sweeps else one_per_test(rows, team)
+
+
+def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:
+    """From the first moment of one day to the last of the other, in UTC."""
+    if since:
+        rows = rows.filter(created_at__gte=_midnight(since))
+    if until and until < dt.date.max:
+        rows = rows.filter(created_at__lt=_midnight(until + dt.timedelta(days=1)))
+    return rows
+
+
+def _midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time(), dt.UTC)

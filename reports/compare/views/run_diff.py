@@ -1,0 +1,324 @@
+"""Why two runs differ: their numbers, the likeliest causes, and everything recorded of both beside each other."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+
+from benchsite.accounts.permissions import get_team, team_required
+from benchsite.core import formatting
+from reports.compare.analysis.causes import Cause, RunPair, causes, run_pair
+from reports.compare.analysis.comparability import gate, implied_axes
+from reports.compare.analysis.looks import Look
+from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
+from reports.compare.analysis.run_sides import RunSide
+from reports.compare.curves import Curve, Operation, Point
+from reports.compare.figures.captions import KIND_SAYS
+from reports.compare.pages.baseline_ratios import Ratio, extended, throughput_ratio
+from reports.compare.queries import (
+    curves,
+    find_comparable_runs,
+    get_profile,
+    run_at_ceiling,
+    run_sides,
+    session_spreads,
+)
+from reports.compare.queries.run_pair import runs_with_matrix
+from reports.trends.analysis.sessions import SessionSpread, largest_spread
+from runs.checks import Profile, judge_pair
+from runs.identifiers import parse_uuid
+from runs.models import Run, Sweep
+
+STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
+HOW_TO_CHOOSE = (
+    "Open a run and follow “Why different from …”, select two runs in the list of runs and compare them, or compare "
+    "sweeps and follow “why?” in a row of their table."
+)
+
+
+def why_page(
+    a: RunSide,
+    b: RunSide,
+    floors: Mapping[str, SessionSpread],
+    profile: Profile,
+    *,
+    ceilings: tuple[Curve, Curve] | None = None,
+) -> dict[str, object]:
+    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
+    at_ceilings = ceilings is not None
+    floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
+    spread = None if a.curve and b.curve and a.curve.same_session(b.curve) else floor
+    if ceilings:
+        ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
+        comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
+    else:
+        ratio = None
+        comparison = _of_rungs(a, b, spread)
+    if stops := _stops(a, b, profile, ceilings):
+        comparison = not_comparable(comparison, stops)
+    sides = run_pair(a, b, at_ceilings=at_ceilings)
+    change = _change(_throughput(a), _throughput(b))
+    likely = causes(sides, change)
+    groups, machines = sides.groups, sides.machines
+    return {
+        "a": a,
+        "b": b,
+        "sentences": list(_sentences(sides, comparison, ratio, floor, likely)),
+        # A verdict of fewer repeats than a published one has.
+        "low_n": comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n,
+        "metrics": list(_metrics(a.point, b.point)),
+        "kinds": " and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
+        "causes": likely,
+        "differing": [group for group in groups if group.differing],
+        "unclear": [line.label for group in groups for line in group.unclear],  # known of one side only
+        "alike": [group for group in groups if group.alike],
+        "alike_count": sum(len(group.alike) for group in groups),
+        "machines": machines,
+        "same_machines": not any(pair.group.differing or pair.a is None or pair.b is None for pair in machines),
+        "findings": list(_differing_findings(a, b)),
+    }
+
+
+def _differing_findings(a: RunSide, b: RunSide) -> Iterator[dict[str, object]]:
+    """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared.
+
+    None: the check did not look at this run.
+    """
+    held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
+    for check_id in sorted({*held[0], *held[1]}):
+        x, y = (side.get(check_id) for side in held)
+        if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
+            yield {"title": known.title, "check_id": check_id, "a": x, "b": y}
+
+
+def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
+    """The repeats of both rungs, up to the newest look of the plan that made them."""
+    looks = a.curve.looks if a.curve and b.curve and a.curve.same_plan(b.curve) else ()
+    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
+    sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
+    comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
+    return extended(comparison, b.curve, a.curve) if a.curve and b.curve else comparison
+
+
+def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
+    """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
+    loads = []
+    if ceilings:
+        curves = ceilings
+    elif a.curve is None or b.curve is None:
+        return []
+    else:
+        texts = [_load(side) for side in (a, b)]
+        loads = [f"The loads differ: {texts[0]} and {texts[1]}."] if texts[0] != texts[1] else []
+        curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
+    findings = judge_pair(a.facts, b.facts, profile)
+    return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
+
+
+def _load(side: RunSide) -> str:
+    load = side.spec["load"]
+    threads = f"{load['threads']} thread{'' if load['threads'] == 1 else 's'}"
+    return f"{threads} at a target of {formatting.short(load['target_ops_s'])}" if load["target_ops_s"] else threads
+
+
+def _throughput(side: RunSide) -> float | None:
+    return side.point.throughput_ops_s.median if side.point else None
+
+
+def _change(a: float | None, b: float | None) -> float | None:
+    return b / a - 1 if a and b is not None and a > 0 else None
+
+
+def _sentences(
+    sides: RunPair, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, causes: Sequence[Cause]
+) -> Iterator[str]:
+    x, y = _throughput(sides.a), _throughput(sides.b)
+    if x is None or y is None:
+        missing = "neither" if x is None and y is None else "A" if x is None else "B"
+        verb = "has no" if missing != "neither" else "of them has a"
+        yield f"{missing[:1].upper()}{missing[1:]} {verb} throughput, so that there is nothing to compare."
+    elif change := _change(x, y):
+        did = "more" if change > 0 else "less"
+        amount = formatting.percent(abs(change))
+        yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
+        yield _verdict(comparison)
+        if ratio and ratio.comparison and ratio.why:
+            subject = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
+            yield f"{subject}: {ratio.why}."
+        if comparison.note:
+            yield comparison.note
+        yield _noise(abs(change), floor)
+    else:
+        yield f"Both did {formatting.throughput(x)}."
+    if not causes and x is not None and y is not None:
+        yield (
+            "No recorded value differs. What remains is the variation between runs of one test, and what "
+            "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
+        )
+
+
+def _verdict(comparison: Comparison) -> str:
+    if comparison.outcome is Outcome.INCONCLUSIVE:
+        needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
+        advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
+        return f"Whether that is a difference is open. {comparison.reason}{advice}"
+    if comparison.outcome is Outcome.NOT_COMPARABLE:
+        return f"They are not comparable, so that neither is called faster. {comparison.reason}"
+    words = {
+        Outcome.FASTER: "B is faster, by the repeats of both rungs.",
+        Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
+        Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: there may be nothing to explain.",
+    }
+    return f"{words[comparison.outcome]} {comparison.reason}"
+
+
+def _noise(change: float, floor: SessionSpread | None) -> str:
+    if floor is None:
+        return (
+            "How much a test differs on these machines in another session is not known: submit the same plan again to "
+            "find out."
+        )
+    limit = formatting.percent(floor.relative)
+    tests = f"{floor.tests} repeated test{'' if floor.tests == 1 else 's'}"
+    sentence = f"In another session {tests} on these machines differ by up to {limit}"
+    if change <= floor.relative:
+        return f"{sentence}: this difference is not above that noise, and may have no cause at all."
+    return f"{sentence}: this difference is above that noise."
+
+
+def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
+    """The numbers of both. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
+    x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
+    texts = [formatting.throughput(value) for value in (x, y)]
+    yield {"label": "throughput", "a": texts[0], "b": texts[1], "change": _change(x, y)}
+    names = sorted(
+        {(operation.operation, operation.kind) for point in (a, b) if point for operation in point.operations},
+        key=_order,
+    )
+    kinds = _kinds(a, b)
+    for operation, kind in names:
+        kind_text = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
+        rows = [point.operation(operation, kind) if point else None for point in (a, b)]
+        for statistic, label in STATISTICS:
+            yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
+    errors = [point.error_ratio if point else None for point in (a, b)]
+    yield _share("failed operations", errors)
+    busy = [point.generator_cpu if point else None for point in (a, b)]
+    yield _share("CPU of the busiest load generator", busy)
+
+
+def _kinds(*points: Point | None) -> set[str]:
+    return {operation.kind for point in points if point for operation in point.operations}
+
+
+def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
+    first = ("READ", "UPDATE", "INSERT")
+    return (first.index(name[0]) if name[0] in first else len(first), name[0], name[1] != "service")
+
+
+def _latency(label: str, statistic: str, a: Operation | None, b: Operation | None) -> dict[str, object]:
+    values = [row.median_us(statistic) if row else None for row in (a, b)]
+    texts = [
+        formatting.latency_between(*bounds) if row and (bounds := row.bounds_us.get(statistic)) else
+        formatting.latency(value)
+        for row, value in zip((a, b), values, strict=True)
+    ]  # fmt: skip
+    return {"label": label, "a": texts[0], "b": texts[1], "change": _change(values[0], values[1])}
+
+
+def _share(label: str, values: Sequence[float | None]) -> dict[str, object]:
+    a, b = values
+    return {"label": label, "a": formatting.percent(a), "b": formatting.percent(b), "change": _change(a, b)}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one id of the address stands for: a run, or the sweep whose ceiling it is."""
+
+    run: Run | None
+    curve: Curve | None = None  # of the sweep that it stands for
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The two runs, or why there is one too few."""
+
+    a: Run | None = None
+    b: Run | None = None
+    others: tuple[Run, ...] = ()  # what A may be compared with
+    ceilings: tuple[Curve, Curve] | None = None  # whose runs they are, where the address names sweeps
+    by_itself: bool = False  # B was chosen here, not in the address
+    problem: str = ""
+
+    @property
+    def at_ceilings(self) -> bool:
+        return self.ceilings is not None
+
+
+@team_required("GET")
+def why(request: HttpRequest) -> HttpResponseBase:
+    chosen = choose_runs(request)
+    context: dict[str, object] = {"chosen": chosen, "how_to_choose": HOW_TO_CHOOSE}
+    if chosen.a and chosen.b:
+        sides = run_sides(chosen.a, chosen.b)
+        floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
+        profile = get_profile(get_team(request), [side.curve for side in sides if side.curve])
+        context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=chosen.ceilings)
+        context["swapped"] = address(chosen.b.pk, chosen.a.pk)
+    return render(request, "reports/why.html", context)
+
+
+def address(a: uuid.UUID, b: uuid.UUID) -> str:
+    return f"{reverse('why')}?{urlencode({'a': a, 'b': b})}"
+
+
+def choose_runs(request: HttpRequest) -> Chosen:
+    """The runs that the address names; for a missing one, the run before it or the nearest one of its sweep.
+
+    404 for an id that is not the team's; a sentence for what is no id, and for a side that has no run.
+    """
+    texts = [text for name in ("a", "b") if (text := request.GET.get(name, "").strip())]
+    ids = [parse_uuid(text) for text in texts]
+    if not texts:
+        return Chosen(problem="No run is chosen.")
+    if None in ids:
+        return Chosen(problem=f"“{texts[ids.index(None)][:60]}” is no run and no sweep.")
+    sides = _sides(request, [pk for pk in ids if pk])
+    a = sides[0].run
+    if problem := next((side.problem for side in sides if side.problem), ""):
+        return Chosen(problem=problem)
+    assert a is not None
+    others = tuple(find_comparable_runs(a))
+    chosen = Chosen(a, others[0] if others else None, others, by_itself=True)
+    if len(sides) == 2:
+        first, second = (side.curve for side in sides)
+        ceilings = (first, second) if first and second else None
+        chosen = replace(chosen, b=sides[1].run, ceilings=ceilings, by_itself=False)
+    if chosen.b is None:
+        return replace(chosen, problem="There is no other measured run of the same test or of the same sweep.")
+    if chosen.a == chosen.b:
+        return replace(chosen, b=None, problem="Both sides are the same run.")
+    return chosen
+
+
+def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
+    """Of ids that are no run's the curves are asked for together."""
+    team = get_team(request)
+    runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
+    rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
+    if set(ids) - set(runs) - set(rows):
+        raise Http404
+    by_sweep = {curve.sweep_id: curve for curve in curves(list(rows.values()))} if rows else {}
+    return [Side(runs[pk]) if pk in runs else _at_ceiling(by_sweep[pk], team.pk) for pk in ids]
+
+
+def _at_ceiling(curve: Curve, team_id: uuid.UUID) -> Side:
+    run = run_at_ceiling(curve, team_id)
+    problem = "" if run else f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
+    return Side(run, curve, problem)

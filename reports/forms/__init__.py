@@ -1,1 +1,0 @@
-"""Forms of reports."""

@@ -1,0 +1,191 @@
+"""Frozen reports by program: published, revised, given another link, revoked."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.urls import reverse
+from ninja import Query, Status
+
+from benchsite.accounts.models import Scope
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.pages import PageQuery, Slice, get_page
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import owned, refusals
+from reports.api.routers import reports
+from reports.models import Report
+from reports.published import links, publication, rights
+from reports.published.api.report_schemas import (
+    AccessChange,
+    DryRun,
+    LinkAnswer,
+    NewReport,
+    PublishedAnswer,
+    ReportAnswer,
+    ReportChange,
+    ReportPage,
+    ReportPreview,
+    report_address,
+)
+from reports.published.builder import Built, build
+from reports.published.content import canonical
+from reports.published.drafts import Draft, DraftFootnote, parse_draft
+from reports.published.queries.reports import get_reports, get_revisions
+
+WRITE = Needs(Scope.REPORTS_WRITE)
+READ = Needs(Scope.REPORTS_WRITE, Scope.RUNS_READ)
+NAMES = ("query", "headline", "notes")
+
+
+@reports.get("/reports", response={200: ReportPage}, auth=READ, summary="List the team's reports")
+def list_reports(request: HttpRequest, query: Query[PageQuery]) -> Slice[Report]:
+    return get_page(request, get_reports(team_in(request)), ("-created_at", "-pk"), query)
+
+
+@reports.post(
+    "/reports",
+    response={200: ReportPreview, 201: PublishedAnswer, **refusals(422)},
+    auth=WRITE,
+    summary="Publish a report",
+)
+def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -> Status[Any]:
+    """Freezes the comparison in `query`, and answers with the link. Look at `found` first, with `dry_run=1`.
+
+    Only admins of the team publish a report that is `public` at once.
+    """
+    team, user = team_in(request), bearer_in(request).user
+    draft = _changed(Draft(query=new.query.removeprefix("?")), new)
+    report = Report(team=team, title=publication.build_title(new.title), draft=draft.as_json(), created_by=user)
+    report.access, report.expires_at = Report.Access(new.access), new.expires_at
+    if query.dry_run:
+        publication.refuse_public(report, user)
+        return Status(200, _preview(build(team, draft, new.title)))
+    return Status(201, _published(request, report))
+
+
+@reports.get(
+    "/reports/{report_id}", response={200: ReportAnswer}, auth=READ, summary="Read one report's link and revisions"
+)
+def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
+    return _answer(request, _mine(report_id))
+
+
+@reports.post(
+    "/reports/{report_id}/revisions",
+    response={200: ReportPreview, 201: PublishedAnswer, **refusals(422)},
+    auth=WRITE,
+    summary="Publish another revision",
+)
+def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], change: ReportChange) -> Status[Any]:
+    """The numbers as they are now, with what is changed here. Earlier revisions stay as they are.
+
+    A `query` names the matrix or the sweeps that it means: the newest matrix is refused here.
+    """
+    report = _mine(report_id)
+    draft = _changed(parse_draft(report.draft), change)
+    if not (draft.selection.matrix or draft.selection.sweeps):
+        raise publication.PublishRefused(
+            "The query names neither a matrix nor sweeps, and the newest matrix may be another one than the report is "
+            "about: add matrix=ID."
+        )
+    title = change.title or report.title
+    if query.dry_run:
+        return Status(200, _preview(build(report.team, draft, title)))
+    report.draft, report.title = draft.as_json(), publication.build_title(title)
+    return Status(201, _published(request, report))
+
+
+@reports.patch(
+    "/reports/{report_id}", response={200: ReportAnswer}, auth=WRITE, summary="Change who may read it, and until when"
+)
+def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> dict[str, Any]:
+    """Only admins of the team make a report `public`; whoever may publish takes that back."""
+    report = _mine(report_id)
+    values = change.dict(exclude_unset=True)
+    until = values.get("expires_at", report.expires_at)
+    publication.set_access(report, change.access or report.access, until, bearer_in(request).user)
+    return _answer(request, report)
+
+
+@reports.delete(
+    "/reports/{report_id}",
+    response={204: None, **refusals(403, 404)},
+    auth=WRITE,
+    summary="Delete a report with all its revisions",
+)
+def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
+    """For whoever began it, and admins of the team. Its link answers 410 from now on."""
+    report, user = _mine(report_id), bearer_in(request).user
+    if not rights.may_delete(report, user):
+        raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
+    publication.delete(report, user)
+    return Status(204, None)
+
+
+@reports.post(
+    "/reports/{report_id}/link/rotate",
+    response={200: LinkAnswer, **refusals(409)},
+    auth=WRITE,
+    summary="Give a report another link",
+)
+def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
+    """The old one answers 410 from now on.
+
+    Also makes one where the last was revoked: for the author of the report, and admins of the team.
+    """
+    report = _mine(report_id)
+    if not report.revisions.exists():
+        raise Problem("conflict", "Nothing of this report is published yet, so it has no link.")
+    link = links.rotate(report, bearer_in(request).user)
+    return LinkAnswer(permalink=report_address(request, link.token))
+
+
+@reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Revoke a report's link")
+def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
+    """Nobody can read the report then; its revisions are kept."""
+    links.revoke(_mine(report_id), bearer_in(request).user)
+    return Status(204, None)
+
+
+def _mine(report_id: UUID) -> Report:
+    return owned(Report.objects.select_related("team", "created_by"), report_id)
+
+
+def _changed(draft: Draft, change: ReportChange) -> Draft:
+    """The draft with what the request says of it."""
+    values: dict[str, Any] = {name: value for name in NAMES if (value := getattr(change, name)) is not None}
+    if change.items is not None:
+        values["items"] = tuple(change.items)
+    if change.may_be_seen is not None:
+        values["kept"] = tuple(change.may_be_seen)
+    if change.footnotes is not None:
+        values["footnotes"] = tuple(DraftFootnote(**footnote.dict()) for footnote in change.footnotes)
+    return replace(draft, **values, **(change.disclosures.dict() if change.disclosures else {}))
+
+
+def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
+    made = publication.publish_once(report, bearer_in(request).user)
+    return {**_answer(request, report), "found": made.found, "problems": made.problems}
+
+
+def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
+    link = links.find_link(report)
+    return {
+        **{name: getattr(report, name) for name in ("id", "title", "access", "expires_at")},
+        "permalink": report_address(request, link.token) if link else None,
+        "page": reverse("report", args=[report.pk]),
+        "revisions": list(get_revisions(report)),
+    }
+
+
+def _preview(made: Built) -> dict[str, Any]:
+    return {
+        "headline": made.content["headline"],
+        "proposed_headline": made.headline,
+        "items": made.content["order"],
+        "available": made.items,
+        "found": made.found,
+        "problems": made.problems,
+        "bytes": len(canonical(made.content)),
+    }

@@ -1,0 +1,283 @@
+"""A draft becomes content: every figure drawn, every table filled, the method written, nothing in it that must not be.
+
+The same rows and the same draft make the same content; only publishing adds the moment.
+"""
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, cast
+
+import tomli_w
+
+from benchsite.accounts.models import Team
+from benchsite.core import formatting
+from reports.compare.figure_registry import build_figure
+from reports.compare.figures.captions import DEMONSTRATION, machine_sentence
+from reports.compare.figures.latency import points_table
+from reports.compare.figures.table import Table
+from reports.compare.pages.answer_messages import render_text
+from reports.compare.pages.charts import shown_operations
+from reports.compare.queries import build_key, get_or_compute
+from reports.published import method, tables
+from reports.published.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
+from reports.published.drafts import Draft, DraftFootnote
+from reports.published.figures import cells, frozen_figure
+from reports.published.method import Side, environment_table
+from reports.published.queries.sources import SourceRun, source_runs
+from reports.published.redaction import Found, Redactor
+from reports.published.report_sources import Material, gather
+from runs.catalog import load_catalog
+from runs.models import Matrix
+from runs.models.run import Status
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import read_plan
+from runs.ycsb.redact import allow_names
+
+WHERE: Final = "plan file"
+# The tables whose keys are roles, which other entries name.
+ROLES: Final = ("clusters", "generators", "databases", "workloads")
+
+
+def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
+    """The plan of a matrix; empty where it has none, or none is left that could be run. Six queries."""
+    try:
+        text = export_plan(matrix)
+    except PlanRefused:
+        return ""
+    document = tomllib.loads(text)
+    # What the server of each database answered, where it was the same all the time. One query.
+    rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
+    by_name: dict[str, set[str]] = defaultdict(set)
+    for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
+        by_name[str(name)].add(str(version or ""))
+    seen_here = {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
+    for database in document.get("databases", {}).values():
+        # A repetition needs the measured version if none is stated.
+        database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
+    roles = {role for table in ROLES for role in document.get(table, {})}
+    seen = redactor.walk(document, WHERE, roles)
+    if seen == tomllib.loads(text):
+        return text
+    comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
+    clean = f"{comments}\n{tomli_w.dumps(seen)}"
+    try:
+        read_plan(clean)
+    except PlanRefused:
+        return ""
+    return clean
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A figure or a table that the report may show."""
+
+    name: str
+    title: str
+    says: str
+    table: Callable[[], Table] | None = None  # None: a figure
+
+    @property
+    def is_table(self) -> bool:
+        return self.table is not None
+
+
+@dataclass(frozen=True)
+class Built:
+    """What would be published now, and what its author has to know before."""
+
+    content: Content  # without the moment of publishing
+    items: tuple[Item, ...]  # everything that could be shown
+    headline: str  # as the numbers propose it
+    found: tuple[Found, ...]  # that outsiders perhaps should not read, and what became of it
+    problems: tuple[str, ...]  # in sentences
+    rows: dict[str, list[str]]  # table -> its sides, for footnotes
+    columns: dict[str, list[str]]  # table -> its columns
+
+
+def build(team: Team, draft: Draft, title: str) -> Built:
+    """The whole report as it stands now."""
+    with allow_names(team.harmless_properties):
+        return _build(team, draft, title)
+
+
+def _build(team: Team, draft: Draft, title: str) -> Built:
+    material = gather(team, draft)
+    every = tuple(build_items(material))
+    names = chosen_names(draft, material, every)
+    problems = [*material.problems, *_licence_warnings(material)]
+    if missing := [name for name in draft.items if name not in {item.name for item in every}]:
+        problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
+    headline = render_text(material.answer)
+    shown = [item for item in every if item.name in names]
+    frozen: list[FrozenTable] = [
+        {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}
+        for item in shown
+        if item.table
+    ]
+    problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
+    figures = {item.name: item for item in shown if not item.is_table}
+    runs = source_runs(material.curves)
+    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
+    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
+    content: Content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title,
+        "headline": draft.headline or headline,
+        "notes": draft.notes,
+        "team": team.name,
+        "published_at": "",
+        "demonstration": " ".join(f"{sentence}." for sentence in sentences),
+        "order": names,
+        "figures": [_figure(team, figures[name], material) for name in names if name in figures],
+        "tables": frozen,
+        "verdicts": tables.collect_verdicts(material.against, material.equal, material.labels),
+        "disclosures": {
+            "paid_by": draft.paid_by,
+            "vendor_relations": draft.vendor_relations,
+            "settings_reviewed_by": draft.settings_reviewed_by,
+        },
+        "method": _method(material, runs),
+        "sources": method.sources(runs, _counted(material)),
+    }
+    # The plan file by which all of it can be run again; uploaded results have none.
+    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
+    if matrix and (plan := plan_for_others(matrix, material.redactor)):
+        content["plan"] = plan
+        if matrix.search:
+            content["loads"] = {curve.name: list(curve.rungs) for curve in material.curves}
+    content = _without_secrets(content, material)
+    sided = [part for part in frozen if part["table"]["columns"][:1] == ["side"]]
+    return Built(
+        content=content,
+        items=every,
+        headline=material.redactor.clean(headline, "headline", written=True),
+        found=tuple(material.redactor.found),
+        problems=tuple(problems),
+        rows={part["name"]: [str(row[0]) for row in part["table"]["rows"]] for part in sided},
+        columns={part["name"]: part["table"]["columns"] for part in sided},
+    )
+
+
+def _licence_warnings(material: Material) -> Iterator[str]:
+    """Of the measured systems whose licences restrict the publication of benchmarks, or are not in the catalog."""
+    for slug, name in sorted({(curve.system, curve.system_name) for curve in material.curves}):
+        system = load_catalog().systems.get(slug)
+        if system is None:
+            yield f"The catalog does not describe {name}: check that its licence permits to publish benchmarks."
+        elif system.publication:
+            yield system.publication
+
+
+def build_items(material: Material) -> Iterator[Item]:
+    """Figures and tables, what a first reader looks for first."""
+    for picture in material.pictures:
+        yield Item(picture.key, picture.title, picture.says)
+    curves, labels, against, equal = material.curves, material.labels, material.against, material.equal
+    says = "what each side sustains, and what a write waits for"
+    yield Item("table-sustained", "Ceilings", says, partial(tables.sustained_table, curves, labels))
+    if against:
+        baseline = labels[against.baseline.sweep_id]
+        load = (
+            f"; latencies at {formatting.throughput(against.load_ops_s)} for every side" if against.load_ops_s else ""
+        )
+        table = partial(tables.against_table, against, equal, labels)
+        yield Item("table-against", f"Against {baseline}", f"what varies: {against.axes}{load}", table)
+    if equal:
+        table = partial(tables.equal_table, equal, labels)
+        yield Item("table-equal-load", "Latency at equal load", equal.sentence, table)
+    if len(curves) > 1:
+        table = partial(tables.differences_table, curves, labels)
+        yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
+    table = partial(points_table, curves, kind=material.kind)
+    yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
+
+
+def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
+    """What is shown, in its order: as chosen, else the usual; what else there is, is offered."""
+    there = {item.name for item in every}
+    if draft.items:
+        return [name for name in dict.fromkeys(draft.items) if name in there]
+    latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
+    usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained")
+    return [name for name in usual if name in there]
+
+
+def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
+    """Drawn once for these very curves: an author looks many times, and mostly the words change."""
+    picture = next(picture for picture in material.pictures if picture.key == item.name)
+
+    def drawn() -> FrozenFigure:
+        figure = build_figure(picture.name, material.curves, picture.selection, dict(picture.options))
+        return frozen_figure(item.name, item.title, item.says, figure)
+
+    parts = repr((picture, item, team.harmless_properties))
+    return get_or_compute(build_key(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
+
+
+def _annotated(
+    frozen: Sequence[FrozenTable], footnotes: Sequence[DraftFootnote], titles: dict[str, str]
+) -> Iterator[str]:
+    """Puts the footnotes to their cells; says which have none any more."""
+    by_name = {table["name"]: table for table in frozen}
+    for note in footnotes:
+        place = _place(by_name[note.table]["table"], note) if note.table in by_name else None
+        if place is None:
+            where = titles.get(note.table, note.table)
+            yield f"The footnote “{note.text[:60]}” has no cell any more: {where}, {note.side}, {note.column}."
+        else:
+            by_name[note.table]["footnotes"].append(place)
+
+
+def _place(table: Cells, note: DraftFootnote) -> Footnote | None:
+    sides = [str(row[0]) for row in table["rows"]]
+    if note.side not in sides or note.column not in table["columns"]:
+        return None
+    return {"row": sides.index(note.side), "column": table["columns"].index(note.column), "text": note.text}
+
+
+def _counted(material: Material) -> dict[object, object]:
+    return {run: curve for curve in material.curves for point in curve.counted for run in point.run_ids}
+
+
+def _method(material: Material, runs: list[SourceRun]) -> Method:
+    sides = [
+        Side(curve, run.spec, run.server_version, run.container)
+        for curve in material.curves
+        if (run := material.submitted.get(curve.sweep_id))
+    ]
+    return {
+        "sentences": method.method_sentences(material.curves, material.kind, material.against, material.equal),
+        "algorithms": method.algorithms(runs),
+        "environment": cells(environment_table(sides, material.labels)),
+        "validity": cells(method.validity_table(runs)),
+        "excluded": cells(method.excluded_table(runs, _counted(material))),
+    }
+
+
+def _without_secrets(content: Content, material: Material) -> Content:
+    """The second net: every text of the content searched, whatever made it."""
+    redactor = material.redactor
+    clean = dict(content)
+    for name in ("title", "headline", "notes"):
+        clean[name] = redactor.clean(str(clean[name]), name, written=True)
+    clean["disclosures"] = {
+        name: redactor.clean(text, "disclosures", written=True)
+        for name, text in cast(dict[str, str], content["disclosures"]).items()
+    }
+    for table in content["tables"]:
+        for note in table["footnotes"]:
+            note["text"] = redactor.clean(note["text"], "footnotes", written=True)
+    for name, where in (
+        ("figures", "figures"), ("tables", "tables"), ("verdicts", "ratios"), ("method", "method and environment"),
+        ("demonstration", "first sentence"),
+    ):  # fmt: skip
+        clean[name] = redactor.walk(clean[name], where)
+    clean["sources"] = [
+        {**source, "name": redactor.clean(source["name"], "names of runs")} for source in content["sources"]
+    ]
+    return cast(Content, clean)

@@ -1,0 +1,164 @@
+"""A report as files: canonical JSON, one CSV, Markdown, and a page that needs no network."""
+
+import base64
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.utils.html import json_script
+from django.utils.safestring import SafeString, mark_safe
+
+from benchsite.core.formatting import not_a_formula
+from reports.published.content import NOT_STATED, Cells, Content, Footnote, build_table, in_order, sources_table
+from reports.published.links import Opened
+from reports.published.pages import DISCLOSED, get_page
+from reports.published.sanitizer import harmless, notes_html
+
+STYLES: Final = (
+    "css/tokens.css", "css/base.css", "css/components.css", "css/report.css", "css/report-print.css",
+)  # fmt: skip
+SCRIPTS: Final = ("js/theme.js", "vendor/plotly-basic-4.1.1/plotly-basic.min.js", "js/report.js")
+# Nothing is fetched from anywhere, whatever somebody wrote into the report.
+POLICY: Final = (
+    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {scripts}; base-uri 'none'; "
+    "form-action 'none'"
+)
+FORMS: Final = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}
+MAX_STEM: Final = 60
+SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which a reader notices damage
+# In Markdown that others may show with HTML allowed, a tag stays a sign.
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+# Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
+def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -> bytes:
+    """The whole file. `pictures` are PNGs by the names of figures, for readers without JavaScript."""
+    # Scripts that no text in them can end early.
+    scripts = [
+        re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--") for name in SCRIPTS
+    ]
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
+    drawings = {
+        figure["name"]: {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
+        for figure in content["figures"]
+        if figure["drawn"] and not figure["empty"]
+    }
+    context: dict[str, Any] = {
+        "page": get_page(content),
+        "notes": notes_html(content["notes"]),
+        "place": place,
+        "pictures": {name: f"data:image/png;base64,{base64.b64encode(png).decode()}" for name, png in pictures.items()},
+        "policy": policy,
+        "styles": _ours("".join(f"<style>{_file(name)}</style>\n" for name in STYLES)),
+        "first": _ours(f"<script>{scripts[0]}</script>"),
+        "last": _ours("".join(f"<script>{text}</script>\n" for text in scripts[1:])),
+        "drawings": json_script(drawings, "drawings"),
+    }
+    return render_to_string("reports/frozen/alone.html", context).encode()
+
+
+def _ours(html: str) -> SafeString:
+    """Files of this site: never anything that came with a report."""
+    return mark_safe(html)
+
+
+def _file(name: str) -> str:
+    path = finders.find(name)
+    assert isinstance(path, str), f"{name} is not among the static files"
+    return Path(path).read_text(encoding="utf-8")
+
+
+def file_name(title: str, digest: str, form: str) -> str:
+    """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
+    stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
+    return f"{stem}-{digest[:SHORT_DIGEST]}.{form}"
+
+
+def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
+    """Every table below the other, each after its name and an empty line; no cell is a formula to a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+
+    def line(*cells: str) -> None:
+        writer.writerow(map(not_a_formula, cells))
+
+    line("report", content["title"])
+    line("headline", content["headline"])
+    line("team", content["team"])
+    line("published", content["published_at"])
+    line("SHA-256", digest)
+    if imported:
+        line("imported", imported)
+    if content["demonstration"]:
+        line("note", content["demonstration"])
+    parts = ((part["title"], part["table"]) for part in in_order(content))
+    for name, cells in (*parts, *_method_tables(content)):
+        out.write("\r\n")
+        line(name)
+        out.write(build_table(cells).as_csv())
+    return out.getvalue().encode()
+
+
+def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:
+    method = content["method"]
+    yield "Environment", method["environment"]
+    yield "Validity", method["validity"]
+    yield "Left out", method["excluded"]
+    yield "Sources", sources_table(content)
+
+
+def as_markdown(content: Content, digest: str, address: str, imported: str = "") -> bytes:
+    """One document: words, captions and tables; pictures stay at the report's address."""
+    paragraphs = [f"# {_line(content['title'])}", f"**{_line(content['headline'])}**" if content["headline"] else ""]
+    paragraphs.append(f"{_line(content['team'])}, published {content['published_at']}: <{address}>")
+    paragraphs += [f"> {_line(warning)}" for warning in (imported, content["demonstration"]) if warning]
+    paragraphs.append(_TAG.sub("&lt;", content["notes"]))
+    for part in in_order(content):
+        paragraphs += [f"## {_line(part['title'])}", _line(part["says"])]
+        if "drawn" in part:
+            paragraphs.append(_line(part["empty"] or part["caption"]))
+            paragraphs.append("\n".join(f"- {_line(note)}" for note in part["notes"]))
+        paragraphs.append(build_table(part["table"]).as_markdown())
+        if "footnotes" in part:
+            paragraphs.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
+    paragraphs += _appendix(content)
+    paragraphs.append(f"SHA-256 of the report's canonical JSON: `{digest}`")
+    return ("\n\n".join(paragraph.strip("\n") for paragraph in paragraphs if paragraph.strip()) + "\n").encode()
+
+
+def _appendix(content: Content) -> Iterator[str]:
+    yield "## Disclosures"
+    stated = content["disclosures"]
+    yield "\n".join(f"- {label}: {_line(str(stated.get(key) or NOT_STATED))}" for key, label in DISCLOSED)
+    method = content["method"]
+    yield "## Method"
+    yield "\n".join(f"- {_line(sentence)}" for sentence in method["sentences"])
+    yield "Algorithms: " + ", ".join(f"{_line(n)} {_line(v)}" for n, v in sorted(method["algorithms"].items()))
+    for title, cells in _method_tables(content):
+        if cells["rows"]:
+            yield f"## {title}"
+            yield build_table(cells).as_markdown()
+
+
+def _footnote(cells: Cells, note: Footnote) -> str:
+    columns, at = cells["columns"], note["column"]
+    column = columns[at] if 0 <= at < len(columns) else str(at + 1)
+    return f"- row {note['row'] + 1}, {_line(column)}: {_line(note['text'])}"
+
+
+def _line(text: str) -> str:
+    """A text in one line, in which nothing is markup."""
+    escaped = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_\[\]>|~#])", r"\\\1", escaped)

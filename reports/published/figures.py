@@ -1,0 +1,68 @@
+"""A figure as it is frozen: drawn once in every theme and width, so that readers need no row and no drawing code."""
+
+from typing import Final, cast
+
+from reports.compare.figures.figure import Figure
+from reports.compare.figures.layout import Frame, PlotlyFigure
+from reports.compare.figures.table import Table
+from reports.published.content import Cells, FrozenFigure, build_table
+from reports.published.sanitizer import harmless
+
+# The drawings' names in a revision -> theme, and whether it is the arrangement for a telephone.
+DRAWINGS: Final = {
+    "light": ("light", False),
+    "dark": ("dark", False),
+    "light-narrow": ("light", True),
+    "dark-narrow": ("dark", True),
+}
+
+
+def frozen_figure(name: str, title: str, says: str, sheet: Figure) -> FrozenFigure:
+    """The sheet in its four drawings with its numbers; without drawings where it has nothing to show."""
+    return {
+        "name": name,
+        "title": title,
+        "says": says,
+        "caption": sheet.caption,
+        "notes": list(sheet.notes),
+        "empty": sheet.empty,
+        "height_px": 0 if sheet.empty else sheet.height_px,
+        "drawn": {}
+        if sheet.empty
+        else {name: sheet.answer(theme=theme, narrow=narrow)["figure"] for name, (theme, narrow) in DRAWINGS.items()},
+        "table": cells(sheet.table),
+    }
+
+
+class ReportFigure(Figure):
+    """A figure of a revision, as it was drawn at publishing."""
+
+    def __init__(self, figure: FrozenFigure) -> None:
+        self.name = figure["name"]
+        self.figure = figure
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        drawn, theme = self.figure["drawn"], frame.theme.name
+        narrow = drawn.get(f"{theme}-narrow") if frame.narrow else None
+        return harmless(narrow or drawn.get(theme) or next(iter(drawn.values())))
+
+    @property
+    def caption(self) -> str:
+        return self.figure["caption"]
+
+    @property
+    def table(self) -> Table:
+        return build_table(self.figure["table"])
+
+    @property
+    def empty(self) -> str:
+        return self.figure["empty"] or ("" if self.figure["drawn"] else "This figure was not drawn at publishing.")
+
+    @property
+    def height_px(self) -> int:
+        return self.figure["height_px"]
+
+
+def cells(table: Table) -> Cells:
+    """The table in the shape of a revision."""
+    return cast(Cells, table.as_dict())

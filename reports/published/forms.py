@@ -1,0 +1,217 @@
+"""What somebody fills in to build a report. Everything works without JavaScript: order is a number beside each part."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
+
+from django import forms
+from django.http import QueryDict
+from django.utils import timezone
+
+from reports.models import Report
+from reports.published.builder import Built
+from reports.published.drafts import (
+    MAX_DISCLOSURE,
+    MAX_FOOTNOTE,
+    MAX_FOOTNOTES,
+    MAX_HEADLINE,
+    MAX_NOTES_LENGTH,
+    MAX_QUERY_LENGTH,
+    Draft,
+    DraftFootnote,
+)
+from reports.published.publication import MAX_LIFE, MAX_TITLE_LENGTH, with_proposal
+
+SPARE_FOOTNOTES: Final = 2  # empty lines for more
+SEPARATOR: Final = "\x1f"  # between a table and its column in one choice
+ACCESS_SAYS: Final = {
+    Report.Access.PRIVATE: "private: members of the team, signed in",
+    Report.Access.UNLISTED: "unlisted: everybody with the link, no account needed, hidden from search engines",
+    Report.Access.PUBLIC: "public: everybody; also listed on the team's public page",
+}
+
+
+class BeginForm(forms.Form):
+    """A new draft."""
+
+    title = forms.CharField(max_length=MAX_TITLE_LENGTH)
+    query = forms.CharField(max_length=MAX_QUERY_LENGTH, required=False, widget=forms.HiddenInput)
+
+
+class TextsForm(forms.Form):
+    """What people write into a report."""
+
+    title = forms.CharField(max_length=MAX_TITLE_LENGTH)
+    headline = forms.CharField(
+        max_length=MAX_HEADLINE,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Proposed from the numbers. Left so, or empty, it follows them; rewritten, it stays.",
+    )
+    notes = forms.CharField(
+        max_length=MAX_NOTES_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 10}),
+        help_text="Markdown: **bold**, lists, tables, links. HTML is shown as text, pictures as links.",
+    )
+    paid_by = forms.CharField(label="Who paid for it", max_length=MAX_DISCLOSURE, required=False)
+    vendor_relations = forms.CharField(label="Relations to vendors", max_length=MAX_DISCLOSURE, required=False)
+    settings_reviewed_by = forms.CharField(label="Who reviewed the settings", max_length=MAX_DISCLOSURE, required=False)
+
+    def clean_title(self) -> str:
+        title = "".join(c if c.isprintable() else " " for c in self.cleaned_data["title"]).strip()
+        if not title:
+            raise forms.ValidationError("Give the report a title that can be read.")
+        return title
+
+
+class AccessForm(forms.Form):
+    """Who may read it, and until when."""
+
+    access = forms.ChoiceField(
+        label="Who may read it", choices=[(key.value, says) for key, says in ACCESS_SAYS.items()],
+        widget=forms.RadioSelect,
+    )  # fmt: skip
+    expires_on = forms.DateField(
+        label="The link works until",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        help_text="The last day, UTC. Empty: until it is revoked.",
+    )
+
+    def clean_expires_on(self) -> dt.date | None:
+        day: dt.date | None = self.cleaned_data["expires_on"]
+        today = timezone.now().date()
+        if day and day < today:
+            raise forms.ValidationError(
+                f"{day} is over: choose today or later, or revoke the link to close it at once."
+            )
+        if day and day > today + MAX_LIFE:
+            raise forms.ValidationError("Choose a day within ten years, or leave it empty.")
+        return day
+
+    def without_public(self) -> Self:
+        """Not offered to whom it would be refused; what is sent nevertheless is answered by the verb."""
+        shown = [choice for choice in self.fields["access"].choices if choice[0] != Report.Access.PUBLIC]  # type: ignore[attr-defined]
+        self.fields["access"].widget.choices = shown
+        self.fields["access"].help_text = "The team's admins can also make it public."
+        return self
+
+    @property
+    def expires_at(self) -> dt.datetime | None:
+        """The first moment at which the link is closed."""
+        day: dt.date | None = self.cleaned_data["expires_on"]
+        return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC) if day else None
+
+
+def access_initial(report: Report) -> dict[str, Any]:
+    """What the form of access shows of a report."""
+    day = (report.expires_at - dt.timedelta(microseconds=1)).date() if report.expires_at else None
+    return {"access": report.access, "expires_on": day}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A figure or a table in the list of what may be shown."""
+
+    name: str
+    title: str
+    says: str
+    is_table: bool
+    chosen: bool
+    place: int
+
+
+def get_lines(made: Built) -> list[Line]:
+    """What is shown in its order, then the rest."""
+    order = made.content["order"]
+    rest = [item.name for item in made.items if item.name not in order]
+    items = {item.name: item for item in made.items}
+    return [
+        Line(name, items[name].title, items[name].says, items[name].is_table, name in order, number)
+        for number, name in enumerate([*order, *rest], 1)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class FootnoteLine:
+    """One line of the form of footnotes."""
+
+    number: int
+    cell: str  # table and column
+    side: str
+    text: str
+
+
+def footnote_lines(draft: Draft) -> list[FootnoteLine]:
+    """Those that stand, and a few empty ones."""
+    held = [
+        FootnoteLine(number, f"{footnote.table}{SEPARATOR}{footnote.column}", footnote.side, footnote.text)
+        for number, footnote in enumerate(draft.footnotes, 1)
+    ]
+    spare = min(SPARE_FOOTNOTES, MAX_FOOTNOTES - len(held))
+    return held + [FootnoteLine(len(held) + number, "", "", "") for number in range(1, spare + 1)]
+
+
+def footnote_choices(made: Built) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The columns of each table that is shown and has a row for each side."""
+    titles = {item.name: item.title for item in made.items}
+    return [
+        (titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns])
+        for table, columns in made.columns.items()
+    ]
+
+
+def get_sides(made: Built) -> list[str]:
+    return list(dict.fromkeys(side for sides in made.rows.values() for side in sides))
+
+
+def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
+    """Lines with a text; whoever empties a text takes its footnote away."""
+    cells, sides, texts = (posted.getlist(f"footnote-{name}") for name in ("cell", "side", "text"))
+    footnotes = []
+    for cell, side, text in zip(cells, sides, texts, strict=False):
+        table, separator, column = cell.partition(SEPARATOR)
+        if separator and side and text.strip():
+            footnotes.append(DraftFootnote(table, side, column, " ".join(text.split())[:MAX_FOOTNOTE]))
+    return tuple(footnotes[:MAX_FOOTNOTES])
+
+
+def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, proposed: str) -> Draft:
+    """The draft as the form says it."""
+    # The selected parts by their numbers; equal numbers and none stay in the order of the form.
+
+    def number(name: str) -> float:
+        try:
+            return float(posted.get(f"place-{name}", ""))
+        except ValueError:
+            return float("inf")
+
+    changed = replace(
+        draft,
+        items=tuple(sorted(dict.fromkeys(posted.getlist("show")), key=number)),
+        notes=texts["notes"],
+        paid_by=texts["paid_by"],
+        vendor_relations=texts["vendor_relations"],
+        settings_reviewed_by=texts["settings_reviewed_by"],
+        footnotes=posted_footnotes(posted),
+    )
+    return with_proposal(changed, texts["headline"], proposed)
+
+
+def texts_initial(draft: Draft, title: str, proposed: str) -> dict[str, str]:
+    """What the form shows of a draft."""
+    return {
+        "title": title,
+        "headline": draft.headline or proposed,
+        "notes": draft.notes,
+        "paid_by": draft.paid_by,
+        "vendor_relations": draft.vendor_relations,
+        "settings_reviewed_by": draft.settings_reviewed_by,
+    }
+
+
+def with_kept(draft: Draft, posted: QueryDict, texts: Sequence[str]) -> Draft:
+    """Of what was found, that which is ticked shall be seen nevertheless."""
+    return replace(draft, kept=tuple(text for text in dict.fromkeys(posted.getlist("keep")) if text in texts))

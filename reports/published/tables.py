@@ -1,0 +1,162 @@
+"""The tables of a report: the compare page's, with whole numbers and units in the names of the columns. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from benchsite.core import formatting
+from reports.compare.analysis.differences import differences
+from reports.compare.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
+from reports.compare.curves import STATISTICS, Curve
+from reports.compare.figures.ceilings import Ranking
+from reports.compare.figures.table import Cell, Table
+from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
+from reports.compare.pages.baseline_ratios import Against, Ratio, Row
+from reports.compare.pages.equal_load import EqualLoad, list_percentiles
+
+Labels = Mapping[UUID, str]
+
+
+def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
+    """What each side sustains, at what load, and what a write waits for."""
+    ranking = Ranking.of(curves)
+    return Table(
+        (
+            "side", "a write waits for", "ceiling (ops/s)", "95 % interval from (ops/s)", "95 % interval to (ops/s)",
+            "runs", "of the highest", "not distinguishable from the best", "at", "what the ladder shows",
+        ),
+        tuple(_sustained(curve, labels, ranking) for curve in curves),
+    )  # fmt: skip
+
+
+def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ...]:
+    ceiling, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
+    if ceiling is None:
+        return (*side, *[None] * 7, "no point counts" if curve.points else "nothing was measured")
+    return (
+        *side,
+        ceiling.throughput_ops_s,
+        ceiling.low_ops_s,
+        ceiling.high_ops_s,
+        len(ceiling.repeats_ops_s) or None,
+        ranking.share_text(curve),
+        {True: "yes", False: "no", None: None}[ranking.best[curve.sweep_id]],
+        bracket_says(ceiling) or threads_text(ceiling.plateau),
+        ladder_says(ceiling),
+    )
+
+
+def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> Table:
+    """Every side against the baseline: how many times better, with the interval and what follows from it."""
+    latency = equal.statistic_label if equal else "latency"
+    names = [("ceiling", "higher"), *((f"{operation} {latency}", "lower") for operation in against.latency_operations)]
+    interval = "interval" if against.has_looks else "95 % interval"
+    columns = [
+        column
+        for label, better in names
+        for column in (f"{label}, times {better}", f"{label}: {interval}", f"{label}: outcome")
+    ]
+    rows = [(labels.get(row.curve.sweep_id, row.curve.label), *_against(row, len(columns))) for row in against.rows]
+    return Table(("side", *columns), tuple(rows))
+
+
+def _against(row: Row, width: int) -> list[Cell]:
+    blank: list[Cell] = [None] * (width - 3)
+    if row.is_baseline:
+        return [None, None, "the baseline", *blank]
+    if not row.ratios:
+        return [None, None, f"not comparable: {' '.join(row.gate.stops) if row.gate else ''}", *blank]
+    return [cell for ratio in row.ratios for cell in _ratio(ratio)]
+
+
+def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
+    if ratio.comparison is None:
+        return None, None, ratio.why
+    at = f"at {ratio.at}" if ratio.at else ""
+    notes = "; ".join(part for part in (ratio.outcome, at, ratio.counts, ratio.why, ratio.note) if part)
+    return _rounded(ratio.comparison.shown, 4), ratio.interval, notes
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else float(f"{value:.{digits}g}")
+
+
+def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
+    if ratio.quantity != "throughput":
+        at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
+        return f"{ratio.quantity} {at}"
+    return f"throughput at {ratio.at}" if ratio.at else "throughput"
+
+
+def collect_verdicts(against: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
+    """Each comparison with its numbers, for programs: which algorithm said what, of how many runs."""
+    if against is None:
+        return []
+    baseline = labels.get(against.baseline.sweep_id, against.baseline.label)
+    return [
+        {
+            "side": labels.get(row.curve.sweep_id, row.curve.label),
+            "baseline": baseline,
+            "metric": _metric(ratio, equal),
+            **_verdict(ratio.comparison, ratio.why, refused=row.refused),
+        }
+        for row in against.rows
+        if not row.is_baseline
+        for ratio in row.ratios or (Ratio("throughput", None, " ".join(row.gate.stops) if row.gate else ""),)
+    ]
+
+
+def _verdict(comparison: Comparison | None, why: str, *, refused: bool) -> dict[str, Any]:
+    if comparison is None:
+        outcome = Outcome.NOT_COMPARABLE if refused else Outcome.INCONCLUSIVE
+        return {
+            "ratio": None, "low": None, "high": None, "outcome": outcome.value, "reason": why,
+            "algorithm": ALGORITHM, "runs": 0, "runs_of_baseline": 0,
+        }  # fmt: skip
+    return {
+        "ratio": comparison.ratio,
+        "low": finite(comparison.low),
+        "high": finite(comparison.high),
+        "bound": comparison.bound,
+        "outcome": comparison.outcome.value,
+        "reason": " ".join(
+            part for part in (comparison.reason, f"{why[0].upper()}{why[1:]}." if why else "", comparison.note) if part
+        ),
+        "algorithm": ALGORITHM,
+        "analysis": comparison.analysis,
+        "runs": comparison.n_a,
+        "runs_of_baseline": comparison.n_b,
+        "level": comparison.level,
+        "p": comparison.p,
+        "adjusted_p": comparison.adjusted_p,
+        "threshold": comparison.threshold,
+        "noise_floor": comparison.noise_floor,
+        "runs_lacking": comparison.needs_more,
+    }
+
+
+def equal_table(equal: EqualLoad, labels: Labels) -> Table:
+    """Latencies where every side does the same work."""
+    statistics = list_percentiles(equal.statistic)
+    columns = [f"{name} {STATISTICS[statistic]} (µs)" for name in equal.operations for statistic in statistics]
+    rows = [
+        (
+            labels.get(side.curve.sweep_id, side.curve.label),
+            *(_rounded(at.latency_us, 5) for operation in side.operations for at in operation.at),
+            side.how,
+        )
+        for side in equal.sides
+    ]
+    return Table(("side", *columns, "read off"), tuple(rows))
+
+
+def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
+    """What the sides differ in beside what the comparison is about."""
+    return Table(
+        ("what", "value", "sides"),
+        tuple(
+            (difference.label, value, ", ".join(who))
+            for difference in differences(curves, dict(labels))
+            for value, who in difference.sides
+        ),
+    )

@@ -1,0 +1,375 @@
+"""A frozen report as its readers have it: `/r/{token}`, its figures and its files. Nobody has to sign in but for a
+private one, and no row of a run is asked for anything.
+"""
+
+import gzip
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import http_date
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from benchsite.accounts import tenancy
+from benchsite.accounts.models import Team, User
+from reports.compare.figures.export_size import medium_named
+from reports.compare.figures.table import Table
+from reports.compare.queries.computed_cache import build_key, get_or_compute
+from reports.compare.views.figures import TEXT_FORMS
+from reports.models import Report, ReportPicture
+from reports.published import exports
+from reports.published.content import build_table, canonical
+from reports.published.exports import alone_html
+from reports.published.figures import ReportFigure
+from reports.published.links import LinkRevoked, LinkUnknown, Opened, get_row, may_read, open_report
+from reports.published.pages import get_page, part_named
+from reports.published.publication import load_content
+from reports.published.queries.reports import public_reports
+from reports.published.sanitizer import notes_html
+from reports.published.signatures import CONTENT_TYPE, public_keys, sign
+from runs.plans.files.plan import PlanRefused
+from runs.plans.files.script import repeat_script
+
+PACKED: Final = ("image/png", "application/zip")  # by themselves
+# What this process keeps besides, so that what many read is not fetched from Redis each time.
+NEAR_BYTES: Final = 16 * 2**20
+MAX_NEAR: Final = 2**20
+WORTH_PACKING: Final = 1024
+PACKING: Final = 6
+A_YEAR_S: Final = 365 * 24 * 3600
+NOT_LISTED: Final = "noindex, nofollow, noarchive"
+P = ParamSpec("P")
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+
+
+# A revision never changes, so no page that is kept is ever out of date. Whether a reader may have the bytes is asked
+# of the database each time, before this is asked (`opening`): a link that is revoked opens nothing from that moment
+# on.
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One answer, compressed where that is worth it."""
+
+    data: bytes
+    is_packed: bool
+    digest: str
+    content_type: str
+
+    @property
+    def body(self) -> bytes:
+        return gzip.decompress(self.data) if self.is_packed else self.data
+
+
+class _Near:
+    """The pages that this process served last, as many as there is room for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pages: OrderedDict[str, Served] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: str) -> Served | None:
+        with self._lock:
+            page = self._pages.get(key)
+            if page is not None:
+                self._pages.move_to_end(key)
+            return page
+
+    def keep(self, key: str, made: Served) -> None:
+        if len(made.data) > MAX_NEAR:
+            return
+        with self._lock:
+            if key not in self._pages:
+                self._bytes += len(made.data)
+            self._pages[key] = made
+            while self._bytes > NEAR_BYTES:
+                _, oldest = self._pages.popitem(last=False)
+                self._bytes -= len(oldest.data)
+
+
+_near = _Near()
+
+
+def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
+    """The bytes of one page or file of a revision. `parts` tell them from all others of the same revision."""
+    key = build_key(opened.team_id, "frozen", opened.revision_id, *parts)
+    near = _near.get(key)
+    if near is not None:
+        return near
+
+    def file() -> Served:
+        body = make()
+        pack = len(body) >= WORTH_PACKING and content_type not in PACKED
+        data = gzip.compress(body, PACKING) if pack else body
+        return Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
+
+    answered = get_or_compute(key, Served, file)
+    _near.keep(key, answered)
+    return answered
+
+
+def page_key(opened: Opened) -> tuple[object, ...]:
+    """What the page says beside the content: its address, its place among the revisions, who may find it."""
+    return (opened.token, opened.is_pinned, opened.newest, opened.access)
+
+
+def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = False) -> HttpResponse:
+    """The bytes with what caches, crawlers and browsers have to know; 304 where the reader has them already.
+
+    `fixed`: whatever this address answered once, it answers for ever, so that a browser need not ask again.
+    """
+    if opened.signature:
+        data = sign(file.body)
+        file = Served(data, False, hashlib.sha256(data).hexdigest()[:32], CONTENT_TYPE)
+    as_is = file.is_packed and "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(file.data if as_is else file.body, content_type=file.content_type)
+    if as_is:
+        response.headers["Content-Encoding"] = "gzip"
+    if file.is_packed:
+        patch_vary_headers(response, ("Accept-Encoding",))
+    # Weak: both forms of the body have the same one.
+    etag = f'W/"{file.digest}"'
+    response.headers["ETag"] = etag
+    response.headers["Last-Modified"] = http_date(opened.changed_at.timestamp())
+    checked = get_conditional_response(request, etag, int(opened.changed_at.timestamp()), response)
+    return marked(opened, checked or response, fixed=fixed)
+
+
+def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> HttpResponse:
+    """The headers that follow from who may read the report."""
+    if opened.is_private:
+        patch_vary_headers(response, ("Cookie",))
+    # Nothing is kept on the way: a link can be revoked. A reader's own browser may keep what it has seen.
+    lasting = fixed and not opened.is_private
+    response.headers["Cache-Control"] = f"private, max-age={A_YEAR_S}, immutable" if lasting else "private, no-cache"
+    response.headers["Referrer-Policy"] = "same-origin"
+    if not opened.is_listed:
+        response.headers["X-Robots-Tag"] = NOT_LISTED
+    return response
+
+
+@require_safe
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """The team's public reports whose links are open. A team that never made one public has no such page."""
+    team = Team.objects.filter(slug=slug).first()
+    if team is None:
+        raise Http404
+    tenancy.enter(team.pk)
+    if not Report.objects.filter(access=Report.Access.PUBLIC).exists():
+        raise Http404
+    response = render(request, "reports/frozen/index.html", {"team": team, "reports": public_reports(team)})
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+def opening(
+    view: Callable[Concatenate[HttpRequest, Opened, P], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """Gives the view the revision that the address means, if this reader may see it; 404 or 410 else."""
+
+    @require_safe
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, token: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        number, signature = kwargs.pop("number", None), bool(kwargs.pop("signature", False))
+        try:
+            opened = open_report(token, number if isinstance(number, int) else None)
+        except LinkUnknown as unknown:
+            raise Http404(str(unknown)) from unknown
+        except LinkRevoked as revoked:
+            response = render(request, "reports/frozen/gone.html", {"why": str(revoked)}, status=410)
+            response.headers["Cache-Control"] = "private, no-cache"
+            response.headers["X-Robots-Tag"] = NOT_LISTED
+            return response
+        # Who asks is looked up for private reports only: a public page costs no session.
+        if opened.is_private and not may_read(opened, request.user.pk if isinstance(request.user, User) else None):
+            raise Http404("No report has this address.")
+        if signature and opened.provenance:
+            raise Http404(f"{opened.provenance} The site that published the report signs it.")
+        return view(request, replace(opened, signature=signature), *args, **kwargs)
+
+    return wrapped
+
+
+@opening
+def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
+    """The page."""
+    opened = opened.at(request)
+    page = served(opened, ("page", opened.site, *page_key(opened)), HTML, lambda: _page(opened))
+    return answer(request, opened, page)
+
+
+def _page(opened: Opened) -> bytes:
+    revision = get_row(opened)
+    content = load_content(revision)
+    pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
+    page = get_page(content)
+    figures = [part for part in page["parts"] if part["kind"] == "figure"]
+    shown = next((figure for figure in figures if figure["name"] in pictures), None)
+    context = {
+        "page": page,
+        "place": opened,
+        "notes": notes_html(content["notes"]),
+        "pictures": {name: f"{opened.pinned}/figures/{name}.png" for name in pictures},
+        "picture": shown
+        and {
+            "address": f"{opened.absolute_pinned}/figures/{shown['name']}.png",
+            "caption": shown["caption"],
+            "width": pictures[shown["name"]].width,
+            "height": pictures[shown["name"]].height,
+        },
+    }
+    return render_to_string("reports/frozen/page.html", context).encode()
+
+
+@opening
+def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
+    """The whole report as one file: json, csv, md or html."""
+    opened = opened.at(request, alone=form == "html")
+    content_type = exports.FORMS[form]
+    parts = ("export", form, opened.site, *page_key(opened))
+    file = served(opened, parts, content_type, lambda: _exported(opened, form))
+    return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
+
+
+def _exported(opened: Opened, form: str) -> bytes:
+    revision = get_row(opened)
+    content = load_content(revision)
+    if form == "csv":
+        return exports.as_csv(content, opened.digest, opened.provenance)
+    if form == "md":
+        return exports.as_markdown(content, opened.digest, opened.absolute_pinned, opened.provenance)
+    if form == "html":
+        return alone_html(content, opened, {picture.name: bytes(picture.png) for picture in revision.pictures.all()})
+    return canonical(content)
+
+
+def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpResponseBase:
+    """As a download. An imported report's files say so in their names: its JSON is the exporting site's own."""
+    name = f"{'imported-' if opened.provenance else ''}{name}{'.sig' if opened.signature else ''}"
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@opening
+def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
+    """What charts.js draws: the figure as it was drawn at publishing, in one theme and width, with its numbers."""
+    theme = "dark" if request.GET.get("theme") == "dark" else "light"
+    narrow, medium = request.GET.get("narrow") == "1", medium_named(request.GET.get("medium", ""))
+    parts = ("figure", name, theme, narrow, medium, opened.token)
+
+    def drawn() -> bytes:
+        content = load_content(get_row(opened))
+        frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
+        if frozen is None:
+            raise Http404("The report has no such figure.")
+        base = f"/r/{opened.token}@{opened.number}/figures/{name}"
+        addresses = {form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}
+        shown = ReportFigure(frozen).answer(theme=theme, narrow=narrow, medium=medium)
+        caption = _with_provenance(opened, shown["caption"])
+        return json.dumps(shown | addresses | {"caption": caption}).encode()
+
+    return answer(request, opened, served(opened, parts, JSON, drawn), fixed=opened.is_pinned)
+
+
+def _with_provenance(opened: Opened, caption: str) -> str:
+    return f"{caption} {opened.provenance}".strip()
+
+
+@opening
+def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) -> HttpResponseBase:
+    """The numbers of one figure or table in one of the forms that tables have."""
+    content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
+    file = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
+    return _named(opened, answer(request, opened, file, fixed=opened.is_pinned), f"{name}.{form}")
+
+
+def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
+    part = part_named(load_content(get_row(opened)), name, kind)
+    if part is None:
+        raise Http404("The report has no such part.")
+    table: Table = build_table(part["table"])
+    if form == "json":
+        headers = {
+            "name": name,
+            "title": part["title"],
+            "caption": _with_provenance(opened, part.get("caption", "")),
+            "notes": part.get("notes", []),
+        }
+        return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
+    return TEXT_FORMS[form][1](table).encode()
+
+
+@require_safe
+def signing_key(request: HttpRequest) -> HttpResponse:
+    """The public keys by which everybody checks what this site published, in PEM."""
+    return HttpResponse(public_keys(), content_type="text/plain; charset=utf-8")
+
+
+@opening
+def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
+    """The figure as PNG, for previews elsewhere and readers without JavaScript."""
+
+    def png() -> bytes:
+        picture = ReportPicture.objects.filter(revision=opened.revision_id, name=name).first()
+        if picture is None:
+            raise Http404("This figure has no image.")
+        return bytes(picture.png)
+
+    return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.is_pinned)
+
+
+@opening
+def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
+    """The plan by which the report can be run again, or the script that repeats it without Benchsite."""
+    content_type = "text/x-shellscript; charset=utf-8" if form == "sh" else "application/toml"
+
+    def made() -> bytes:
+        content = load_content(get_row(opened))
+        plan = content.get("plan", "")
+        if not plan:
+            raise Http404("The results of this report were uploaded: there is no plan.")
+        try:
+            return (repeat_script(plan, content.get("loads", {})) if form == "sh" else plan).encode()
+        except PlanRefused as refused:
+            raise Http404(f"The plan in this report cannot be read: {refused}") from refused
+
+    file: Served = served(opened, ("again", form), content_type, made)
+    return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
+
+
+@xframe_options_exempt
+@opening
+def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
+    """One figure alone, for a frame in another page; who may frame it is this site's setting."""
+    name = request.GET.get("figure", "")
+    opened = opened.at(request)
+    parts = ("embed", name[:80], opened.site, *page_key(opened))
+    response = answer(request, opened, served(opened, parts, HTML, lambda: _embedded(opened, name)))
+    ancestors = " ".join(settings.EMBED_ANCESTORS) or "'self'"
+    policy = settings.CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
+    response.headers["Content-Security-Policy"] = policy
+    return response
+
+
+def _embedded(opened: Opened, name: str) -> bytes:
+    revision = get_row(opened)
+    content = load_content(revision)
+    first = next((part["name"] for part in get_page(content)["parts"] if part["kind"] == "figure"), "")
+    part = part_named(content, name or first, "figure")
+    if part is None:
+        raise Http404("The report has no such figure.")
+    shown = revision.pictures.filter(name=part["name"]).exists()
+    picture = f"{opened.pinned}/figures/{part['name']}.png" if shown else ""
+    context = {"part": part, "place": opened, "page": get_page(content), "picture": picture}
+    return render_to_string("reports/frozen/embed.html", context).encode()

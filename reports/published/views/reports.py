@@ -1,0 +1,259 @@
+"""A team's reports: the list, one report with its link and revisions, building it, looking at it, publishing it."""
+
+import base64
+import binascii
+import uuid
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
+
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
+from reports.compare.queries import chosen
+from reports.compare.queries.computed_cache import build_key, cache_values, cached_values
+from reports.compare.views.compare import selection_in
+from reports.compare.views.figures import answer_to
+from reports.models import Report
+from reports.published import forms as forms
+from reports.published import links, publication, rights
+from reports.published.content import Content, digest
+from reports.published.drafts import parse_draft
+from reports.published.figures import ReportFigure
+from reports.published.pages import get_page
+from reports.published.publication import ContentRefused, NumbersChanged, PublishRefused, built
+from reports.published.queries.reports import get_reports, get_revisions
+from reports.published.rights import NotAllowed
+from reports.published.sanitizer import notes_html
+
+LENGTH: Final = 64
+PER_PAGE: Final = 50
+PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
+
+
+def _key(report: Report, digest: str) -> str:
+    return build_key(report.team_id, "report preview", report.pk, digest)
+
+
+@team_required("GET")
+def reports(request: HttpRequest) -> HttpResponse:
+    """The team's reports, the newest change first."""
+    rows = list(get_reports(get_team(request))[: PER_PAGE * 4])
+    public = sum(report.access == Report.Access.PUBLIC for report in rows)
+    context = {
+        "reports": rows,
+        "public": public,
+        "team": get_team(request),
+    }
+    return render(request, "reports/report/list.html", context)
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def add(request: HttpRequest) -> HttpResponse:
+    """A draft about the comparison in the address, which is the compare page's."""
+    if request.method == "POST":
+        form = forms.BeginForm(request.POST)
+        if form.is_valid():
+            data = form.cleaned_data
+            report = publication.begin(get_team(request), get_user(request), data["query"], data["title"])
+            return redirect("report-edit", report.pk)
+        return render(request, "reports/report/add.html", {"form": form}, status=422)
+    selection = selection_in(request)
+    choice = chosen(get_team(request), selection)
+    title = choice.matrix.name if choice.matrix else f"Comparison of {len(choice.sweeps)} sweeps"
+    form = forms.BeginForm(initial={"title": title, "query": selection.query().removeprefix("?")})
+    context = {"form": form, "sweeps": len(choice.sweeps), "matrix": choice.matrix, "problems": choice.problems}
+    return render(request, "reports/report/add.html", context | {"back": reverse("compare") + selection.query()})
+
+
+@team_required("GET")
+@never_cache
+def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """One report: where it is read, by whom, and everything that was published of it."""
+    return _report(request, _mine(pk))
+
+
+def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
+    link, is_mine = links.find_link(row), rights.may_delete(row, get_user(request))
+    form = form or forms.AccessForm(initial=forms.access_initial(row))
+    revisions = list(get_revisions(row))
+    context = {
+        "report": row,
+        "revisions": revisions,
+        "pictures": revisions[0].pictures.defer("png") if link and revisions else (),
+        "ancestors": settings.EMBED_ANCESTORS,
+        "link": link,
+        "site": request.build_absolute_uri("/").rstrip("/"),
+        "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
+        "expired": row.has_expired,
+        "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
+        "can_open": is_mine,
+        "can_delete": is_mine,
+    }
+    return render(request, "reports/report/report.html", context, status=422 if form.is_bound else 200)
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+@never_cache
+def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The builder: what is shown in which order, and what is said about it."""
+    row = _mine(pk)
+    draft = parse_draft(row.draft)
+    made = publication.built(row)
+    form = forms.TextsForm(
+        request.POST if request.method == "POST" else None,
+        initial=forms.texts_initial(draft, row.title, made.headline),
+    )
+    if form.is_valid():
+        changed = forms.changed_draft(draft, form.cleaned_data, request.POST, made.headline)
+        publication.keep(row, changed, form.cleaned_data["title"])
+        return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
+    context = {"report": row, "form": form, "made": made, "lines": forms.get_lines(made)}
+    footnotes = {
+        "footnotes": forms.footnote_lines(draft),
+        "footnote_columns": forms.footnote_choices(made),
+        "footnote_sides": forms.get_sides(made),
+    }
+    context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
+    return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
+
+
+@team_required("POST", role=Role.RUNNER)
+def notes(request: HttpRequest) -> HttpResponse:
+    """Notes as readers will see them, while they are written."""
+    shown = notes_html(request.POST.get("notes", ""))
+    return render(request, "reports/report/notes.html", {"notes": shown})
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+@never_cache
+def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Exactly what will be visible, what was taken out of it, and the button."""
+    row = _mine(pk)
+    if request.method == "GET":
+        return _preview(request, row)
+    if "redact" in request.POST:
+        # Of what looks like a name or an address, what may be seen nevertheless.
+        draft = parse_draft(row.draft)
+        texts = [place.text for place in publication.built(row).found]
+        publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
+        return redirect("report-publish", row.pk)
+    try:
+        seen = request.POST.get("seen", "")
+        revision = publication.publish(row, get_user(request), _pictures(request), seen=seen)
+    except NumbersChanged as changed:
+        return _preview(request, row, refusal=str(changed), status=409)
+    except (PublishRefused, ContentRefused) as refused:
+        return _preview(request, row, refusal=str(refused), status=422)
+    messages.success(request, f"Revision {revision.number} of “{row.title}” is published. It will never change.")
+    return redirect("report", row.pk)
+
+
+def _pictures(request: HttpRequest) -> dict[str, bytes]:
+    """What the author's browser drew; what cannot be read is no picture."""
+    pictures = {}
+    for field, text in request.POST.items():
+        if field.startswith(PICTURE) and isinstance(text, str):
+            try:
+                pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError):
+                continue
+    return pictures
+
+
+def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
+    made = built(row)
+    seen = digest(made.content)  # of all but the moment of publishing
+    cache_values({_key(row, seen): made.content})
+    number = row.revisions.count() + 1
+    context = {
+        "report": row,
+        "made": made,
+        "page": get_page(made.content),
+        "notes": notes_html(made.content["notes"]),
+        # Where it would stand: it has no other address yet than the report's own page.
+        "place": {
+            "number": number,
+            "newest": number,
+            "absolute_pinned": reverse("report", args=[row.pk]),
+            "digest": "(made when it is published)",
+            "alone": True,
+        },
+        "seen": seen,
+        "refusal": refusal,
+        "hidden": [place for place in made.found if not place.stays],
+        "visible": [place for place in made.found if place.stays],
+        "says": forms.ACCESS_SAYS[Report.Access(row.access)],
+    }
+    return render(request, "reports/report/publish.html", context, status=status)
+
+
+@gzip_page
+@team_required("GET", role=Role.RUNNER)
+@never_cache
+def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
+    """One figure of what is about to be published, as charts.js draws it."""
+    # What was shown under that digest; built anew where it is no longer kept.
+    report = _mine(pk)
+    key = _key(report, digest[:LENGTH])
+    entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
+    content: Content = entries.get(key) or built(report).content
+    frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
+    if frozen is None:
+        raise Http404("There is no such figure in this report.")
+    return JsonResponse(answer_to(request.GET, ReportFigure(frozen)))
+
+
+@team_required("POST", role=Role.RUNNER)
+def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Who may read it, and until when."""
+    row = _mine(pk)
+    form = forms.AccessForm(request.POST)
+    if not form.is_valid():
+        return _report(request, row, form)
+    try:
+        publication.set_access(row, form.cleaned_data["access"], form.expires_at, get_user(request))
+    except NotAllowed as refused:
+        raise PermissionDenied(str(refused)) from refused
+    messages.success(request, f"“{row.title}” is {row.get_access_display()} now.")
+    return redirect("report", row.pk)
+
+
+@team_required("POST", role=Role.RUNNER)
+def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Another link, or none."""
+    row = _mine(pk)
+    if not row.revisions.exists():
+        messages.error(request, "There is no link before something is published: publish the report first.")
+    elif "revoke" in request.POST:
+        links.revoke(row, get_user(request))
+        messages.success(request, f"The link of “{row.title}” is revoked. Its readers see a page that says so.")
+    else:
+        try:
+            links.rotate(row, get_user(request))
+        except NotAllowed as refused:
+            raise PermissionDenied(str(refused)) from refused
+        messages.success(request, f"“{row.title}” has a new link. The old one is revoked.")
+    return redirect("report", row.pk)
+
+
+@team_required("POST", role=Role.RUNNER)
+def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The report with everything that was published of it."""
+    row = _mine(pk)
+    if not rights.may_delete(row, get_user(request)):
+        raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
+    title = row.title
+    publication.delete(row, get_user(request))
+    messages.success(request, f"“{title}” is deleted. Its link says so.")
+    return redirect("reports")
+
+
+def _mine(pk: uuid.UUID) -> Report:
+    return get_object_or_404(Report.objects.select_related("team", "created_by"), pk=pk)

@@ -1,0 +1,55 @@
+"""The page of the published studies. It is the same for every team: the numbers ship with Benchsite."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from benchsite.accounts.permissions import team_required
+from benchsite.core import formatting
+from benchsite.core.formatting import THIN
+from reports.compare.selection import Selection
+from runs.plans.studies import Fact, Study, studies
+from runs.plans.studies.published import FACTS
+
+UNITS = {"us": "µs", "x": "\N{MULTIPLICATION SIGN}", "1/s": "per second", "ops": "operations"}
+MAX_DIGITS = 9  # "1,878,120" is shown whole, a number with fourteen decimals is not
+
+
+@team_required("GET")
+def published(request: HttpRequest) -> HttpResponse:
+    """The studies with all of their numbers, plans and overlays."""
+    rows = [
+        {
+            "study": study,
+            "compare_url": compare_url(study),
+            "lines": [{"fact": fact, "value": format_value(fact)} for fact in study.facts],
+        }
+        for study in studies()
+    ]
+    total = sum(len(study.facts) for study in studies())
+    return render(request, "reports/published.html", {"studies": rows, "total": total})
+
+
+@team_required("GET")
+def facts(request: HttpRequest) -> HttpResponse:
+    """The table of all printed numbers with their sources, as CSV."""
+    response = HttpResponse(FACTS.read_bytes(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="published-results.csv"'
+    return response
+
+
+def compare_url(study: Study) -> str:
+    """The compare page with this study's overlays."""
+    has_measured = any(not overlay.phase for overlay in study.overlays)
+    return reverse("compare") + Selection(published=(study.slug,), phase="" if has_measured else "load").query()
+
+
+def format_value(fact: Fact) -> str:
+    """The number as it was printed, with its qualifier and unit; endless digits are shortened."""
+    digits = fact.printed
+    if fact.value == int(fact.value) and abs(fact.value) >= 1000:
+        digits = formatting.grouped(fact.value)
+    elif len(digits) > MAX_DIGITS:
+        digits = formatting.significant(fact.value, 6)
+    mark = f"{fact.mark}{THIN}" if fact.mark else ""
+    return f"{mark}{digits}{THIN}{UNITS.get(fact.unit, fact.unit)}"

@@ -1,0 +1,1 @@
+"""Which measured configuration serves a stated load."""

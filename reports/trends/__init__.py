@@ -1,0 +1,1 @@
+"""Results in the course of time: histories, change points, baselines, verdicts, alerts."""

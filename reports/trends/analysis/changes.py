@@ -1,0 +1,193 @@
+"""What the history of one number says: its changes, the level it is at now, and whether the newest value stands out.
+
+The rules are the defaults of analysis 7; docs/changes-over-time.md says how often they are right and wrong.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from reports.trends.analysis.edivisive import Floats, Split, change_points, compared, with_ends
+
+ALGORITHM_VERSION: Final = 1  # of everything in here and in `edivisive`; what was kept of another is forgotten
+MIN_HISTORY: Final = 10  # points, before anything is said
+MIN_AFTER: Final = 2  # points of the new level, the first one included
+NOISE_TIMES: Final = 2.0  # a change is at least so many times the variation of the series
+STEP_TIMES: Final = 4.0  # robust standard deviations; outside them a single point is measured again
+MAD_TO_SD: Final = 1.4826  # of a normal distribution
+NEARBY: Final = 2  # points: what a person said of a change stays with it when it moves by as much
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What counts as a change of one metric."""
+
+    higher_is_better: bool
+    min_magnitude: float  # the greater of the relative changes forward and backward
+    logarithms: bool = False  # levels are compared as ratios
+
+
+THROUGHPUT: Final = Rule(higher_is_better=True, min_magnitude=0.05)
+LATENCY: Final = Rule(higher_is_better=False, min_magnitude=0.05, logarithms=True)
+TAIL_LATENCY: Final = Rule(higher_is_better=False, min_magnitude=0.10, logarithms=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of level."""
+
+    index: int  # of the first point of the new level
+    before: float  # means of the stretches on both sides, geometric for logarithms; the unit is that of the values
+    after: float
+    p: float
+    better: bool
+    weak: bool = False  # seen, but too uncertain or too small to count
+    kept: bool = False  # a person confirmed or accepted it: it stays, whatever is measured later
+    dismissed: bool = False  # a person called it a false alarm
+
+    @property
+    def relative(self) -> float | None:
+        """The new level against the old one; None where the old one is zero."""
+        return self.after / self.before - 1 if self.before else None
+
+    @property
+    def counts(self) -> bool:
+        return not (self.weak or self.dismissed)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A stretch of points without a change between them."""
+
+    start: int
+    stop: int  # not included
+    median: float
+    low: float  # median -/+ 4 robust standard deviations: a point outside them stands out
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The newest point lies outside the level it belongs to: no change yet, but worth another run."""
+
+    index: int
+    relative: float  # against the median of the points before it
+    better: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Everything that is said of one series. Changes are in its order, weak and dismissed ones among them."""
+
+    changes: tuple[Change, ...] = ()
+    levels: tuple[Level, ...] = ()
+    step: Step | None = None
+    too_short: bool = False  # fewer points since its baseline than anything is said of
+
+    @property
+    def last_change(self) -> Change | None:
+        return next((change for change in reversed(self.changes) if change.counts), None)
+
+
+def detect_changes(
+    values: Sequence[float] | Floats, rule: Rule, *, kept: Collection[int] = (), dismissed: Collection[int] = ()
+) -> Course:
+    """The changes and levels of a series of finite values.
+
+    `kept` are indices at which a person confirmed or accepted a change: each begins a baseline of its own, and what
+    comes after is compared with nothing before it. `dismissed` are those of false alarms; they are matched to the
+    nearest change within two points, for a change moves a little as points are added.
+    """
+    raw = np.asarray(values, dtype=float)
+    if rule.logarithms and raw.size and raw.min() <= 0:
+        rule = replace(rule, logarithms=False)  # Zero has no logarithm: 1 ms buckets print it for what is shorter.
+    scaled = np.log(raw) if rule.logarithms else raw
+    starts = [0, *sorted({index for index in kept if 0 < index < raw.size})]
+    strong, weak = _search(scaled, starts, rule)
+    gone = set()
+    for index in dismissed:
+        near = min(strong, key=lambda split: abs(split.index - index), default=None)
+        if near and abs(near.index - index) <= NEARBY:
+            gone.add(near.index)
+    ends = sorted({*starts, *(split.index for split in strong if split.index not in gone)})
+    changes = [
+        # With the whole stretches on both sides.
+        *(_said(compared(scaled, *ends), rule, kept=ends[1] in starts) for ends in with_ends(ends[1:], raw.size)),
+        *(_said(split, rule, dismissed=True) for split in strong if split.index in gone),
+        *(_said(split, rule, weak=True) for split in weak),
+    ]
+    levels = tuple(_level(raw, *part, rule) for part in zip(ends, [*ends[1:], raw.size], strict=True) if raw.size)
+    return Course(
+        changes=tuple(sorted(changes, key=lambda change: change.index)),
+        levels=levels,
+        step=_step(raw, levels[-1], rule) if levels else None,
+        too_short=raw.size - starts[-1] < MIN_HISTORY,
+    )
+
+
+def estimate_noise(values: Floats, *, logarithms: bool) -> float:
+    """The coefficient of variation, from the differences of neighbours, which changes of level hardly touch."""
+    if values.size < 2:
+        return 0.0
+    sd = MAD_TO_SD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
+    middle = abs(float(np.median(values)))
+    return sd if logarithms else sd / middle if middle else 0.0
+
+
+def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Split], list[Split]]:
+    """Change points within each baseline that is long enough."""
+    strong: list[Split] = []
+    weak: list[Split] = []
+    for start, stop in zip(starts, [*starts[1:], scaled.size], strict=True):
+        part = scaled[start:stop]
+        if part.size < MIN_HISTORY:
+            continue
+        splits = change_points(
+            part,
+            min_magnitude=max(rule.min_magnitude, NOISE_TIMES * estimate_noise(part, logarithms=rule.logarithms)),
+            logarithms=rule.logarithms,
+            least=MIN_AFTER,
+        )
+        held = {split.index for split in splits.strong if _is_held(part, split)}
+        for split in (*splits.strong, *splits.weak):
+            (strong if split.index in held else weak).append(replace(split, index=split.index + start))
+    return strong, weak
+
+
+def _is_held(part: Floats, split: Split) -> bool:
+    """Whether at least two points are at the new level: one far one takes an ordinary neighbour along otherwise."""
+    after = part[split.index :]
+    return after.size > MIN_AFTER or bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
+
+
+def _said(split: Split, rule: Rule, *, weak: bool = False, kept: bool = False, dismissed: bool = False) -> Change:
+    before, after = (math.exp(x) if rule.logarithms else x for x in (split.before, split.after))
+    better = (after > before) == rule.higher_is_better
+    return Change(split.index, before, after, split.p, better, weak=weak, kept=kept, dismissed=dismissed)
+
+
+def _level(raw: Floats, start: int, stop: int, rule: Rule) -> Level:
+    median, reach = _middle(raw[start:stop], rule)
+    return Level(start, stop, median, max(median - reach, 0.0), median + reach)
+
+
+def _middle(part: Floats, rule: Rule) -> tuple[float, float]:
+    """Median and 4 robust standard deviations; where all are alike, the least change that matters."""
+    median = float(np.median(part))
+    mad = float(np.median(np.abs(part - median)))
+    return median, STEP_TIMES * MAD_TO_SD * mad if mad else rule.min_magnitude * abs(median)
+
+
+def _step(raw: Floats, current: Level, rule: Rule) -> Step | None:
+    """Whether the newest point lies outside the level of those before it (analysis 7: run again, do not alert)."""
+    earlier = raw[current.start : current.stop - 1]
+    if earlier.size < MIN_HISTORY:
+        return None
+    median, reach = _middle(earlier, rule)
+    newest = float(raw[-1])
+    if not median or abs(newest - median) <= reach:
+        return None
+    return Step(raw.size - 1, newest / median - 1, (newest > median) == rule.higher_is_better)

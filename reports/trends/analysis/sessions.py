@@ -1,0 +1,195 @@
+"""Variation between sessions: a session is a CI job or one submission of a plan; its runs share the state of a machine.
+
+The unit of replication is the session: thirty runs in one session are one value (Kalibera and Jones 2013). All on
+natural logarithms, so that the effect of a session is a factor.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+
+from reports.compare.analysis.ratios import (
+    CONFIDENCE,
+    MAX_LOG,
+    Noise,
+    RatioInterval,
+    compute_interval,
+    log_welch,
+    summed,
+    unusable,
+    welch,
+)
+from runs.results.measures.repeatability import compute_limit
+
+Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
+
+# Fewer sessions are never split into levels: nothing would be left that says how they vary.
+MIN_SPLIT: Final = 5
+SPLIT_P: Final = 0.005
+# With fewer degrees of freedom of its own a test takes those of its machines too.
+MIN_DEGREES: Final = 4
+MIN_SPREAD_DEGREES: Final = 2  # two sessions may agree by chance
+# Sessions of the new side at which a verdict is taken. Look i may spend 2^-i of the error, so that all of them together
+# keep it, however many sessions follow (error spending with Bonferroni's inequality).
+LOOKS: Final = (2, 5, 10, 20, 50)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpread:
+    """How much the means of sessions of the same test vary on some machines, pooled over tests."""
+
+    variance: float  # of ln(mean of a session), without what its runs vary by
+    degrees: int  # of freedom: at most the sessions less one, for tests of one session vary together
+    sessions: int
+    tests: int
+    of_means: float = 0.0  # the variance of ln(mean of a session) as measured; never below `variance`
+
+    @property
+    def relative(self) -> float:
+        """The noise floor as a share: two sessions of one test differ by more in one case of twenty (ISO 5725-6)."""
+        return compute_limit(math.sqrt(max(self.of_means, self.variance)), self.degrees)
+
+    def between(self, within: Noise) -> Noise:
+        """The variance of ln A - ln B of two sessions; `within` is what the runs of both explain of it.
+
+        Of within + 2 s² and twice the variance of session means the one whose 95 % interval is wider. s² is a
+        difference of two variances: with few sessions it often is too small, and the interval of the first sum alone
+        holds in 84 % (ten runs, three sessions).
+        """
+        from scipy.special import stdtrit
+
+        parts = summed(within, Noise(2 * self.variance, self.degrees)) if self.variance else within
+        means = Noise(2 * self.of_means, self.degrees)
+        return max(parts, means, key=lambda noise: noise.variance * stdtrit(noise.df, (1 + CONFIDENCE) / 2) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The newest sessions between which nothing changed. Logarithms, newest first."""
+
+    means: tuple[float, ...]
+    squares: float  # of the distances to the mean of their level, of this level and of those before
+    degrees: int
+
+
+def look(sessions: int) -> tuple[int, float]:
+    """How many of so many sessions the newest look uses, and the share of the error that it may spend.
+
+    A single session only screens: it decides nothing, and spends nothing.
+    """
+    reached = [count for count in LOOKS if count <= sessions]
+    return (reached[-1], 0.5 ** len(reached)) if reached else (sessions, 1.0)
+
+
+def compute_log_mean(session: Session) -> float:
+    """ln of the geometric mean of the runs, all of them positive."""
+    return fmean(math.log(value) for value in session)
+
+
+def find_level(means: Sequence[float]) -> Level:
+    """The newest level of a history (newest first), split where it shifted.
+
+    Binary segmentation: the split with the largest |t| of pooled variance, while p · (n - 1) is below 0.5 %.
+    """
+    parts = _levels(means)
+    newest = tuple(parts[0]) if parts else ()
+    return Level(newest, math.fsum(map(_squares, parts)), sum(len(part) - 1 for part in parts))
+
+
+def _squares(values: Sequence[float]) -> float:
+    """The sum of their squared distances to their mean: the statistics module has it exact, and twenty times slower."""
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def _levels(means: Sequence[float]) -> list[Sequence[float]]:
+    n = len(means)
+    if n < MIN_SPLIT:
+        return [means] if n else []
+    from scipy.special import stdtr
+
+    newer = np.arange(1, n)
+    centred = np.asarray(means, float) - math.fsum(means) / n
+    sums = np.cumsum(centred)[:-1]
+    distance = sums / newer + sums / (n - newer)  # the sum of both parts is 0
+    squares = (centred**2).sum() - sums**2 / newer - sums**2 / (n - newer)
+    error = np.sqrt(np.maximum(squares, 1e-18) / (n - 2) * (1 / newer + 1 / (n - newer)))
+    at = int(np.argmax(np.abs(distance) / error))
+    if 2 * stdtr(n - 2, -abs(distance[at]) / error[at]) * (n - 1) >= SPLIT_P:
+        return [means]
+    return _levels(means[: at + 1]) + _levels(means[at + 1 :])
+
+
+def session_interval(
+    new: Sequence[float], level: Level, spread: SessionSpread | None = None
+) -> tuple[RatioInterval | None, float]:
+    """mean new - mean level with Student's t of the pooled variance between sessions, and that standard deviation.
+
+    `new` are logarithms of session means. SE² = s²·(1/k_new + 1/k_level); s² from both sides, the history, and from the
+    machines where those have fewer than four degrees of freedom. None: nothing says how sessions vary.
+    """
+    squares, degrees = level.squares, level.degrees
+    if len(new) > 1:
+        squares, degrees = squares + _squares(new), degrees + len(new) - 1
+    if degrees < MIN_DEGREES and spread:
+        of_means = max(spread.of_means, spread.variance)
+        squares, degrees = squares + of_means * spread.degrees, degrees + spread.degrees
+    distance = fmean(new) - fmean(level.means)
+    sd = math.sqrt(squares / degrees) if degrees else 0.0
+    if abs(distance) > MAX_LOG:
+        return None, sd
+    return compute_interval(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
+
+
+def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | None:
+    """s² of session means within the levels of each test, pooled; what runs within a session vary by is taken off.
+
+    Each test is a mapping of sessions, newest first, to the values of their runs. None with fewer than three sessions.
+    """
+    squares, degrees, repeated_tests = 0.0, 0, 0
+    within: list[float] = []
+    keys: set[str] = set()
+    for test in tests:
+        usable = {key: session for key, session in test.items() if session and not unusable(session)}
+        if len(usable) < 2:
+            continue
+        level = find_level([compute_log_mean(session) for session in usable.values()])
+        if not level.degrees:
+            continue
+        squares, degrees, repeated_tests = squares + level.squares, degrees + level.degrees, repeated_tests + 1
+        keys |= usable.keys()
+        within += [
+            _squares([math.log(value) for value in session]) / (n - 1) / n
+            for session in usable.values()
+            if (n := len(session)) > 1
+        ]
+    independent = min(degrees, len(keys) - 1)
+    if independent < MIN_SPREAD_DEGREES:
+        return None
+    of_means = squares / degrees
+    between = max(of_means - (fmean(within) if within else 0.0), 0.0)
+    return SessionSpread(between, independent, len(keys), repeated_tests, of_means)
+
+
+def welch_of_sessions(a: Session, b: Session, spread: SessionSpread) -> RatioInterval | None:
+    """The log-Welch interval of two sides that were measured in a session each: `SessionSpread.between`.
+
+    More runs make only a part of the variance small, the rest needs more sessions.
+    """
+    if log_welch(a, b) is None:
+        return None
+    distance, error, df = (float(part) for part in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
+    total = spread.between(Noise(error**2, df))
+    return compute_interval(distance, math.sqrt(total.variance), total.df)
+
+
+def largest_spread(names: Iterable[str], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
+    """The one with the largest noise floor of these machines' that are known; None where none is.
+
+    By the floor, which is that of session means: s² of several machines may be 0 alike.
+    """
+    return max((spreads[name] for name in names if name in spreads), key=lambda spread: spread.relative, default=None)

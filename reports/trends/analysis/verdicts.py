@@ -1,0 +1,293 @@
+"""Is new code better or worse than what it is judged against? Three keys, or it is inconclusive.
+
+1. The effect is beyond the practical threshold: 5 % of throughput and of a mean, 10 % of a p99, or what was asked for.
+2. The interval agrees, by Holm's p among all metrics of the verdict (`multiple`), shared with the other tests of the
+   commit and with later looks. Its unit is the session (`sessions`): a CI job.
+3. The environments are comparable (`comparability`): what changed with the machines is nobody's fault.
+
+A single new session only screens. It flags a metric that is worse by the threshold with a one-sided p below 5 %; the
+test is then repeated in a new session, and a regression is one that this session shows by itself too.
+
+A metric holds where its interval excludes a loss as large as the threshold, whether or not it excludes a gain. The
+verdict is "pass" where every metric holds; one open metric makes it inconclusive, unless another one decides.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import ConfigDict, Field
+
+from benchsite.core.formatting import counted, plain_percent, significant
+from reports.compare.analysis import repeat_comparison
+from reports.compare.analysis.multiple import adjusted
+from reports.compare.analysis.repeat_comparison import (
+    Comparison,
+    Outcome,
+    compare_sessions,
+    interval_text,
+    not_comparable,
+)
+from reports.trends.analysis.sessions import Session, SessionSpread, look
+
+ALGORITHM: Final = "three keys, session means 1, Holm"
+VERSION: Final = 2  # changes with any rule that could change a verdict
+# An interval that ends at the threshold itself excludes a loss beyond it.
+_ROUNDING: Final = 1e-12
+SCREENING_P: Final = 0.05  # one-sided, for each metric
+
+
+class Verdict(StrEnum):
+    PASS = "pass"
+    IMPROVEMENT = "improvement"
+    REGRESSION = "regression"
+    MIXED = "mixed"
+    INCONCLUSIVE = "inconclusive"
+    ERROR = "error"
+
+
+class State(StrEnum):
+    """What is said of one metric."""
+
+    IMPROVED = "improved"
+    REGRESSED = "regressed"
+    HELD = "held"
+    FLAGGED = "flagged"
+    INCONCLUSIVE = "inconclusive"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of both sides: sessions, newest first, with one value for each run. Throughput in ops/s, else µs."""
+
+    name: str  # "throughput", "READ p99"
+    statistic: str  # "throughput", "mean" or "p99": what a threshold is named by
+    higher_is_better: bool
+    new: tuple[Session, ...]
+    base: tuple[Session, ...]
+    kind: str = ""  # of a latency: "service" or "response"
+    history: tuple[Session, ...] = ()  # of the same test, before the base
+
+    @property
+    def unit(self) -> Literal["ops/s", "µs"]:
+        return "ops/s" if self.higher_is_better else "µs"
+
+
+def required_fields(schema: dict[str, Any]) -> None:
+    """Every field of an answer is required: a default is none for those who read it."""
+    schema["required"] = list(schema["properties"])
+    for field_schema in schema["properties"].values():
+        field_schema.pop("default", None)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffersAnswer:
+    field: Annotated[str, Field(description="What differs, in a word: `hardware`, `workload`, `threads`, `mode` ...")]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentAnswer:
+    """Whether both sides were measured under the same conditions."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    comparable: bool = True
+    differs: tuple[DiffersAnswer, ...] = ()
+    ignored: Annotated[
+        tuple[str, ...], Field(description="What differs and is what a verdict is about, such as the version.")
+    ] = ()
+    unknown: Annotated[tuple[str, ...], Field(description="What is not stated. It stops nothing.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetricVerdict:
+    metric: Metric
+    comparison: Comparison
+    state: State
+    reason: str  # a sentence with the numbers in it
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`flagged`: screened as worse, to be measured again in a new session."""
+
+    verdict: Verdict
+    metrics: tuple[MetricVerdict, ...]
+    reasons: tuple[str, ...]  # the first says the verdict
+    needs_more: int | None = None  # sessions that the shorter side lacks; None: nothing is lacking, or no number helps
+    flagged: bool = False
+
+
+def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
+    """By the metric's own name, else by its statistic, else the usual one."""
+    usual = repeat_comparison.LATENCY_THRESHOLD if metric.statistic == "p99" else repeat_comparison.THRESHOLD
+    return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
+
+
+def judge(
+    metrics: Sequence[Metric],
+    environment: EnvironmentAnswer,
+    *,
+    thresholds: Mapping[str, float] | None = None,
+    spread: SessionSpread | None = None,
+    extend: bool = False,
+    tests: int = 1,
+) -> Judgement:
+    """The verdict of these metrics; nothing that is handed in raises. At least one metric has values on both sides.
+
+    `spread` is that of the machines' sessions; with `extend` the base is the level of the history up to it; `tests` is
+    how many tests of the commit share the error.
+    """
+    comparisons = [
+        compare_sessions(
+            metric.new,
+            metric.base,
+            metric.history,
+            higher_is_better=metric.higher_is_better,
+            threshold=get_threshold(metric, thresholds or {}),
+            # It is that of throughput: percentiles vary more.
+            spread=spread if metric.statistic != "p99" else None,
+            extend=extend,
+        )
+        for metric in metrics
+    ]
+    if environment.comparable:
+        comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
+    else:
+        stops = [difference.detail for difference in environment.differs]
+        comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
+    judged = tuple(_judged(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
+    verdict = _verdict(judged)
+    flagged = any(judgement.state is State.FLAGGED for judgement in judged)
+    open_ones = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
+    lacking = [judgement.comparison.needs_more for judgement in open_ones]
+    needs = max((more for more in lacking if more is not None), default=None) if None not in lacking else None
+    first = _headline(verdict, judged, environment)
+    order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
+    telling_first = sorted(judged, key=lambda judgement: order.index(judgement.state))
+    return Judgement(verdict, judged, (first, *(judgement.reason for judgement in telling_first)), needs, flagged)
+
+
+def combined(verdicts: Sequence[Verdict]) -> Verdict:
+    """Of several tests: a loss and a gain are mixed, a loss or a gain alone decides, what is open keeps it open."""
+    distinct = set(verdicts)
+    if Verdict.MIXED in distinct or distinct >= {Verdict.REGRESSION, Verdict.IMPROVEMENT}:
+        return Verdict.MIXED
+    order = (Verdict.REGRESSION, Verdict.IMPROVEMENT, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.PASS)
+    return next((verdict for verdict in order if verdict in distinct), Verdict.INCONCLUSIVE)
+
+
+def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
+    state = {
+        Outcome.FASTER: State.IMPROVED,
+        Outcome.SLOWER: State.REGRESSED,
+        Outcome.EQUIVALENT: State.HELD,
+        Outcome.NOT_COMPARABLE: State.NOT_COMPARABLE,
+    }.get(comparison.outcome, State.INCONCLUSIVE)
+    if state in (State.IMPROVED, State.REGRESSED) and not comparison.confirmed:
+        state = State.INCONCLUSIVE
+    if (
+        state is State.INCONCLUSIVE
+        and comparison.low is not None
+        and comparison.low >= 1 - comparison.threshold - _ROUNDING
+    ):
+        state, comparison = State.HELD, replace(comparison, needs_more=None)
+    if (
+        state is State.INCONCLUSIVE
+        and comparison.n_a <= 1
+        and comparison.ratio is not None
+        and comparison.p is not None
+        and comparison.ratio <= 1 - comparison.threshold + _ROUNDING
+        and comparison.p < 2 * SCREENING_P
+    ):
+        # Its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one.
+        state, comparison = State.FLAGGED, replace(comparison, needs_more=1)
+    return MetricVerdict(metric, comparison, state, _reason(metric, comparison, state))
+
+
+def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
+    states = {judgement.state for judgement in judged}
+    if State.REGRESSED in states:
+        return Verdict.MIXED if State.IMPROVED in states else Verdict.REGRESSION
+    if State.IMPROVED in states:
+        return Verdict.IMPROVEMENT
+    return Verdict.PASS if states == {State.HELD} else Verdict.INCONCLUSIVE
+
+
+def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
+    def names(*states: State) -> str:
+        return _listed([judgement.metric.name for judgement in judged if judgement.state in states])
+
+    def changes(state: State) -> str:
+        return _listed([_change(judgement) for judgement in judged if judgement.state is state])
+
+    if not environment.comparable:
+        fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
+        return f"Inconclusive: the environments are not comparable, for they differ in {fields}."
+    open_states = (State.INCONCLUSIVE, State.FLAGGED)
+    if State.FLAGGED in {judgement.state for judgement in judged}:
+        worse = names(State.FLAGGED)
+        return f"Inconclusive: one session is worse in {worse}. Measure this test again in a new CI job."
+    sentence = {
+        Verdict.REGRESSION: f"Regression: {changes(State.REGRESSED)}.",
+        Verdict.IMPROVEMENT: f"Improvement: {changes(State.IMPROVED)}.",
+        Verdict.MIXED: f"Mixed: worse is {changes(State.REGRESSED)}, better is {changes(State.IMPROVED)}.",
+        Verdict.PASS: f"Pass: no loss in {names(State.HELD)}.",
+    }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
+    if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {judgement.state for judgement in judged}:
+        return sentence
+    return f"{sentence} Open in {names(State.INCONCLUSIVE)}."
+
+
+def _change(judgement: MetricVerdict) -> str:
+    """ "throughput 12 % lower" """
+    change = _relative_change(judgement.metric, judgement.comparison)
+    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {'higher' if change > 0 else 'lower'}"
+
+
+def _relative_change(metric: Metric, comparison: Comparison) -> float:
+    """The ratio says how many times better the new side is; people read how far the value itself went."""
+    if not comparison.ratio:
+        return 0.0
+    return comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
+
+
+def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
+    """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
+    name = metric.name[0].upper() + metric.name[1:]
+    if comparison.ratio is None:
+        return f"{name}: {comparison.reason}"
+    change = _relative_change(metric, comparison)
+    # What rounds to nothing went nowhere.
+    moved = f"{plain_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
+    ratio = significant(comparison.ratio, 3)
+    if comparison.low is None:
+        why = comparison.reason
+        if state is State.NOT_COMPARABLE:
+            why = "Not judged, because the environments are not comparable."
+        return f"{name} is {moved} (ratio {ratio}). {why}"
+    said_below = (
+        state in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE)
+        and interval_text(comparison) in comparison.reason
+    )
+    interval = "" if said_below else f" {interval_text(comparison)}"
+    shown = (
+        f"{name} is {moved}: ratio {ratio}{interval}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
+    )
+    if state is State.HELD:
+        return f"{shown} A loss of {plain_percent(comparison.threshold)} or more is excluded."
+    if state is State.NOT_COMPARABLE:
+        return f"{shown} Not judged, because the environments are not comparable."
+    if state is State.FLAGGED:
+        return f"{shown} One session does not decide: measure it again in a new one."
+    if not comparison.confirmed and comparison.outcome in (Outcome.FASTER, Outcome.SLOWER):
+        return f"{shown} {'No later session confirms it.' if comparison.n_a > 1 else 'One session does not decide.'}"
+    return f"{shown} {comparison.reason}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    names = list(dict.fromkeys(names))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"

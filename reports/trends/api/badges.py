@@ -1,0 +1,92 @@
+"""Badges and sparklines of what may be seen without an account, as SVG."""
+
+import hashlib
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import parse_etags
+from ninja import Path
+from pydantic import StringConstraints
+
+from benchsite.accounts import tenancy
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from reports.api.routers import badges
+from reports.models import BadgeLink, Report, ReportRevision
+from reports.published.links import open_link
+from reports.trends.badges import COLOURS, KEPT_S, badge, find_link, line_at, sparkline, verdict_at, verdict_badge
+
+Token = Annotated[str, StringConstraints(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
+SVG = "image/svg+xml"
+# HistoryChange by hand, for a picture is no schema.
+DRAWN: dict[str, Any] = {
+    "responses": {
+        200: {"description": "The picture", "content": {SVG: {"schema": {"type": "string"}}}},
+        304: {"description": "Not changed since the ETag that was sent along"},
+    }
+}
+
+
+@badges.get(
+    "/badges/reports/{token}.svg",
+    response={**refusals(410)},
+    summary="The badge of an unlisted or public report",
+    openapi_extra=DRAWN,
+)
+def report_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
+    """Its title, and which revision stands. A private report has no badge."""
+    report = open_link(token).report
+    newest = ReportRevision.objects.filter(report=report).only("number", "title").first()
+    if report is None or report.access == Report.Access.PRIVATE or newest is None:
+        raise Problem("not-found", "No report that may be read without an account has this address.")
+    return _drawn(
+        request, badge("benchmark report", f"{newest.title} · revision {newest.number}", COLOURS["improvement"])
+    )
+
+
+@badges.get(
+    "/badges/{token}.svg",
+    response={**refusals(410)},
+    operation_id="verdict_badge",
+    summary="How the newest commit of one test stands",
+    openapi_extra=DRAWN,
+)
+def get_verdict_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
+    """An admin of the team made the address, and can revoke it (410)."""
+    link = _link(token)
+    return _drawn(request, verdict_badge(link.label, verdict_at(link)))
+
+
+@badges.get(
+    "/badges/{token}/history.svg",
+    response={**refusals(410)},
+    operation_id="history_sparkline",
+    summary="How the throughput of one test went, without numbers",
+    openapi_extra=DRAWN,
+)
+def get_sparkline(request: HttpRequest, token: Path[Token]) -> HttpResponse:
+    link = _link(token)
+    return _drawn(request, sparkline(link.label, line_at(link)))
+
+
+def _link(token: str) -> BadgeLink:
+    link = find_link(token)
+    if link is None:
+        raise Problem("not-found", "No badge has this address.")
+    if link.revoked_at is not None:
+        raise Problem("link-revoked", "This badge was revoked by the team that made it.")
+    tenancy.enter(link.team_id)
+    return link
+
+
+def _drawn(request: HttpRequest, svg: str) -> HttpResponse:
+    """The picture, or that it is the one that the asker has."""
+    content = svg.encode()
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    unchanged = "*" in known or etag in [known_etag.removeprefix("W/") for known_etag in known]
+    response = HttpResponse(status=304) if unchanged else HttpResponse(content, content_type=SVG)
+    response["ETag"] = etag
+    response["Cache-Control"] = f"public, max-age={KEPT_S}"
+    response["X-Robots-Tag"] = "noindex"
+    return response

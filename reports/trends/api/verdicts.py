@@ -1,0 +1,178 @@
+"""Verdicts of runs against a baseline, and comparisons of any two groups of runs."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+from django.http import HttpRequest
+from ninja import Query, Schema
+from pydantic import Field, TypeAdapter
+
+from benchsite.accounts.models import Scope
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import Word, owned, refusals
+from reports.api.routers import verdicts
+from reports.trends.analysis.verdicts import Verdict, combined
+from reports.trends.queries.baselines import runs_named, runs_with_sweep
+from reports.trends.verdicts.baseline_selection import BaselineUnknown, Incomparable, compared, verdict_of_run
+from reports.trends.verdicts.regression_alerts import tell
+from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
+from runs.models import Run
+from runs.models.run import Status
+
+MAX_S: Final = 30
+PLACES: Final = 4
+RETRY_AFTER_S: Final = 10
+EVERY_S: Final = 0.5
+# They hold over all processes, and go when a connection goes.
+_LOCKS: Final = 0x62_65_6E_63  # "benc": the class of these locks
+DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
+MAX_JUDGED: Final = 20  # runs of one upload
+
+
+class TooManyWaiting(Exception):
+    """Every place is taken: ask again later."""
+
+
+@contextmanager
+def place() -> Iterator[None]:
+    """One of the few places of those who wait. Raises TooManyWaiting."""
+    with connection.cursor() as cursor:
+        taken = next((number for number in range(PLACES) if _try(cursor, number)), None)
+        if taken is None:
+            raise TooManyWaiting
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, taken])
+
+
+def _try(cursor, number: int) -> bool:  # type: ignore[no-untyped-def]
+    cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS, number])
+    return bool(cursor.fetchone()[0])
+
+
+def wait_for_end(run: Run, seconds: float) -> None:
+    """Until the run has ended, or so long; its row is read anew. Raises TooManyWaiting where it would have to wait."""
+    if run.status in Status.terminal() or seconds <= 0:
+        return
+    until = time.monotonic() + min(seconds, MAX_S)
+    with place():
+        while run.status not in Status.terminal() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(EVERY_S, left))
+            run.refresh_from_db(fields=["status", "finished_at", "verdict", "throughput_ops_s", "reason", "evidence"])
+
+
+def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str, Any]:
+    """`against`: the verdicts of the measured runs, and what they come to. Nothing where nobody asked for it."""
+    name = request.GET.get("baseline", "").replace("\0", "")[:200]
+    if not name and request.GET.get("judge", "") not in ("1", "true"):
+        return {}
+    measured = [run.pk for run in runs if run.phase == "measure"][:MAX_JUDGED]
+    verdicts = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
+    return {
+        "against": {
+            "verdict": str(combined([Verdict(document.verdict) for document in verdicts])),
+            "verdicts": DOCUMENTS.dump_python(verdicts, mode="json"),
+        }
+    }
+
+
+def _judged(run: Run, name: str) -> VerdictDocument:
+    """The upload is stored: an unknown baseline does not undo it, and is the reason of the verdict."""
+    try:
+        document = verdict_of_run(run, baseline=name)
+    except BaselineUnknown:
+        reason = f"Inconclusive: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
+        return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), test=run.config_key)
+    tell(run, document)
+    return document
+
+
+class Thresholds(Schema):
+    """Other practical thresholds than the baseline's or the usual ones."""
+
+    throughput_percent: float | None = Field(None, ge=0.1, le=1000, description="5 unless the baseline says other.")
+    mean_percent: float | None = Field(None, ge=0.1, le=1000, description="Of mean latencies; 5.")
+    p99_percent: float | None = Field(None, ge=0.1, le=1000, description="Of p99 latencies; 10.")
+
+    def shares(self) -> dict[str, float]:
+        percents = {"throughput": self.throughput_percent, "mean": self.mean_percent, "p99": self.p99_percent}
+        return {name: value / 100 for name, value in percents.items() if value is not None}
+
+
+class VerdictQuery(Thresholds):
+    """Against what, and for how long to wait."""
+
+    baseline: Word = Field("", description="A baseline's name; empty: what the rule finds.")
+    branch: Word = Field("", description="Where the rule looks; empty: main, else master, else trunk, else its own.")
+    wait: float = Field(0, ge=0, le=MAX_S, description="Seconds to wait for the end of a run that is going.")
+
+
+class CompareQuery(Thresholds):
+    """Run ids (commas between them), a baseline's name, a commit or the first seven characters of one."""
+
+    base: Word = Field(min_length=1)
+    new: Word = Field(min_length=1)
+
+
+@verdicts.get(
+    "/runs/{uuid:run_id}/verdict",
+    response={200: VerdictDocument, **refusals(503)},
+    auth=Needs(Scope.RUNS_READ),
+    summary="Judge a run against a baseline",
+)
+def get_verdict(request: HttpRequest, run_id: UUID, query: Query[VerdictQuery]) -> VerdictDocument:
+    """The run and the other repeats of its commit, against a named baseline or what the rule finds.
+
+    A verdict needs three keys: an effect beyond the practical threshold, an interval that agrees, and environments that
+    are alike. Where one is missing it is `inconclusive`; where no new run counts, `error`.
+    """
+    run: Run = owned(runs_with_sweep().select_related("team"), run_id)
+    try:
+        wait_for_end(run, query.wait)
+        document = verdict_of_run(run, baseline=query.baseline, branch=query.branch, thresholds=query.shares())
+    except BaselineUnknown as unknown:
+        no_baseline = Problem(
+            "not-found",
+            f"Your team has no baseline “{unknown!s}”. Set it with PUT /api/v1/baselines/{{name}}.",
+            errors=[{"pointer": "query.baseline", "detail": "no baseline of this name", "code": "baseline"}],
+        )
+        raise no_baseline from unknown
+    except TooManyWaiting:
+        raise Problem(
+            "overloaded",
+            "Too many requests wait for runs already. Ask without `wait`, or again later.",
+            headers={"Retry-After": str(RETRY_AFTER_S)},
+        ) from None
+    # What somebody tries out with other rules is no news, and who may only read sends no mail.
+    if not (query.branch or query.shares()) and Scope.RUNS_WRITE in bearer_in(request).scopes:
+        tell(run, document)
+    return document
+
+
+@verdicts.get(
+    "/compare",
+    response={200: CompareAnswer, **refusals(404, 422)},
+    auth=Needs(Scope.RUNS_READ),
+    summary="Compare two groups of runs, test by test",
+)
+def compare(request: HttpRequest, query: Query[CompareQuery]) -> CompareAnswer:
+    """Each test that both groups have runs of is judged. Where none may be compared, the problem says which fields
+    differ (`incomparable`).
+    """
+    try:
+        return compared(team_in(request), query.base, query.new, query.shares())
+    except Incomparable as refused:
+        raise Problem(
+            "incomparable",
+            str(refused),
+            errors=[
+                {"pointer": f"environment.{difference.field}", "detail": difference.detail, "code": difference.field}
+                for difference in refused.differs
+            ],
+        ) from refused

@@ -1,0 +1,175 @@
+"""Secret addresses of badges: made and revoked by admins, and what is shown at them.
+
+A badge says how the newest commit of one test stands, in one word, and a line says how it went, without numbers.
+Nothing else of the team is to be seen: the label is what the admin wrote for it.
+"""
+
+import secrets
+from collections.abc import Sequence
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from django.core.cache import cache
+from django.db import transaction
+from django.utils import timezone
+
+from benchsite.accounts import audit
+from benchsite.accounts.models import Team, User
+from benchsite.accounts.tenancy import all_teams
+from reports.models import BadgeLink
+from reports.trends.queries.baselines import newest_run, points_to_draw
+from reports.trends.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
+from runs.models import Run
+
+HEIGHT: Final = 20
+EDGE: Final = 6  # pixels beside each text
+MAX_TEXT_LENGTH: Final = 60  # characters of one text
+# Advance widths at 11 pixels, of sans-serif letters; `textLength` makes any other font fit.
+NARROW, USUAL, WIDE, FULL = 4.0, 6.6, 9.2, 11.0
+_NARROW: Final = frozenset(" .,:;!'|()[]{}ijlft/\\-")
+_WIDE: Final = frozenset("mwMWOQGD@%&")
+LABEL: Final = "#4b5563"
+# Word and colour, with a sign so that colour is never alone; white on each has a contrast of 4.5 : 1 or more.
+COLOURS: Final = {
+    "pass": "#0b6e4f",
+    "improvement": "#0067a3",
+    "regression": "#a84300",
+    "mixed": "#7a5200",
+    "inconclusive": "#5b6472",
+    "error": "#a84300",
+}
+SIGNS: Final = {"pass": "✓", "improvement": "▲", "regression": "▼", "mixed": "◆", "inconclusive": "?", "error": "!"}
+SPARK_WIDTH: Final = 120
+SPARK_HEIGHT: Final = 24
+MAX_POINTS: Final = 60
+TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
+MAX_LABEL_LENGTH: Final = 40
+MAX_LINKS: Final = 200  # of one team that work
+# A badge is asked for by every reader of a page: it is worked out once a minute.
+KEPT_S: Final = 60
+
+
+def measure_width(text: str) -> float:
+    """Pixels of a text at 11 pixels; letters beyond Latin are taken for full ones."""
+    return sum(
+        NARROW if character in _NARROW else WIDE if character in _WIDE else USUAL if ord(character) < 0x250 else FULL
+        for character in text
+    )
+
+
+def badge(label: str, value: str, colour: str) -> str:
+    """Two fields beside each other, as wide as their texts."""
+    texts = [_shown(text) for text in (label, value)]
+    inner = [round(measure_width(text), 1) for text in texts]
+    widths = [width + 2 * EDGE for width in inner]
+    whole = round(sum(widths), 1)
+    name = f"{texts[0]}: {texts[1]}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{HEIGHT}" role="img" '
+        f"aria-label={quoteattr(name)}><title>{escape(name)}</title>"
+        f'<rect width="{widths[0]}" height="{HEIGHT}" fill="{LABEL}"/>'
+        f'<rect x="{widths[0]}" width="{widths[1]}" height="{HEIGHT}" fill="{colour}"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">'
+        f"{_text(EDGE, inner[0], texts[0])}{_text(widths[0] + EDGE, inner[1], texts[1])}</g></svg>"
+    )
+
+
+def verdict_badge(label: str, verdict: str) -> str:
+    """A verdict in one word, with a sign and a colour."""
+    return badge(label, f"{SIGNS.get(verdict, '')} {verdict}".strip(), COLOURS.get(verdict, LABEL))
+
+
+def sparkline(label: str, values: Sequence[float]) -> str:
+    """The course of a number from its lowest to its highest value, without saying either."""
+    shown = [value for value in values if value == value][-MAX_POINTS:]
+    label_text = f"{_shown(label)}: the last {len(shown)} points" if len(shown) > 1 else f"{_shown(label)}: no line yet"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SPARK_WIDTH}" height="{SPARK_HEIGHT}" role="img" '
+        f"aria-label={quoteattr(label_text)}><title>{escape(label_text)}</title>"
+    )
+    if len(shown) < 2:
+        return f'{head}<path d="M2 12H118" stroke="{LABEL}" stroke-dasharray="3 3"/></svg>'
+    low, high = min(shown), max(shown)
+    step, tall = (SPARK_WIDTH - 8) / (len(shown) - 1), SPARK_HEIGHT - 8
+    places = [
+        (round(4 + i * step, 1), round(4 + tall * (1 - ((value - low) / (high - low) if high > low else 0.5)), 1))
+        for i, value in enumerate(shown)
+    ]
+    points = " ".join(f"{x:g},{y:g}" for x, y in places)
+    return (
+        f'{head}<polyline points="{points}" fill="none" stroke="#0067a3" stroke-width="1.5"/>'
+        f'<circle cx="{places[-1][0]:g}" cy="{places[-1][1]:g}" r="2.5" fill="#0067a3"/></svg>'
+    )
+
+
+def _shown(text: str) -> str:
+    """One line without what no SVG may hold: control characters, lone surrogates."""
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    line = " ".join(plain.encode("utf-8", "replace").decode().split())
+    return line if len(line) <= MAX_TEXT_LENGTH else f"{line[: MAX_TEXT_LENGTH - 1]}…"
+
+
+def _text(x: float, length: float, text: str) -> str:
+    return f'<text x="{x:g}" y="14" textLength="{length:g}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+
+
+class BadgeRefused(Exception):
+    """The badge cannot be made like this. The message says what to do."""
+
+
+@transaction.atomic
+def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", baseline: str = "") -> BadgeLink:
+    """An address for the test that a run is a measurement of. Raises BadgeRefused."""
+    label = " ".join(label.split())
+    if not label or len(label) > MAX_LABEL_LENGTH or not label.isprintable():
+        raise BadgeRefused(f"A label has 1 to {MAX_LABEL_LENGTH} printable characters: everybody will read it.")
+    if not run.config_key:
+        raise BadgeRefused("This run belongs to no test that could be followed.")
+    if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MAX_LINKS:
+        raise BadgeRefused(f"A team has at most {MAX_LINKS} badges: revoke some.")
+    link = BadgeLink.objects.create(
+        token=secrets.token_urlsafe(TOKEN_BYTES),
+        team=team,
+        config_key=run.config_key,
+        branch=branch[:120],
+        baseline=baseline[:80],
+        label=label,
+        created_by=by,
+    )
+    audit.note("badge_made", team=team, actor=by, subject=label, text=str(run.name))
+    return link
+
+
+@transaction.atomic
+def revoke_badge(link: BadgeLink, by: User) -> None:
+    """It shows nothing from now on."""
+    if BadgeLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+        audit.note("badge_revoked", team=link.team, actor=by, subject=link.label)
+
+
+def find_link(token: str) -> BadgeLink | None:
+    """The link, whether or not it was revoked; None for what never was one."""
+    possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
+    with all_teams():
+        return BadgeLink.objects.select_related("team").filter(token=token).first() if possible else None
+
+
+def verdict_at(link: BadgeLink) -> str:
+    """How the newest commit stands; "inconclusive" while there is none."""
+
+    def verdict() -> str:
+        newest = newest_run(link.team_id, link.config_key, link.branch)
+        try:
+            return str(verdict_of_run(newest, baseline=link.baseline).verdict) if newest else "inconclusive"
+        except BaselineUnknown:
+            return "inconclusive"
+
+    return str(cache.get_or_set(f"badge:verdict:{link.token}", verdict, KEPT_S))
+
+
+def line_at(link: BadgeLink) -> list[float]:
+    """The throughput of the newest runs that count, oldest first."""
+    line = cache.get_or_set(
+        f"badge:line:{link.token}", lambda: points_to_draw(link.team_id, link.config_key, link.branch), KEPT_S
+    )
+    return list(line or ())

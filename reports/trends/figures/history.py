@@ -1,0 +1,351 @@
+"""One number over commits or dates: levels, changes with their direction, and what else changed."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from benchsite.core import formatting
+from reports.compare.analysis.downsample import MAX_POINTS, thinned
+from reports.compare.figures.figure import Figure, sentences
+from reports.compare.figures.layout import (
+    Frame,
+    Layout,
+    PlotlyFigure,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    scatter,
+    shortened,
+    straight,
+)
+from reports.compare.figures.table import Columns, Table, tabulated
+from reports.compare.figures.theme import rgba
+from reports.trends.analysis.changes import MIN_HISTORY, Change
+from reports.trends.analysis.edivisive import MAX_P
+from reports.trends.histories import History, HistoryChange, HistoryPoint
+
+COMMITS: Final = "commits"
+DATES: Final = "dates"
+AXES: Final = (COMMITS, DATES)
+MAX_MARKERS: Final = 400  # of more points only the line is drawn
+MAX_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
+MAX_TICKS: Final = 10
+US_PER_MS: Final = 1e3
+TABLE_ROWS: Final = 300  # beside the picture; files have all
+NOTHING_FOLLOWED: Final = (
+    "No run of this test that counts has measured this. Choose another metric, or look at its runs."
+)
+
+Place = Callable[[int], Any]  # index among all points -> coordinate
+
+
+class HistoryFigure(Figure):
+    """The points, the level they are at, and every change; along commits each point has the same room.
+
+    The table beside the picture has the newest points, a file (`whole`) all.
+    """
+
+    def __init__(self, history: History, *, along: str = COMMITS, whole: bool = False, name: str = "history") -> None:
+        self.name = name
+        self.history = history
+        self.along = along
+        self.whole = whole
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        history, along = self.history, self.along
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        layout["margin"]["t"] += 30
+        layout["margin"]["b"] = 96 if frame.narrow else 84
+        title = "throughput (ops/s)" if not history.metric.operation else f"{history.metric.label} (ms)"
+        layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
+        # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
+        layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
+        # Some points by their names; dates name themselves.
+        if along != COMMITS:
+            ticks: dict[str, Any] = {"type": "date"}
+        else:
+            count = len(history.points)
+            step = max(1, -(-count // (4 if frame.narrow else MAX_TICKS)))
+            at = list(range(0, count, step))
+            names = [escaped(history.points[index].label) for index in at]
+            ticks = {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
+        layout["xaxis"] = axis(frame, along, showgrid=False, **ticks)
+        points = history.points
+
+        def place(index: int) -> Any:
+            return index if along == COMMITS else points[index].at.isoformat(timespec="seconds")
+
+        data = [
+            *_levels(history, place, frame),
+            _line(history, place, frame),
+            *_left_out(history, place, frame),
+            *_changes(history, place, frame, layout),
+            *_marks(history, place, along, frame),
+        ]
+        return {"data": data, "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        """What a point is, what was left out, and by which rule changes are reported."""
+        history = self.history
+        repeats = Counter(point.n for point in history.points if point.n)
+        low, high = min(repeats, default=0), max(repeats, default=0)
+        rule = history.metric.rule
+        out, silent = history.left_out, history.unmeasured
+        hollow = f"{out} run{'s do' if out != 1 else ' does'} not count and {'are' if out != 1 else 'is'} hollow"
+        return sentences(
+            f"{history.metric.label[:1].upper()}{history.metric.label[1:]}: each point is the median of the runs of "
+            "one commit, or of one matrix or day where no commit is known; "
+            f"n = {low if low == high else f'{low} to {high}'}",
+            hollow if out else "",
+            f"{silent} run{'s' if silent != 1 else ''} did not measure this" if silent else "",
+            f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, "
+            f"at least {formatting.percent(rule.min_magnitude)}",
+            f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes"
+            if history.course.too_short
+            else "",
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per point, newest last."""
+        points, changes = self.history.points, {entry.index: entry for entry in self.history.changes}
+        environment = {change.index: change.text for change in self.history.environment}
+        first = 0 if self.whole else max(0, len(points) - TABLE_ROWS)
+        return tabulated(
+            COLUMNS,
+            (
+                (point, changes.get(index), environment.get(index, ""), self.history.metric)
+                for index, point in enumerate(points[first:], first)
+            ),
+        )
+
+    @property
+    def empty(self) -> str:
+        points = self.history.points
+        drawable = self.history.followed or any(run.value is not None for point in points for run in point.left_out)
+        return "" if points and drawable else NOTHING_FOLLOWED
+
+
+COLUMNS: Final[Columns] = {
+    "point": lambda point, *_: point.label,
+    "commit": lambda point, *_: point.commit,
+    "branch": lambda point, *_: point.branch,
+    "first measured (UTC)": lambda point, *_: point.at.strftime("%Y-%m-%d %H:%M:%S"),
+    "median": lambda point, *_: point.value,
+    "least": lambda point, *_: point.low,
+    "greatest": lambda point, *_: point.high,
+    "unit": lambda point, entry, environment, metric: metric.unit,
+    "runs": lambda point, *_: point.n,
+    "runs that do not count": lambda point, *_: len(point.left_out),
+    "change (%)": lambda point, entry, *_: entry and 100 * entry.change.relative,
+    "change is": lambda point, entry, *_: change_words(entry) if entry else "",
+    "decided": lambda point, entry, *_: entry.state if entry and entry.triage else "",
+    "environment": lambda point, entry, environment, metric: environment,
+}
+
+
+def change_words(entry: HistoryChange) -> str:
+    """Better or worse, or why it does not count."""
+    if entry.change.weak:
+        return "too uncertain or too small to count"
+    if entry.change.dismissed:
+        return "a false alarm"
+    return "better" if entry.change.better else "worse"
+
+
+def _scaled(history: History, value: float) -> float:
+    return rounded(value / US_PER_MS if history.metric.operation else value)
+
+
+def _about(history: History, point: HistoryPoint, value: float | None) -> str:
+    name = f"{point.label}, {point.at:%Y-%m-%d}" if point.commit else point.label
+    return f"<b>{escaped(f'{name} · n = {point.n}')}</b><br>{history.metric.text(value)}"
+
+
+def _line(history: History, place: Place, frame: Frame) -> Trace:
+    seen = history.followed
+    values = np.asarray([history.points[index].value for index in seen], dtype=float)
+    kept = [seen[at] for at in thinned(values).tolist()]
+    points = [history.points[index] for index in kept]
+    crowded = len(seen) > MAX_MARKERS
+    y = [_scaled(history, point.value or 0.0) for point in points]
+    trace = scatter(
+        [place(index) for index in kept],
+        y,
+        f"{escaped(history.metric.label)}, median",
+        hover=[_about(history, point, point.value) for point in points],
+        mode="lines" if crowded else "lines+markers",
+        line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
+        marker={"color": frame.theme.ink, "size": 6},
+    )
+    if not crowded and any(point.n > 1 for point in points):
+        up = [rounded(_scaled(history, point.high or 0.0) - at) for point, at in zip(points, y, strict=True)]
+        down = [rounded(at - _scaled(history, point.low or 0.0)) for point, at in zip(points, y, strict=True)]
+        trace["error_y"] = {
+            "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
+            "color": frame.theme.muted,
+        }  # fmt: skip
+    return trace
+
+
+def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
+    """The median of each level, and the band of the current one."""
+    levels = history.course.levels
+    if not levels:
+        return []
+    x: list[Any] = []
+    y: list[float | None] = []
+    for level in levels:
+        ends = (history.followed[level.start], history.followed[level.stop - 1])
+        x += [*(place(index) for index in ends), place(ends[1])]
+        y += [*[_scaled(history, level.median)] * 2, None]
+    dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
+    median = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
+    now = levels[-1]
+    first, last = place(history.followed[now.start]), place(history.followed[now.stop - 1])
+    low, high = _scaled(history, now.low), _scaled(history, now.high)
+    band = scatter(
+        [first, last, last, first],
+        [high, high, low, low],
+        "band of the current level",
+        mode="lines",
+        fill="toself",
+        fillcolor=frame.theme.shade,
+        line={"width": 0},
+    )
+    return [band, median]
+
+
+def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
+    """Runs that do not count: there, but hollow."""
+    out = [
+        (index, run.value, run)
+        for index, point in enumerate(history.points)
+        for run in point.left_out
+        if run.value is not None and np.isfinite(run.value)
+    ][-MAX_POINTS:]
+    if not out:
+        return []
+    text = [
+        f"{_about(history, history.points[index], value)}<br>"
+        f"{shortened(f'{run.standing}: {run.reason}'.rstrip(': '), 90)}"
+        for index, value, run in out
+    ]
+    return [
+        scatter(
+            [place(index) for index, _, _ in out],
+            [_scaled(history, value) for _, value, _ in out],
+            "does not count",
+            hover=text,
+            marker=_open_marker("circle-open", 8, frame),
+        )
+    ]
+
+
+def change_text(change: Change) -> str:
+    """Arrow and signed per cent."""
+    arrow = "▲" if change.after > change.before else "▼"
+    return f"{arrow} {formatting.signed_percent(change.relative)}"
+
+
+def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> list[Trace]:
+    traces = []
+    better, worse = frame.theme.series[:2]
+    kinds = (
+        ("better", better, [entry for entry in history.changes if entry.change.counts and entry.change.better]),
+        ("worse", worse, [entry for entry in history.changes if entry.change.counts and not entry.change.better]),
+        ("uncertain, small or false", frame.theme.grey, [e for e in history.changes if not e.change.counts]),
+    )
+    for name, colour, entries in kinds:
+        if some := entries[-MAX_POINTS:]:
+            up = ["triangle-up" if entry.change.after > entry.change.before else "triangle-down" for entry in some]
+            counts = some[0].change.counts
+            traces.append(
+                scatter(
+                    [place(entry.index) for entry in some],
+                    [_scaled(history, entry.point.value or 0.0) for entry in some],
+                    f"change, {name}",
+                    hover=[_change_hover(entry) for entry in some],
+                    marker={
+                        "symbol": up if counts else [f"{symbol}-open" for symbol in up],
+                        "size": 13 if counts else 10,
+                        "color": colour,
+                        "line": {"width": 1.5 if not counts else 0},
+                    },
+                )
+            )
+    counted = [entry for entry in history.changes if entry.change.counts]
+    layout["shapes"] = [
+        straight(better if entry.change.better else worse, "dot", x=place(entry.index), layer="below")
+        for entry in counted
+    ]
+    for number, entry in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
+        layout["annotations"].append(
+            annotation(
+                f"<b>{change_text(entry.change)}</b>",
+                better if entry.change.better else worse,
+                x=place(entry.index),
+                y=1,
+                yref="paper",
+                yanchor="bottom",
+                yshift=2 + 13 * (number % 2),
+            )
+        )
+    return traces
+
+
+def _change_hover(entry: HistoryChange) -> str:
+    change = entry.change
+    lines = [
+        f"<b>{change_text(change)}</b> from {escaped(entry.point.label)}",
+        f"p = {formatting.significant(change.p, 2)}",
+    ]
+    if change.weak:
+        lines.append("too uncertain or too small to count")
+    elif entry.triage:
+        lines.append(escaped(entry.state))
+    return "<br>".join(lines)
+
+
+def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
+    """What else changed, and what people wrote, at the bottom."""
+    environment = [
+        (place(change.index), "<br>".join(["environment", *(shortened(text, 90) for text in change.texts[:6])]))
+        for change in history.environment
+    ]
+    notes = []
+    if history.points:
+        instants = [point.at for point in history.points]
+        for note in history.notes:
+            if note.at < instants[0]:
+                continue  # Before the first point: it says nothing about this history.
+            index = min(bisect_left(instants, note.at), len(instants) - 1)
+            x = place(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
+            notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
+    return [
+        scatter(
+            [x for x, _ in some[-MAX_POINTS:]],
+            [height] * len(some[-MAX_POINTS:]),
+            name,
+            hover=[text for _, text in some[-MAX_POINTS:]],
+            yaxis="y2",
+            marker=_open_marker(symbol, 10, frame),
+        )
+        for some, name, symbol, height in (
+            (environment, "other environment", "diamond-open", 0.03),
+            (notes, "note", "star", 0.09),
+        )
+        if some
+    ]
+
+
+def _open_marker(symbol: str, size: int, frame: Frame) -> dict[str, Any]:
+    return {"symbol": symbol, "size": size, "color": frame.theme.muted, "line": {"width": 1.5}}

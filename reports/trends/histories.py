@@ -1,0 +1,315 @@
+"""What the page and the figure of a history show: runs of one test as points in time, as plain values. No Django.
+
+Throughput is in operations per second, latencies in microseconds.
+"""
+
+import datetime as dt
+import re
+import uuid
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from statistics import median
+from typing import Final
+
+from benchsite.core import formatting
+from reports.compare.curves import STATISTICS, Standing
+from reports.trends.analysis.changes import (
+    LATENCY,
+    NEARBY,
+    TAIL_LATENCY,
+    THROUGHPUT,
+    Change,
+    Course,
+    Rule,
+    detect_changes,
+)
+
+HISTORY_STATISTICS: Final = ("mean", "p50", "p95", "p99", "p999")
+TAILS: Final = frozenset({"p99", "p999"})
+METRIC = re.compile(r"(?P<operation>[^\x00-\x20]{1,60}) (?P<kind>service|response) (?P<statistic>[a-z0-9]{3,5})")
+SHORT_COMMIT: Final = 10  # characters
+# States of `reports.models.ChangePoint`.
+FALSE: Final = "false"
+KEPT: Final = frozenset({"confirmed", "accepted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What is followed: the throughput, or one statistic of one operation's latency."""
+
+    operation: str = ""  # empty: throughput
+    kind: str = ""
+    statistic: str = ""
+
+    def __str__(self) -> str:
+        """As the address and `ChangePoint.metric` write it."""
+        return f"{self.operation} {self.kind} {self.statistic}" if self.operation else "throughput"
+
+    @property
+    def label(self) -> str:
+        """For people: "READ p99, response time"."""
+        if not self.operation:
+            return "throughput"
+        return f"{self.operation} {STATISTICS[self.statistic]}, {self.kind} time"
+
+    @property
+    def unit(self) -> str:
+        return "µs" if self.operation else "ops/s"
+
+    @property
+    def rule(self) -> Rule:
+        if not self.operation:
+            return THROUGHPUT
+        return TAIL_LATENCY if self.statistic in TAILS else LATENCY
+
+    def text(self, value: float | None) -> str:
+        return formatting.latency(value) if self.operation else formatting.throughput(value)
+
+
+THROUGHPUT_METRIC: Final = Metric()
+
+
+def metric_named(text: str) -> Metric | None:
+    """The metric that an address means; None where it means none."""
+    if text == str(THROUGHPUT_METRIC):
+        return THROUGHPUT_METRIC
+    match = METRIC.fullmatch(text)
+    return Metric(**match.groupdict()) if match and match["statistic"] in HISTORY_STATISTICS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run of the test."""
+
+    run_id: uuid.UUID
+    at: dt.datetime  # when it finished
+    commit: str
+    branch: str
+    matrix_id: uuid.UUID | None
+    value: float | None  # None: this run did not measure the metric
+    standing: Standing = Standing.COUNTED
+    reason: str = ""  # why it does not count
+
+    @property
+    def usable(self) -> bool:
+        return self.standing is Standing.COUNTED and self.value is not None and isfinite(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """The runs of one commit; where none is known, of one matrix; else of one day (UTC)."""
+
+    label: str
+    at: dt.datetime  # of its first run
+    commit: str
+    branch: str
+    value: float | None  # the median of the runs that count; None where none does
+    low: float | None
+    high: float | None
+    n: int
+    first: uuid.UUID  # the first run that counts, else the first
+    newest: uuid.UUID
+    runs: tuple[uuid.UUID, ...] = ()  # all of them
+    left_out: tuple[Measured, ...] = ()
+    unmeasured: int = 0  # runs that count and say nothing of the metric
+
+
+def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
+    """The runs, oldest first, as points in the order in which each was first measured."""
+    groups: dict[object, list[Measured]] = {}
+    for run in runs:
+        groups.setdefault(run.commit or run.matrix_id or run.at.date(), []).append(run)
+    return tuple(_point(group) for group in groups.values())
+
+
+def _point(group: Sequence[Measured]) -> HistoryPoint:
+    first = group[0]
+    label = first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}"
+    if len(group) == 1 and first.usable:  # Most of a long history, and five thousand of them are to be quick.
+        value, only = first.value, first.run_id
+        return HistoryPoint(label, first.at, first.commit, first.branch, value, value, value, 1, only, only, (only,))
+    counted = [run for run in group if run.usable]
+    values = [run.value for run in counted if run.value is not None]
+    return HistoryPoint(
+        label=label,
+        at=first.at,
+        commit=first.commit,
+        branch=first.branch,
+        value=median(values) if values else None,
+        low=min(values, default=None),
+        high=max(values, default=None),
+        n=len(values),
+        first=(counted or group)[0].run_id,
+        newest=(counted or group)[-1].run_id,
+        runs=tuple(run.run_id for run in group),
+        left_out=tuple(run for run in group if run.standing is not Standing.COUNTED),
+        unmeasured=sum(run.standing is Standing.COUNTED and not run.usable for run in group),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """What a person decided about one change."""
+
+    run_id: uuid.UUID
+    state: str
+    note: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark at an instant."""
+
+    id: uuid.UUID
+    at: dt.datetime
+    text: str
+    by: str = ""
+    everywhere: bool = False  # on all histories of the team
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentChange:
+    """What else than the code was another one from a point on: a marker, not an alert."""
+
+    index: int  # among all points
+    texts: tuple[str, ...]  # "kernel: 6.1 → 6.12"
+
+    @property
+    def text(self) -> str:
+        return "; ".join(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryChange:
+    """A change with the points around it and what was decided about it."""
+
+    change: Change
+    point: HistoryPoint  # the first of the new level
+    index: int  # among all points
+    triage: Triage | None
+
+    @property
+    def state(self) -> str:
+        return self.triage.state if self.triage else "new"
+
+
+@dataclass(frozen=True)  # no slots, so that what is computed from the points is computed once
+class History:
+    """One metric of one test over time."""
+
+    metric: Metric
+    points: tuple[HistoryPoint, ...]
+    course: Course = field(default_factory=Course)  # its indices are among `followed`
+    triage: Mapping[int, Triage] = field(default_factory=dict)  # by the index among `followed`
+    environment: tuple[EnvironmentChange, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @cached_property
+    def followed(self) -> tuple[int, ...]:
+        """The points that have a value, as indices among all: what the analysis saw."""
+        return followed(self.points)
+
+    @cached_property
+    def changes(self) -> tuple[HistoryChange, ...]:
+        return tuple(self._entry(change) for change in self.course.changes)
+
+    @property
+    def counted(self) -> int:
+        """Runs that are part of a point."""
+        return sum(point.n for point in self.points)
+
+    @property
+    def left_out(self) -> int:
+        return sum(len(point.left_out) for point in self.points)
+
+    @property
+    def unmeasured(self) -> int:
+        return sum(point.unmeasured for point in self.points)
+
+    @property
+    def newest(self) -> HistoryPoint | None:
+        return self.points[self.followed[-1]] if self.followed else None
+
+    def _entry(self, change: Change) -> HistoryChange:
+        index = self.followed[change.index]
+        # What was decided at this very point; of a false alarm, near it.
+        at: int | None = change.index
+        if change.dismissed:
+            near = [at for at in self.triage if abs(at - change.index) <= NEARBY and self.triage[at].state == FALSE]
+            at = min(near, key=lambda at: abs(at - change.index), default=None)
+        return HistoryChange(change, self.points[index], index, None if at is None else self.triage.get(at))
+
+
+def build_history(
+    metric: Metric,
+    points: Sequence[HistoryPoint],
+    triage: Sequence[Triage] = (),
+    environments: Sequence[Mapping[str, str] | None] = (),
+    notes: Sequence[Note] = (),
+    analyse: Callable[..., Course] = detect_changes,
+) -> History:
+    """Everything that is said of one metric of one test. `environments` are those of the points' first runs.
+
+    `analyse` is `detect_changes`, or what remembers its answers.
+    """
+    seen = followed(points)
+    placed = _placed(points, seen, triage)
+    values = [value for index in seen if (value := points[index].value) is not None]
+    course = analyse(
+        values,
+        metric.rule,
+        kept=[at for at, triage in placed.items() if triage.state in KEPT],
+        dismissed=[at for at, triage in placed.items() if triage.state == FALSE],
+    )
+    return History(metric, tuple(points), course, placed, environment_changes(environments), tuple(notes))
+
+
+def _placed(points: Sequence[HistoryPoint], seen: Sequence[int], triage: Sequence[Triage]) -> dict[int, Triage]:
+    """Triage by its index among the followed points: at the point of its run, else at the next one that has a value."""
+    if not triage:
+        return {}
+    point_of = {run_id: index for index, point in enumerate(points) for run_id in point.runs}
+    placed = {}
+    for decision in triage:
+        at = bisect_left(seen, point_of[decision.run_id]) if decision.run_id in point_of else len(seen)
+        if at < len(seen):
+            placed[at] = decision
+    return placed
+
+
+def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> tuple[EnvironmentChange, ...]:
+    """Where something is another one than at the point before. What nobody knows on either side is no change."""
+    changes = []
+    before: Mapping[str, str] = {}
+    last: Mapping[str, str] | None = None
+    for index, now in enumerate(environments):
+        if now is None or now is last:
+            continue
+        last = now
+        texts = tuple(
+            f"{name}: {before[name]} → {value}" for name, value in now.items() if before.get(name, value) != value
+        )
+        if texts:
+            changes.append(EnvironmentChange(index, texts))
+        before = {**before, **now}
+    return tuple(changes)
+
+
+def followed(points: Sequence[HistoryPoint]) -> tuple[int, ...]:
+    return tuple(index for index, point in enumerate(points) if point.value is not None)
+
+
+def step_sentence(history: History) -> str:
+    """What the newest point asks for where it stands out; empty where it does not."""
+    step, newest = history.course.step, history.newest
+    if step is None or newest is None:
+        return ""
+    side = "above" if step.relative > 0 else "below"
+    return (
+        f"The newest point, {newest.label}, is {formatting.percent(abs(step.relative))} {side} its level, outside the "
+        f"band. One point is no change: run it again before you look for a cause."
+    )

@@ -1,0 +1,148 @@
+"""Which runs a verdict is about: the repeats of a commit, what stands before them, what a baseline pins."""
+
+import uuid
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from django.db.models import Case, Count, IntegerField, Prefetch, Q, QuerySet, Value, When
+
+from benchsite.accounts.models import Team
+from reports.compare.queries.run_pair import COUNTS
+from reports.models import Baseline
+from runs.models import Run
+from runs.models.run import Phase, Status
+
+# What the default branch is called, the likeliest first.
+DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
+MAX_REPEATS: Final = 100  # of one commit that are looked at, the newest
+MIN_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
+MAX_DRAWN: Final = 60  # runs of a sparkline
+MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
+MAX_HISTORY: Final = 100  # runs that say how sessions vary, the newest
+ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
+
+
+def runs_with_sweep() -> QuerySet[Run]:
+    """Runs as a verdict needs them."""
+    return Run.objects.select_related("sweep__matrix")
+
+
+def find_repeats(run: Run) -> list[Run]:
+    """All ended runs of the same test and commit, newest first; a run without a commit is alone. One query."""
+    if not (run.commit and run.config_key):
+        return [run]
+    rows = runs_with_sweep().filter(ENDED, team=run.team_id, config_key=run.config_key, commit=run.commit)
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_REPEATS]) or [run]
+
+
+def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
+    """The runs that count of the newest other commit on the first of these branches that has one before all of `runs`.
+
+    Two queries; none where the runs are of no test.
+    """
+    first = min(runs, key=lambda run: (run.finished_at is None, run.finished_at, run.pk))
+    if not first.config_key or first.finished_at is None:
+        return []
+    before = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
+    rows = runs_with_sweep().filter(
+        COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches
+    )
+    rows = rows.exclude(pk__in=[run.pk for run in runs])
+    if first.commit:
+        rows = rows.exclude(commit=first.commit)
+    rank = Case(*(When(branch=name, then=Value(i)) for i, name in enumerate(branches)), output_field=IntegerField())
+    newest = rows.annotate(rank=rank).order_by("rank", "-finished_at", "-pk").first()
+    if newest is None or not newest.commit:
+        return [newest] if newest else []
+    same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
+    same = same.filter(commit=newest.commit, branch=newest.branch)
+    return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
+
+
+def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) -> list[Run]:
+    """The runs of a test that count from before this one, newest first; none of these runs and their commits.
+
+    One query.
+    """
+    if not run.config_key or run.finished_at is None:
+        return []
+    rows = runs_with_sweep().filter(
+        COUNTS, team=run.team_id, config_key=run.config_key, finished_at__lte=run.finished_at
+    )
+    rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
+    rows = rows.exclude(commit__in={other.commit for other in without} - {""})
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
+
+
+def count_tests(team_id: uuid.UUID, commits: Collection[str]) -> int:
+    """How many different tests these commits were measured by; at least one. One query."""
+    rows = Run.objects.filter(team=team_id, commit__in=set(commits) - {""}, phase=Phase.MEASURE)
+    return max(rows.order_by().values("config_key").distinct().count(), 1)
+
+
+def baseline_named(team: Team, name: str) -> Baseline | None:
+    """The team's own; another team's is no more there than one that does not exist."""
+    return Baseline.objects.filter(team=team, name=name).select_related("set_by").first()
+
+
+def pinned_runs(baseline: Baseline) -> list[Run]:
+    """Newest first. One query."""
+    return list(runs_with_sweep().filter(pins__baseline=baseline).order_by("-finished_at", "-pk"))
+
+
+def get_baselines(team: Team) -> QuerySet[Baseline]:
+    """By name, each with the number of its runs and of the tests they are of."""
+    counted = Baseline.objects.filter(team=team).select_related("set_by")
+    return counted.annotate(
+        run_count=Count("pins"), test_count=Count("pins__run__config_key", distinct=True)
+    ).order_by("name")  # fmt: skip
+
+
+def baselines_with_runs(team: Team) -> QuerySet[Baseline]:
+    """By name, each with its runs as far as an answer needs them. Two queries."""
+    runs = Prefetch("runs", Run.objects.order_by("-finished_at", "-pk").only("pk", "config_key"))
+    return Baseline.objects.filter(team=team).select_related("set_by").prefetch_related(runs).order_by("name")
+
+
+def runs_named(team: Team, ids: Sequence[uuid.UUID]) -> list[Run]:
+    """Those of the team; whoever asks sees by their number whether one was not."""
+    return list(runs_with_sweep().filter(team=team, pk__in=ids).order_by("-finished_at", "-pk"))
+
+
+def commits_like(team: Team, text: str) -> list[str]:
+    """The whole commits that this one or its beginning stands for, at most two: more than one is ambiguous."""
+    rows = Run.objects.filter(team=team).exclude(commit="")
+    if rows.filter(commit=text).exists():
+        return [text]
+    if len(text) < MIN_COMMIT:
+        return []
+    commits = rows.filter(commit__startswith=text).order_by("commit").values_list("commit", flat=True).distinct()
+    return list(commits[:2])
+
+
+def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Run]:
+    """Its ended runs of every test, newest first; those alone that count, where asked for. One query."""
+    rows = runs_with_sweep().filter(COUNTS if counted else ENDED, team=team, commit=commit)
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
+
+
+def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
+    """Those that count, newest first. One query."""
+    return list(runs_with_sweep().filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MAX_OF_A_COMMIT + 1])
+
+
+def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
+    """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
+    rows = runs_with_sweep().select_related("team").filter(ENDED, team=team_id, config_key=config_key)
+    for name in [branch] if branch else DEFAULT_BRANCHES:
+        if run := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
+            return run
+    return None if branch else rows.order_by("-finished_at", "-pk").first()
+
+
+def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> list[float]:
+    """The throughputs in ops/s of the newest runs that count, the oldest of them first. One query."""
+    rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
+    rows = rows.filter(branch=branch) if branch else rows
+    newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MAX_DRAWN]
+    return [float(value or 0.0) for value in reversed(list(newest))]

@@ -1,0 +1,144 @@
+"""The list of histories: a filter that lives in the address, and the tests it means with their newest runs."""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Q, QuerySet
+from django.db.models.functions import JSONObject
+
+from benchsite.accounts.models import Team
+from reports.models import ChangePoint, History
+from reports.trends.analysis.changes import MIN_HISTORY
+from reports.trends.histories import (
+    THROUGHPUT_METRIC,
+    HistoryChange,
+    HistoryPoint,
+    Measured,
+    Triage,
+    build_history,
+    build_points,
+)
+from reports.trends.queries.history import get_runs, get_standing
+from runs.models.run import Phase
+from runs.results.pages.lists import AddressFilter
+
+PER_PAGE: Final = 25
+RECENT: Final = 60  # runs of each history that the list looks at
+MAX_SEARCHED: Final = 200  # histories in which a kind of change is searched: those that grew last
+CHANGES: Final = ("regression", "improvement")
+NAME: Final = ("database_name", "mode", "workload_name", "cluster_name", "target_ops_s", "threads", "config_key")
+SORTS: Final[dict[str, tuple[str, ...]]] = {
+    "newest": ("-last_at", "config_key"),
+    "oldest": ("last_at", "config_key"),
+    "name": NAME,
+    "name-reversed": tuple(f"-{column}" for column in NAME),
+    "longest": ("-runs", "config_key"),
+    "shortest": ("runs", "config_key"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter(AddressFilter):
+    """Which histories are asked for."""
+
+    q: str = ""
+    system: str = ""
+    mode: str = ""
+    workload: str = ""
+    cluster: str = ""
+    phase: str = Phase.MEASURE.value
+    change: str = ""  # of CHANGES: the last one of the newest runs
+    sort: str = "newest"
+
+    COLUMNS = {"system": "system", "mode": "mode", "workload": "workload_name", "cluster": "cluster_name"}
+    CHOICES = {"change": CHANGES, "sort": SORTS}
+
+    def apply(self, team: Team) -> QuerySet[History]:
+        """The team's histories that this filter lets through, in its order."""
+        rows = self.narrowed(History.objects.filter(team=team))
+        for word in self.words:
+            rows = rows.filter(_mentions(word))
+        if self.change:
+            rows = rows.filter(pk__in=_changed(team, rows, better=self.change == "improvement"))
+        return rows.order_by(*SORTS[self.sort])
+
+
+def _changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
+    """Those of the newest whose last change is of this kind; two queries."""
+    newest = list(rows.filter(runs__gte=MIN_HISTORY).order_by("-last_at").values_list("pk", flat=True)[:MAX_SEARCHED])
+    lines = history_lines(team, History.objects.filter(pk__in=newest))
+    return [line.row.pk for line in lines if line.last_change and line.last_change.change.better == better]
+
+
+def _mentions(word: str) -> Q:
+    return (
+        Q(database_name__icontains=word)
+        | Q(workload_name__icontains=word)
+        | Q(cluster_name__icontains=word)
+        | Q(system__icontains=word)
+        | Q(mode__icontains=word)
+        | Q(config_key__startswith=word.lower())
+    )
+
+
+def history_choices(team: Team) -> dict[str, list[str]]:
+    """What the filter's menus offer: only what the team's histories hold. One query, as long as there are tests."""
+    held = list(History.objects.filter(team=team).order_by().values_list(*HistoryFilter.COLUMNS.values()).distinct())
+    # "systems", "modes", "workloads", "clusters"
+    return {f"{name}s": sorted({row[at] for row in held if row[at]}) for at, name in enumerate(HistoryFilter.COLUMNS)}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """One history in the list, as far as its newest runs say."""
+
+    row: History
+    points: tuple[HistoryPoint, ...]
+    last_change: HistoryChange | None
+    stands_out: bool  # the newest point lies outside its level
+
+    @property
+    def newest(self) -> HistoryPoint | None:
+        return next((point for point in reversed(self.points) if point.value is not None), None)
+
+    @property
+    def values(self) -> list[float]:
+        return [point.value for point in self.points if point.value is not None]
+
+
+def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
+    """The rows of a page with their newest runs; two queries."""
+    recent = get_runs(team.pk, OuterRef("config_key")).reverse()
+    names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
+    columns = JSONObject(
+        id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
+    )
+    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:RECENT])))
+    keys = [row.config_key for row in held]
+    triage: dict[str, list[Triage]] = {}
+    decisions = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
+    for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
+        triage.setdefault(key, []).append(Triage(run_id, state))
+    lines = []
+    for row in held:
+        points = build_points([_measured(run) for run in reversed(row.recent)])
+        history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
+        last = next((change for change in reversed(history.changes) if change.change.counts), None)
+        lines.append(HistoryLine(row, points, last, history.course.step is not None))
+    return lines
+
+
+def _measured(run: Mapping[str, Any]) -> Measured:
+    return Measured(
+        uuid.UUID(run["id"]),
+        dt.datetime.fromisoformat(run["finished_at"]),
+        run["commit"],
+        run["branch"],
+        uuid.UUID(run["matrix_id"]) if run["matrix_id"] else None,
+        float("nan" if run["throughput_ops_s"] is None else run["throughput_ops_s"]),  # JSON says "NaN"
+        *get_standing(run["verdict"], run["override"], run["excluded"]),
+    )

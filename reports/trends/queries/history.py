@@ -1,0 +1,205 @@
+"""One history: the runs of one test, what people said about them, and what else than the code changed."""
+
+import datetime as dt
+import hashlib
+import json
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import numpy as np
+from django.db import connection
+from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquery
+
+from reports.compare.curves import Standing
+from reports.compare.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
+from reports.compare.queries.curves import COLUMNS
+from reports.models import ChangePoint, HistoryNote
+from reports.models import History as HistoryRow
+from reports.trends.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
+from reports.trends.histories import (
+    HISTORY_STATISTICS,
+    THROUGHPUT_METRIC,
+    History,
+    Measured,
+    Metric,
+    Note,
+    Triage,
+    build_history,
+    build_points,
+)
+from runs.checks.facts import fact
+from runs.models import Measurement, Run
+from runs.models.run import Status, Verdict
+
+NEWEST: Final = 20  # runs that say what can be followed
+LATELY: Final = 200  # runs in which changes are looked for that somebody is to be told of
+MAX_NOTES: Final = 200
+# Opening a spec costs more than all the rest of a run: so many at once, and the others when the page is asked again.
+MAX_SPECS: Final = 600
+# Thousands of instants are read as numbers five times as fast as in words.
+FINISHED_S: Final = Func(
+    F("finished_at"), template="extract(epoch from %(expressions)s)::float8", output_field=FloatField()
+)
+FACTS: Final = ("image", "os", "kernel", "cpu_model", "cores", "memory_bytes", "disk_device", "virtualised")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """One history with what there is to choose on its page."""
+
+    row: HistoryRow
+    history: History
+    metrics: tuple[Metric, ...]
+    branches: tuple[str, ...]
+    environments_missing: int  # points of which it is not known yet on what they were measured
+
+
+def get_runs(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
+    """The runs of one test, oldest first."""
+    return Run.objects.filter(
+        team=team_id, config_key=config_key, status=Status.SUCCEEDED, is_bracket=False, finished_at__isnull=False
+    ).order_by("finished_at", "pk")
+
+
+def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
+    """Everything about one metric of one test; six queries, whatever the number of runs."""
+    runs = get_runs(row.team_id, row.config_key)
+    measured = _measured(runs, metric)
+    branches = tuple(sorted({run.branch for run in measured if run.branch}))
+    if branch in branches:
+        measured = [run for run in measured if run.branch == branch]
+    points = build_points(measured)
+    environments = _environments(row, [point.first for point in points])
+    history = build_history(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
+    missing = sum(environment is None for environment in environments)
+    return Followed(row, history, collect_metrics(row), branches, missing)
+
+
+def lately(row: HistoryRow, metric: Metric, most: int = LATELY) -> History:
+    """One metric of one test as far as its newest runs say, without what else changed; two queries."""
+    newest = get_runs(row.team_id, row.config_key).reverse()[:most]
+    return build_history(metric, build_points(_measured(newest, metric)[::-1]), _triage(row, metric))
+
+
+def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
+    """What the newest runs of a test measured; two queries."""
+    newest = list(get_runs(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
+    current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
+    pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
+    latencies = [Metric(name, kind, statistic) for name, kind in pairs for statistic in HISTORY_STATISTICS]
+    return (THROUGHPUT_METRIC, *latencies)
+
+
+def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
+    value: Any = F("throughput_ops_s")
+    if metric.operation:
+        value = Subquery(
+            Measurement.objects.filter(
+                measurement_set__run=OuterRef("pk"),
+                measurement_set__is_current=True,
+                operation=metric.operation,
+                latency_kind=metric.kind,
+            ).values(COLUMNS[metric.statistic])[:1]
+        )
+    columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
+    return [
+        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *get_standing(*standing))
+        for pk, commit, branch, matrix, *standing, at, number in runs.values_list(*columns, FINISHED_S, value)
+    ]
+
+
+def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, str]:
+    """Whether a run is part of a point, and why a person left it out."""
+    if excluded:
+        return Standing.EXCLUDED, excluded
+    if verdict == Verdict.REJECT and not override:
+        return Standing.REJECTED, ""
+    return Standing.COUNTED, ""
+
+
+def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
+    rows = ChangePoint.objects.filter(team=row.team_id, config_key=row.config_key, metric=str(metric))
+    return [
+        Triage(run_id, state, note, by or "")
+        for run_id, state, note, by in rows.values_list("run_id", "state", "note", "changed_by__username")
+    ]
+
+
+def _notes(row: HistoryRow) -> list[Note]:
+    """Those of this history and those of all of the team's, oldest first."""
+    rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
+    newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MAX_NOTES]
+    return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]
+
+
+def _kept_course(
+    row: HistoryRow, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
+) -> Course:
+    """`detect_changes`, once for the same numbers and decisions."""
+    numbers = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
+    parts = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
+    return get_or_compute(
+        build_key(row.team_id, "course", *parts),
+        Course,
+        lambda: detect_changes(values, rule, kept=kept, dismissed=dismissed),
+    )
+
+
+# --- On what runs were measured ---
+
+
+def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
+    """What each run was measured on. A spec never changes, so what was read once is kept; at most one query."""
+    name = build_key(row.team_id, "environments", row.config_key)
+    known: dict[bytes, int]
+    kinds: list[dict[str, str]]
+    entries = cached_values({name: name}, tuple[dict[bytes, int], list[dict[str, str]]])
+    known, kinds = entries.get(name, ({}, []))
+    wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MAX_SPECS]
+    if wanted:
+        places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
+        for run_id, environment in _read_environments(wanted):
+            place = places.setdefault(tuple(environment.items()), len(kinds))
+            if place == len(kinds):
+                kinds.append(environment)
+            known[run_id.bytes] = place
+        cache_values({name: (known, kinds)})
+    return [kinds[known[run_id.bytes]] if run_id.bytes in known else None for run_id in run_ids]
+
+
+def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, dict[str, str]]]:
+    """Each spec is opened once, which the ORM's paths into JSON would not."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT run.id, run.evidence->>'server_version', part.database->>'version', part.client,
+                   part.cluster->'machines', part.stated->>'hardware'
+            FROM runs_run AS run CROSS JOIN LATERAL
+                 jsonb_to_record(run.spec) AS part(database jsonb, client jsonb, cluster jsonb, stated jsonb)
+            WHERE run.id = ANY(%s)
+            """,
+            [list(run_ids)],
+        )
+        # Neighbours were mostly measured on the same, and say it in the same words.
+        get_environment = lru_cache(maxsize=64)(_environment)
+        return [(row[0], get_environment(*row[1:])) for row in cursor.fetchall()]
+
+
+def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
+                 hardware: str | None) -> dict[str, str]:  # fmt: skip
+    """What is known, in words; an unknown one is left out."""
+    client, machines = json.loads(client_json or "{}"), json.loads(machines_json or "[]")
+    texts: dict[str, object] = {
+        "server version": server,
+        "stated version": version,
+        "client": " ".join(str(client.get(name) or "") for name in ("flavour", "ycsb_version")).strip(),
+        "client build": str(client.get("digest") or "")[:12],
+        "hardware": (hardware or "")[:80],
+    }
+    for name in FACTS:
+        values = {str(value) for machine in machines if (value := fact(machine["facts"], name)) is not None}
+        texts[name.replace("_", " ")] = ", ".join(sorted(values))[:80]
+    return {name: str(value) for name, value in texts.items() if value}

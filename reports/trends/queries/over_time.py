@@ -1,0 +1,52 @@
+"""Stored series as what the figures of time draw."""
+
+import datetime as dt
+from collections.abc import Iterable
+
+from reports.compare.figures.run_series import Event, FaultBand, OverTime
+from runs.models import Run
+from runs.plans.faults import KINDS
+from runs.ycsb.series import Series as UnpackedSeries
+
+MAX_EVENTS = 40
+
+
+def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]:
+    """The stored series with their seconds on the common base."""
+    return [
+        OverTime(
+            operation=stored.operation,
+            kind=stored.kind,
+            seconds=stored.points["second"].astype(float) + round(stored.base_s - base_s),
+            rate_ops_s=stored.points["rate_ops_s"].astype(float),
+            failed=stored.points["failed"].astype(float),
+            mean_us=stored.points["mean_us"].astype(float),
+            p99_us=stored.points["p99_us"].astype(float),
+            interval_s=stored.interval_s,
+        )
+        for stored in series
+    ]
+
+
+def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
+    """What was noted of a run while its clients ran, from second 0 to the last one; one query.
+
+    Its stages and the transitions of its status are the timeline's: the clients know nothing of them.
+    """
+    begins = dt.datetime.fromtimestamp(base_s, tz=dt.UTC)
+    rows = run.events.exclude(kind__in=["status", "stage"]).filter(
+        at__range=(begins, begins + dt.timedelta(seconds=last_s))
+    )
+    return [
+        Event((at.timestamp() - base_s), text or f"{kind} {new}".strip())
+        for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MAX_EVENTS]
+    ]
+
+
+def fault_bands(run: Run, base_s: float) -> list[FaultBand]:
+    """The planned faults that were applied; `base_s` is the second 0 of the axis, since the epoch. No query."""
+    return [
+        FaultBand(number, record["began_at"] - base_s, record["ended_at"] - base_s, KINDS[record["fault"]["kind"]].name)
+        for number, record in enumerate(run.evidence.get("faults") or (), 1)
+        if record["began_at"] is not None and record["ended_at"] is not None
+    ]

@@ -1,0 +1,84 @@
+"""Notices of uploads and commits that are worse than their baseline: one for each.
+
+A pipeline may upload without asking for a verdict, so the delivery loop judges uploads too
+(`NOTICE_FINDERS`). A verdict on request makes its notice by the same function.
+"""
+
+import time
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery
+from django.utils import timezone
+
+from benchsite.accounts.models import NoticeKind
+from benchsite.notifications import notices
+from reports.models import CommitLook
+from reports.trends.verdicts.baseline_selection import verdict_of_run
+from reports.trends.verdicts.regression_alerts import FRESH, tell
+from runs.models import Run
+from runs.models.run import Phase, Status
+from runs.queue.database_retries import contained
+
+# Verdicts in one look, a few tens of milliseconds each; what waits beside them is judged in the next.
+MAX_AT_ONCE: Final = 10
+# Nor does a look begin another verdict after so long: deliveries wait for it.
+MAX_S: Final = 2.0
+# So long after its last upload a commit is taken for whole: its repeats arrive one by one.
+QUIET: Final = timedelta(seconds=60)
+# With so many uploads of a test nobody waits for quiet.
+ENOUGH: Final = 5
+
+
+def look(most: int = MAX_AT_ONCE) -> int:
+    """Judge what was uploaded lately, of the teams in which somebody asked; answers how many notices were made."""
+    # Verdicts of older uploads are told nowhere, so there is nothing to remember of them.
+    CommitLook.objects.filter(last_at__lt=timezone.now() - FRESH).delete()
+    teams = notices.asked_for(NoticeKind.REGRESSION)
+    noted, until = 0, time.monotonic() + MAX_S
+    for group in _due(teams, most) if teams else ():
+        noted += _look_at(group)
+        if time.monotonic() > until:
+            break
+    return noted
+
+
+def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
+    """Tests of commits with uploads that were not looked at, those that wait longest first. One query.
+
+    A run without a commit has no repeats: its verdict cannot be a loss.
+    """
+    now = timezone.now()
+    uploaded = Run.objects.filter(
+        team__in=teams, source=Run.Source.UPLOADED, phase=Phase.MEASURE, status__in=Status.terminal(), is_bracket=False
+    )
+    fresh = uploaded.filter(created_at__gt=now - FRESH).exclude(commit="").exclude(config_key="")
+    test = ("team", "config_key", "commit")
+    looked = CommitLook.objects.filter(**{name: OuterRef(name) for name in test})
+    groups = (
+        fresh.order_by()
+        .values(*test)
+        .annotate(runs=Count("pk"), last_at=Max("created_at"))
+        .annotate(seen_runs=Subquery(looked.values("runs")), seen_at=Subquery(looked.values("last_at")))
+    )
+    new = Q(seen_at=None) | Q(seen_at__lt=F("last_at")) | Q(seen_runs__lt=F("runs"))
+    whole = Q(last_at__lt=now - QUIET) | Q(runs__gte=ENOUGH)
+    return [dict(group) for group in groups.filter(new, whole).order_by("last_at", "config_key", "commit")[:most]]
+
+
+def _look_at(group: Mapping[str, Any]) -> bool:
+    """Told and remembered together, so that whoever is killed meanwhile has done neither."""
+    test = {"team_id": group["team"], "config_key": group["config_key"], "commit": group["commit"]}
+    seen = {"runs": group["runs"], "last_at": group["last_at"]}
+    with transaction.atomic():
+        CommitLook.objects.update_or_create(**test, defaults=seen)
+        is_told = False
+        # One that cannot be judged must not keep the others waiting for ever.
+        with contained("The uploads of commit %s could not be judged.", group["commit"]):
+            runs = Run.objects.filter(**test, source=Run.Source.UPLOADED, phase=Phase.MEASURE)
+            run = runs.select_related("sweep__matrix", "team").order_by("-created_at", "-pk").first()
+            is_told = run is not None and tell(run, verdict_of_run(run))
+    return is_told

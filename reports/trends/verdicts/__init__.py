@@ -1,0 +1,7 @@
+"""Verdicts of runs against a baseline: which runs stand on both sides, whether they may be compared, what is said.
+
+The rules themselves are pure: `reports.trends.analysis.verdicts`.
+"""
+
+from reports.trends.verdicts.serialization import VerdictDocument
+from reports.trends.verdicts.verdict import compute_verdict

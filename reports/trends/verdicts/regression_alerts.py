@@ -1,0 +1,48 @@
+"""Telling people of a regression, once for each commit and what it was judged against."""
+
+import hashlib
+from datetime import timedelta
+from typing import Final
+
+from django.urls import reverse
+from django.utils import timezone
+
+from benchsite.notifications import notices
+from reports.trends.analysis.verdicts import Verdict
+from reports.trends.verdicts.serialization import VerdictDocument
+from runs.models import Run
+
+# Whoever looks at an old run tells nobody anything new.
+FRESH: Final = timedelta(days=1)
+LOSES: Final = frozenset({Verdict.REGRESSION.value, Verdict.MIXED.value})
+
+
+def tell(run: Run, document: VerdictDocument) -> bool:
+    """Note a notice of a loss that a fresh upload shows; whether it was noted now."""
+    if document.verdict not in LOSES or run.source != Run.Source.UPLOADED or document.base is None:
+        return False
+    if timezone.now() - run.created_at > FRESH:
+        return False
+    against = document.base.name or document.base.commit or "-".join(str(pk) for pk in document.base.runs[:1])
+    parts = (str(run.team_id), run.config_key, run.commit or str(run.pk), against)
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    notice = notices.note(
+        "regression",
+        run.team,
+        subject=f"{run.name}: {document.headline}",
+        text="\n".join([*document.reasons, document.base.chosen]),
+        path=reverse("run-against", args=[run.pk]),
+        data={
+            "run": str(run.pk),
+            "verdict": str(document.verdict),
+            "reasons": list(document.reasons),
+            "commit": run.commit,
+            "branch": run.branch,
+            "baseline": document.base.name,
+            "base_commit": document.base.commit,
+            "algorithm": document.algorithm,
+            "algorithm_version": document.algorithm_version,
+        },
+        key=f"regression:{digest}",
+    )
+    return notice is not None

@@ -1,0 +1,126 @@
+"""A verdict as the API says it. Throughput in ops/s, latencies in µs, thresholds as shares."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from reports.trends.analysis.verdicts import ALGORITHM, VERSION, EnvironmentAnswer, required_fields
+
+VerdictWord = Literal["pass", "improvement", "regression", "mixed", "inconclusive", "error"]
+
+
+def described(description: str) -> object:
+    """What the API's description says of a field."""
+    return Field(description=description)
+
+
+def describe_verdict(schema: dict[str, Any]) -> None:
+    required_fields(schema)
+    schema["examples"] = [
+        {
+            "verdict": "regression",
+            "reasons": ["Regression: throughput 12 % lower.", "Throughput is 12 % lower: ratio 0.880 ..."],
+            "needs_more_repeats": None,
+            "pending": False,
+            "algorithm": "three keys, session means 1, Holm",
+            "algorithm_version": 2,
+        }
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SideAnswer:
+    """The runs of one side that count."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    runs: tuple[uuid.UUID, ...]
+    commit: Annotated[str, described("Empty: of none, or of several.")] = ""
+    branch: str = ""
+    name: Annotated[str, described("Of a named baseline; empty: it has no name.")] = ""
+    chosen: Annotated[str, described("How these runs were chosen, as a sentence.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutAnswer:
+    """A run that is part of a side and does not count: rejected, excluded, failed."""
+
+    run: uuid.UUID
+    name: str
+    side: Literal["new", "base"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAnswer:
+    """One metric. Throughput in ops/s, latencies in µs; means over the runs are geometric."""
+
+    name: Annotated[str, described("`throughput`, `READ mean`, `READ p99`.")]
+    unit: Literal["ops/s", "µs"]
+    kind: Annotated[str, described("Of a latency: `service` or `response`.")]
+    state: Literal["improved", "regressed", "held", "flagged", "inconclusive", "not comparable"]
+    new: float | None
+    base: float | None
+    ratio: Annotated[float | None, described("How many times better the new side is, of latencies too; null: none.")]
+    low: Annotated[float | None, described("Lower end of the ratio's 95 % interval; null: there is no interval.")]
+    high: float | None
+    new_runs: int
+    base_runs: int
+    new_sessions: Annotated[int, described("Sessions (CI jobs) that the ratio is made of.")]
+    base_sessions: Annotated[int, described("With those of the test's history at the same level.")]
+    threshold: Annotated[float, described("The practical threshold, as a share.")]
+    p: float | None
+    adjusted_p: Annotated[float | None, described("By Holm, among the metrics of all tests and looks.")]
+    needs_more_repeats: Annotated[
+        int | None, described("Sessions of each side; null: none is lacking, or no number helps.")
+    ]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictDocument:
+    """What is said of new runs against a baseline, and everything it is said by."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=describe_verdict)
+
+    verdict: VerdictWord
+    reasons: Annotated[tuple[str, ...], described("Whole sentences; the first says the verdict.")]
+    new: SideAnswer
+    base: Annotated[SideAnswer | None, described("Null: there is nothing to judge against yet.")] = None
+    metrics: tuple[MetricAnswer, ...] = ()
+    environment: EnvironmentAnswer = field(default_factory=EnvironmentAnswer)
+    left_out: tuple[LeftOutAnswer, ...] = ()
+    needs_more_repeats: int | None = None
+    noise_floor: Annotated[
+        float | None,
+        described("What the same test differs by in another session on these machines; null: unknown."),
+    ] = None
+    flagged: Annotated[
+        bool, described("Worse in its only session: measure this test again in a new session (CI job).")
+    ] = False
+    tests: Annotated[int, described("Tests of the commit, over which the error is shared.")] = 1
+    pending: Annotated[bool, described("The run has not ended: ask again, or with `wait`.")] = False
+    test: Annotated[str, described("Which test the runs are measurements of; equal for those of one history.")] = ""
+    algorithm: str = ALGORITHM
+    algorithm_version: int = VERSION
+
+    @property
+    def headline(self) -> str:
+        """The verdict as one sentence."""
+        return self.reasons[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareAnswer:
+    """Two groups of runs, test by test."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    verdict: Annotated[VerdictWord, described("What the verdicts of all tests come to.")]
+    comparisons: tuple[VerdictDocument, ...]
+    only_new: Annotated[tuple[str, ...], described("Tests that the base has no run of; by name.")]
+    only_base: tuple[str, ...]
+    algorithm: str = ALGORITHM
+    algorithm_version: int = VERSION

@@ -1,0 +1,117 @@
+"""Baselines: listed, set from a run or a sweep, unset; the verdict of a run against one; badges."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import get_team, get_user, team_required
+from reports.models import BadgeLink, Baseline
+from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
+from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
+from reports.trends.queries.baselines import find_repeats, get_baselines, runs_of_sweep, runs_with_sweep
+from reports.trends.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
+from reports.trends.verdicts.verdict import why_not
+from runs.identifiers import parse_uuid
+from runs.models import Run, Sweep
+from runs.results.pages.lists import get_page
+
+PER_PAGE = 50
+MAX_NAMES = 50  # in a menu
+
+
+@team_required("GET")
+def baselines(request: HttpRequest) -> HttpResponseBase:
+    team = get_team(request)
+    links = BadgeLink.objects.filter(revoked_at__isnull=True).select_related("created_by")
+    context = {
+        "page": get_page(request, get_baselines(team), PER_PAGE),
+        "rule": RULE,
+        "badges": links,
+        "site": request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "reports/baselines.html", context)
+
+
+@team_required("POST", role=Role.RUNNER)
+def set_to(request: HttpRequest) -> HttpResponseBase:
+    """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
+    team, name = get_team(request), request.POST.get("name", "").strip()
+    runs, chosen, back = _chosen(request)
+    try:
+        baseline = set_baseline(team, get_user(request), name, runs, chosen=chosen)
+    except BaselineRefused as refused:
+        messages.error(request, str(refused))
+        return redirect(*back)
+    count = baseline.pins.count()
+    message = (
+        f"“{baseline.name}” stands for {count} run{'' if count == 1 else 's'} now, which cannot be deleted meanwhile."
+    )
+    messages.success(request, message)
+    return redirect("baselines")
+
+
+def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
+    """The runs that count, how they were chosen, and the page to go back to."""
+    if pk := parse_uuid(request.POST.get("sweep", "")):
+        sweep = get_object_or_404(Sweep, pk=pk)
+        return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
+    run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
+    runs = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
+    same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
+    return runs, same, ("run", run.pk)
+
+
+@team_required("POST", role=Role.RUNNER)
+def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    baseline = get_object_or_404(Baseline, pk=pk)
+    unset_baseline(baseline, get_user(request))
+    messages.success(request, f"“{baseline.name}” is no longer a baseline. The runs stay and can be deleted.")
+    return redirect("baselines")
+
+
+@team_required("GET")
+def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """A page of its own, and the card that a run's page loads."""
+    run = get_object_or_404(runs_with_sweep().select_related("team"), pk=pk)
+    wanted, problem = request.GET.get("baseline", "")[:80].replace("\0", ""), ""
+    try:
+        verdict = verdict_of_run(run, baseline=wanted)
+    except BaselineUnknown:
+        problem, verdict = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
+    sides = [*verdict.new.runs, *(verdict.base.runs if verdict.base else ())]
+    card = bool(request.htmx)  # type: ignore[attr-defined]
+    context = {
+        "run": run,
+        "found": verdict,
+        "run_names": {} if card else dict(Run.objects.filter(pk__in=sides).values_list("pk", "name")),
+        "wanted": wanted,
+        "problem": problem,
+        "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
+    }
+    return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
+
+
+@team_required("POST", role=Role.ADMIN)
+def badge_add(request: HttpRequest) -> HttpResponseBase:
+    run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
+    posted = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
+    try:
+        made = make_badge(run.team, get_user(request), run, **posted)
+    except BadgeRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("run-against", pk=run.pk)
+    messages.success(request, f"The badge “{made.label}” can be seen by everybody who has its address.")
+    return redirect("baselines")
+
+
+@team_required("POST", role=Role.ADMIN)
+def badge_revoke(request: HttpRequest, token: str) -> HttpResponseBase:
+    link = BadgeLink.objects.filter(token=token.replace("\0", "")).first()
+    if link is None:
+        raise Http404
+    revoke_badge(link, get_user(request))
+    messages.success(request, f"The badge “{link.label}” shows nothing any more.")
+    return redirect("baselines")

@@ -1,0 +1,223 @@
+"""The list of histories, one history with its figure, and what people decide and remark there."""
+
+import datetime as dt
+import uuid
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from benchsite.accounts.models import Role, Team, User
+from benchsite.accounts.permissions import get_team, get_user, team_required
+from reports.compare.pages.charts import figure_link
+from reports.compare.views.figures import respond
+from reports.models import ChangePoint, History, HistoryNote
+from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
+from reports.trends.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
+from reports.trends.queries.histories import (
+    CHANGES,
+    MAX_SEARCHED,
+    PER_PAGE,
+    HistoryFilter,
+    history_choices,
+    history_lines,
+)
+from reports.trends.queries.history import follow, get_runs
+from runs.models.run import Phase
+
+MAX_NOTE_LENGTH = 200
+MAX_REASON_LENGTH = 2_000
+EARLIEST = dt.date(1990, 1, 1)
+MAX_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
+
+
+# Numbers never change here: a decision says which changes count, and where a baseline begins.
+class TriageRefused(Exception):
+    """What was asked for cannot be kept. The message says why and what to do."""
+
+
+def record_decision(
+    history: History, user: User, *, metric: Metric, run_id: uuid.UUID, state: str, note: str = ""
+) -> ChangePoint.State:
+    """Record what one change is; "new" with no note forgets it again. Raises TriageRefused."""
+    if state not in ChangePoint.State.values:
+        raise TriageRefused("Choose what the change is: new, confirmed, a false alarm, or accepted.")
+    if not get_runs(history.team_id, history.config_key).filter(pk=run_id).exists():
+        raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
+    text = _plain(note, MAX_REASON_LENGTH)
+    this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
+    chosen = ChangePoint.State(state)
+    if chosen is ChangePoint.State.NEW and not text:
+        ChangePoint.objects.filter(team=history.team_id, **this).delete()
+    else:
+        values = {"state": chosen, "note": text, "changed_by": user}
+        ChangePoint.objects.update_or_create(team_id=history.team_id, **this, defaults=values)
+    return chosen
+
+
+def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> HistoryNote:
+    """Add a note at a day (UTC); with an empty `config_key` on all histories of the team. Raises TriageRefused."""
+    written = _plain(text, MAX_NOTE_LENGTH)
+    if not written:
+        raise TriageRefused("Write what happened, as in “new kernel”.")
+    # Midnight of a day; now where none is given.
+    if not day.strip():
+        instant = timezone.now()
+    else:
+        try:
+            date = dt.date.fromisoformat(day.strip())
+        except ValueError:
+            raise TriageRefused("Write the day as year, month and day: 2026-11-21.") from None
+        if not EARLIEST <= date <= timezone.now().date() + dt.timedelta(days=366):
+            raise TriageRefused("The day of a note lies between 1990 and a year from now.")
+        instant = dt.datetime.combine(date, dt.time(), dt.UTC)
+    return HistoryNote.objects.create(team=team, config_key=config_key, at=instant, text=written, created_by=user)
+
+
+def _plain(text: str, most: int) -> str:
+    """On one line and printable."""
+    line = "".join(c for c in " ".join(text.split()) if c.isprintable())
+    if len(line) > most:
+        raise TriageRefused(f"That text has {len(line)} characters; at most {most} are allowed.")
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuery:
+    """What an address asks of one history."""
+
+    metric: Metric
+    along: str
+    branch: str
+    problems: tuple[str, ...] = ()
+
+    def query(self) -> str:
+        """The query string, only what differs from the defaults."""
+        plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
+        mine = (str(self.metric), self.along, self.branch)
+        parameters = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
+        return f"?{urlencode(parameters)}" if parameters else ""
+
+
+def query_in(request: HttpRequest) -> HistoryQuery:
+    """What cannot be meant is said, and the default shown."""
+    query = request.POST if request.method == "POST" else request.GET
+    text, along = query.get("metric") or str(THROUGHPUT_METRIC), query.get("along") or COMMITS
+    metric = metric_named(text)
+    problems = []
+    if metric is None:
+        problems.append(f"“{text[:60]}” is no metric of a history; throughput is shown. Choose another below.")
+    if along not in AXES:
+        problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
+    return HistoryQuery(
+        metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, query.get("branch", ""), tuple(problems)
+    )
+
+
+@team_required("GET")
+def histories(request: HttpRequest) -> HttpResponseBase:
+    team, wanted = get_team(request), HistoryFilter.from_query(request.GET)
+    rows = wanted.apply(team)
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    lines = history_lines(team, page.object_list)  # type: ignore[arg-type]
+    context = {
+        "filter": wanted,
+        "page": page,
+        "lines": lines,
+        "choices": history_choices(team),
+        "phases": [*Phase.choices, ("any", "both")],
+        "changes": CHANGES,
+        "searched": MAX_SEARCHED,
+        "nothing_at_all": not lines and not wanted.active,
+    }
+    return render(request, "reports/histories.html", context)
+
+
+@team_required("GET")
+def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
+    """One metric of one test over commits or dates."""
+    row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
+    followed = follow(row, wanted.metric, wanted.branch)
+    history = followed.history
+    # What the address asks for and this history does not have.
+    problems = []
+    if wanted.metric not in followed.metrics and not followed.history.followed:
+        problems.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
+    if wanted.branch and wanted.branch not in followed.branches:
+        problems.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
+    context = {
+        "row": row,
+        "found": followed,
+        "history": history,
+        "asked": wanted,
+        "problems": [*wanted.problems, *problems],
+        "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
+        "changes": [change for change in reversed(history.changes) if not change.change.weak][:MAX_LISTED],
+        "weak": sum(change.change.weak for change in history.changes),
+        "environment": [(change, history.points[change.index]) for change in reversed(history.environment)][
+            :MAX_LISTED
+        ],
+        "notes": list(reversed(history.notes))[:MAX_LISTED],
+        "step": step_sentence(history),
+        "axes": [(COMMITS, "commits"), (DATES, "dates")],
+        "states": ChangePoint.State.choices,
+    }
+    return render(request, "reports/history.html", context)
+
+
+@team_required("GET")
+def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
+    """The picture of a history, and its numbers as a file."""
+    row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
+    followed = follow(row, wanted.metric, wanted.branch)
+    figure = HistoryFigure(followed.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
+    return respond(request, figure, form, "figure-history", config_key)
+
+
+@team_required("POST", role=Role.RUNNER)
+def decide(request: HttpRequest, config_key: str) -> HttpResponse:
+    """What one change is."""
+    row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
+    try:
+        run_id = uuid.UUID(request.POST.get("run", ""))
+        state = record_decision(
+            row, get_user(request), metric=wanted.metric, run_id=run_id,
+            state=request.POST.get("state", ""), note=request.POST.get("note", ""),
+        )  # fmt: skip
+    except ValueError:
+        messages.error(request, "That address names no change: press the button beside one.")
+    except TriageRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, f"Decided: {state.label}.")
+    return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
+
+
+@team_required("POST", role=Role.RUNNER)
+def note(request: HttpRequest, config_key: str) -> HttpResponse:
+    """Add a note, or delete one (`delete`)."""
+    row, wanted, team = get_object_or_404(History, config_key=config_key), query_in(request), get_team(request)
+    try:
+        if "delete" in request.POST:
+            # Delete a note of this history, or one on all of them; whether there was one.
+            notes = HistoryNote.objects.filter(pk=uuid.UUID(request.POST["delete"]), config_key__in=["", config_key])
+            gone = bool(notes.delete()[0])
+            messages.success(request, "The note is deleted." if gone else "That note was deleted before.")
+        else:
+            key = "" if request.POST.get("everywhere") else row.config_key
+            remark(
+                team, get_user(request), config_key=key, day=request.POST.get("day", ""),
+                text=request.POST.get("text", ""),
+            )  # fmt: skip
+            messages.success(request, "The note is saved.")
+    except ValueError:
+        messages.error(request, "That address names no note: press the button beside one.")
+    except TriageRefused as refused:
+        messages.error(request, str(refused))
+    return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#notes")

@@ -1,0 +1,180 @@
+"""The form of one cluster with its nodes: process and docker clusters by operators, external ones by team admins."""
+
+import time
+from difflib import get_close_matches
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from benchsite.accounts.models import Team
+from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
+from benchsite.core.own_servers import own_servers
+from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field
+from runs.models import Cluster, Machine, Node
+from runs.models.plan import Provisioner
+
+MAX_NODES = 64
+MORE_ROWS = 2
+# Of more machines than these nobody finds one in a list, and each row would carry all of them.
+MAX_LISTED = 200
+EXPLAINED = {
+    Provisioner.PROCESS: "process: Benchsite starts and stops the servers on its own machine",
+    Provisioner.DOCKER: "docker: the same in containers of the official images, by the Docker engine of that machine",
+    Provisioner.EXTERNAL: "external: the servers already run; somebody else starts and stops them",
+}
+
+
+def machines_for(team: Team) -> QuerySet[Machine]:
+    """The machines a team may use: those of no team in particular, and its own."""
+    return Machine.objects.filter(Q(teams__isnull=True) | Q(teams=team)).distinct()
+
+
+class MachineByName(forms.CharField):
+    """A machine called by its name, as the page of machines spells it."""
+
+    def __init__(self, machines: list[Machine]) -> None:
+        self.machines = {machine.name: machine for machine in machines}
+        super().__init__(
+            required=False,
+            max_length=80,
+            widget=forms.TextInput(attrs={"placeholder": "name of a machine", "autocomplete": "off"}),
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        """What the row had is known by its id, what somebody wrote is shown as written."""
+        return next((machine.name for machine in self.machines.values() if machine.pk == value), value)
+
+    def clean(self, value: Any) -> Machine | None:
+        name = super().clean(value)
+        if not name:
+            return None
+        if name not in self.machines:
+            near = get_close_matches(name, self.machines, n=1)
+            hint = f" Did you mean {near[0]}?" if near else " The page of machines lists them."
+            raise ValidationError(f"No machine that your team may use is called “{name}”.{hint}")
+        return self.machines[name]
+
+
+class NodeForm(DescribedForm):
+    machine: forms.Field = forms.ModelChoiceField(
+        queryset=Machine.objects.none(), required=False, empty_label="(no node)"
+    )
+    address = forms.CharField(
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"placeholder": "host:port", "autocomplete": "off"}),
+    )
+
+    def __init__(self, *args: Any, machines: list[Machine], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if len(machines) > MAX_LISTED:
+            self.fields["machine"] = MachineByName(machines)
+            return
+        # One list for all rows: a queryset would be asked once per row.
+        self.offer("machine", [("", "(no node)"), *((str(machine.pk), machine.name) for machine in machines)])
+        self.fields["machine"].queryset = Machine.objects.filter(pk__in=[m.pk for m in machines])  # type: ignore[attr-defined]
+
+
+class ClusterForm(NamedForm):
+    model = Cluster
+    name = name_field()
+    provisioner = forms.ChoiceField(choices=[], label="Who starts the servers", widget=forms.RadioSelect)
+    separates_cpus = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Separate the CPUs of servers and clients",
+        help_text="Where clients run on the machine of servers that Benchsite starts, each side uses half the cores.",
+    )
+    notes = notes_field()
+
+    def __init__(
+        self, *args: Any, team: Team, operator: bool, instance: Cluster | None = None, rows: int = 0, **kwargs: Any
+    ) -> None:
+        self.operator = operator
+        allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
+        super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
+        self.offer("provisioner", [(kind.value, EXPLAINED[kind]) for kind in allowed])
+        nodes = list(instance.nodes.all()) if instance else []
+        machines = list(machines_for(team))
+        posted = 0
+        if self.is_bound:
+            while f"node-{posted}-machine" in self.data and posted < MAX_NODES:
+                posted += 1
+        count = min(MAX_NODES, max(posted, len(nodes), 1) + (0 if self.is_bound else MORE_ROWS) + rows)
+        self.rows = [
+            NodeForm(
+                self.data if self.is_bound else None,
+                prefix=f"node-{number}",
+                machines=machines,
+                initial={"machine": nodes[number].machine_id, "address": nodes[number].address}
+                if number < len(nodes)
+                else {},
+            )
+            for number in range(count)
+        ]
+        self.has_machines = bool(machines)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        kind = cleaned.get("provisioner")
+        self.nodes: list[tuple[Machine, str]] = []
+        lookups_until = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
+        for row in self.rows:
+            if not row.is_valid():
+                raise ValidationError("A node below needs attention.")
+            machine, address = row.cleaned_data.get("machine"), row.cleaned_data.get("address", "").strip()
+            if machine is None and address:
+                row.add_error("machine", f"Choose the machine that {address[:60]} is on, or clear the address.")
+            if machine is None:
+                continue
+            if kind == Provisioner.EXTERNAL:
+                self._check_address(row, address, max(0.0, lookups_until - time.monotonic()))
+            self.nodes.append((machine, address if kind == Provisioner.EXTERNAL else ""))
+        self._check_nodes(kind)
+        return cleaned
+
+    def _check_address(self, row: NodeForm, address: str, timeout_s: float) -> None:
+        if not address:
+            row.add_error("address", "Write where its server listens, as host:port.")
+            return
+        try:
+            host, port = split_address(address)
+            refuse_address(host, port, settings.EXTERNAL_NETWORKS, own_servers=own_servers(), timeout_s=timeout_s)
+        except AddressRefused as error:
+            row.add_error("address", str(error))
+
+    def _nodes_differ(self, cluster: Cluster) -> bool:
+        stored = list(cluster.nodes.values_list("machine_id", "address"))
+        return stored != [(machine.pk, address) for machine, address in self.nodes]
+
+    def _check_nodes(self, kind: str | None) -> None:
+        if any(row.errors for row in self.rows):
+            raise ValidationError("A node below needs attention.")
+        if not self.nodes:
+            raise ValidationError("A cluster needs at least one node: choose a machine.")
+        if kind != Provisioner.EXTERNAL and len(self.nodes) > 1:
+            raise ValidationError(f"A {kind} cluster is a single node: it runs on the conductor's own machine.")
+        seen = [(machine.pk, address) for machine, address in self.nodes]
+        if len(set(seen)) < len(seen):
+            raise ValidationError("The same node stands in two rows: leave one of them.")
+        # The leases of a run are on the machines that its cluster had when the run started.
+        run = self.instance.active_run() if self.instance and self._nodes_differ(self.instance) else None
+        if run is not None:
+            raise ValidationError(
+                f"The run “{run.name}” uses this cluster now. Change the nodes when it has ended, or cancel it."
+            )
+
+    def save(self) -> Cluster:
+        with transaction.atomic():
+            cluster: Cluster = super().save()
+            if self._nodes_differ(cluster):
+                cluster.nodes.all().delete()
+                Node.objects.bulk_create(
+                    Node(cluster=cluster, machine=machine, address=address, position=position)
+                    for position, (machine, address) in enumerate(self.nodes)
+                )
+        return cluster

@@ -1,0 +1,149 @@
+"""The form of one database: a system of the catalog on a cluster, with the settings that hold in every mode."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Count
+
+from benchsite.accounts.models import Team
+from runs.catalog import BadTag, System, get_flavour, load_catalog, secret_properties
+from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
+from runs.catalog.forms.own_modes import own_mode_problem
+from runs.catalog.property_schema import PropertyError
+from runs.models import Cluster, Database
+from runs.models.plan import Provisioner
+from runs.plans.forms.matrices import generators_for
+
+KEPT = "(kept)"  # stands for a stored secret in the form
+
+
+class DatabaseForm(NamedForm):
+    model = Database
+    # Another system replaces the modes and settings that the page shows, and no field.
+    system = forms.ChoiceField(
+        choices=[],
+        help_text="Its durability modes, settings and client come from the catalog.",
+        widget=forms.Select(
+            attrs={
+                "hx-get": "",
+                "hx-target": "#system-modes",
+                "hx-select": "#system-modes",
+                "hx-swap": "outerHTML",
+                "hx-select-oob": "#system-settings",
+            }
+        ),
+    )
+    cluster = forms.ModelChoiceField(
+        queryset=Cluster.objects.none(), empty_label=None, help_text="Where its servers run."
+    )
+    name = name_field(help_text="The name in figures, such as Redis or PostgreSQL 17 tuned.")
+    version = forms.CharField(
+        required=False,
+        max_length=40,
+        help_text="As you state it; the server's own answer is kept with every run. On a docker cluster it is the tag "
+        "of the official image, such as 7.4.",
+    )
+    replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
+    settings = PropertiesField(
+        label="Server settings",
+        help_text="name=value, one per line, for every mode. The durability mode of a run decides the others.",
+    )
+    binding_properties = PropertiesField(
+        rows=4,
+        label="Client properties",
+        help_text="name=value, one per line: what the YCSB client of this database is given in every mode. "
+        "A stored password is shown as (kept); write another one to replace it. "
+        "An external PostgreSQL must have the database that postgresql.database names (ycsb unless you set it): "
+        "CREATE DATABASE ycsb OWNER ycsb;",
+    )
+    client = forms.ChoiceField(
+        required=False,
+        choices=[],
+        help_text="The YCSB client. Stock bindings and drivers of go-ycsb are those on your load generators.",
+    )
+    notes = notes_field()
+
+    def __init__(self, *args: Any, team: Team, instance: Database | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, team=team, instance=instance, **kwargs)
+        if instance is not None:
+            for name in ("settings", "binding_properties"):
+                self.initial[name] = dict(sorted(self.initial[name].items()))
+            self.initial["binding_properties"] |= dict.fromkeys(self._secrets(), KEPT)
+        by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
+        self.fields["system"].choices = [  # type: ignore[attr-defined]
+            (group, [(system.slug, system.name) for system in by_name if system.own_client is own])
+            for group, own in (("Benchsite's own client", True), ("A stock YCSB client, on external clusters", False))
+        ]
+        registered = {name for bindings in generators_for(team).values_list("bindings", flat=True) for name in bindings}
+        stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
+        self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
+        self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
+
+    def _secrets(self) -> dict[str, str]:
+        """The stored secret properties, which a page never shows."""
+        system = load_catalog().get(self.instance.system, self.instance.flavour) if self.instance else None
+        names = secret_properties(system) if system else []
+        stored = self.instance.binding_properties if self.instance else {}
+        return {name: stored[name] for name in names if name in stored}
+
+    def clean_binding_properties(self) -> dict[str, str]:
+        stored = self._secrets()
+        properties: dict[str, str] = self.cleaned_data["binding_properties"]
+        return {name: stored.get(name, text) if text == KEPT else text for name, text in properties.items()}
+
+    def clean_version(self) -> str:
+        return str(self.cleaned_data["version"]).strip()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        system = load_catalog().get(cleaned.get("system", ""), get_flavour(cleaned.get("client", "")))
+        if system is None:
+            return cleaned  # The field itself has said so.
+        if self.instance is not None:
+            if problem := own_mode_problem(self.instance, system):
+                self.add_error("client" if system.slug == self.instance.system else "system", problem)
+            else:
+                system = system.with_own_modes(self.instance.own_modes)
+        for field, check in (
+            ("settings", system.check_settings),
+            ("binding_properties", system.check_binding_properties),
+        ):
+            if field in cleaned:
+                try:
+                    cleaned[field] = check(cleaned[field])
+                except PropertyError as error:
+                    self.refuse(field, error)
+        self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
+        self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
+        self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
+        return cleaned
+
+    def _check_tag(self, system: System, cluster: Cluster | None, version: str) -> None:
+        if cluster is None or cluster.provisioner != Provisioner.DOCKER or system.image is None:
+            return
+        try:
+            system.image.reference(version)
+        except BadTag as error:
+            self.add_error("version", str(error))
+
+    def _check_client(self, system: System, cluster: Cluster | None, client: str) -> None:
+        external = cluster is not None and cluster.provisioner == Provisioner.EXTERNAL
+        if cluster is not None and not external and not system.can_be_started:
+            message = f"Benchsite cannot start {system.name} yet: choose an external cluster, or another system."
+            self.add_error("system", message)
+        elif client and (problem := system.client_problem(get_flavour(client), client, external=external)):
+            self.add_error("client", problem)
+
+    def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
+        if cluster is None or copies is None:
+            return
+        nodes = cluster.nodes.aggregate(nodes=Count("pk"))["nodes"]
+        if copies > max(nodes, 1):
+            message = f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."
+            self.add_error("replication_factor", message)
+
+    def save(self) -> Database:
+        self.instance = self.instance or Database(team=self.team)
+        self.instance.flavour = get_flavour(self.cleaned_data["client"])
+        database: Database = super().save()
+        return database

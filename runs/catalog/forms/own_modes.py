@@ -1,0 +1,116 @@
+"""The form of a database's own durability mode: a copy of one of the system's modes, with the record that is stated."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.text import slugify
+
+from runs.catalog import MAX_OWN_MODES, STATED_SUFFIX, Mode, OwnMode, PropertyError, System
+from runs.catalog.durability import ACKS, READS
+from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
+from runs.models import Database
+from runs.results.pages.durability import ACKS as ACK_TEXTS
+from runs.results.pages.durability import READS as READ_TEXTS
+
+MAX_SLUG_LENGTH = 40
+FIELDS = ("ack", "replicas_acked", "replica_ack", "reads", "loss_window_s", "worst_loss_window_s")
+
+
+class OwnModeForm(DescribedForm):
+    """`base` is the copied mode of `system`, as the client of the database reaches it, without own modes."""
+
+    name = name_field(
+        MAX_SLUG_LENGTH - len(STATED_SUFFIX),
+        help_text="Short, such as always-tuned. Figures, tables and reports show “-stated” after it.",
+    )
+    ack = forms.ChoiceField(label="A write is acknowledged when it is", choices=[(ack, ACK_TEXTS[ack]) for ack in ACKS])
+    replicas_acked = forms.CharField(
+        label="Other copies that have answered", max_length=6, help_text="A number, quorum or all."
+    )
+    replica_ack = forms.ChoiceField(label="They have it", choices=[(ack, ACK_TEXTS[ack]) for ack in ACKS])
+    reads = forms.ChoiceField(label="Reads come from", choices=[(reads, READ_TEXTS[reads]) for reads in READS])
+    loss_window_s = forms.FloatField(
+        label="A power failure may lose, s",
+        required=False,
+        min_value=0,
+        help_text="Seconds of acknowledged writes; 0: none; empty: unbounded.",
+    )
+    worst_loss_window_s = forms.FloatField(label="Where the disk is slow, s", required=False, min_value=0)
+    server_settings = PropertiesField(
+        rows=6, help_text="name=value, one per line. Benchsite reads them back before and after every run."
+    )
+    client_properties = PropertiesField(rows=4, help_text="name=value, one per line.")
+
+    def __init__(self, *args: Any, database: Database, system: System, base: Mode, **kwargs: Any) -> None:
+        self.database, self.system, self.base = database, system, base
+        record = asdict(base.durability)
+        settings = {"server_settings": base.server_settings, "client_properties": base.client_properties}
+        kwargs["initial"] = {**record, **settings}
+        super().__init__(*args, **kwargs)
+
+    def clean_replicas_acked(self) -> int | str:
+        text = self.cleaned_data["replicas_acked"].strip()
+        return int(text) if text.isdecimal() else text
+
+    def clean_name(self) -> str:
+        slug: str = slugify(self.cleaned_data["name"]).replace("_", "-")
+        if not slug[:1].isalpha():
+            raise ValidationError("Begin the name with a letter, such as always-tuned.")
+        return slug.removesuffix(STATED_SUFFIX) + STATED_SUFFIX
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if self.errors:
+            return cleaned
+        slug = cleaned["name"]
+        own: OwnMode = {
+            "base": self.base.slug,
+            "name": f"{self.base.name}, as stated",
+            "durability": {name: cleaned[name] for name in FIELDS},
+            "server_settings": cleaned["server_settings"],
+            "client_properties": cleaned["client_properties"],
+        }
+        try:
+            self.own = self.system.check_own_mode(slug, own)
+            system = self.system.with_own_modes({slug: self.own})
+            system.check_settings(self.database.settings)
+            system.check_binding_properties(self.database.binding_properties)
+        except PropertyError as error:
+            for name, message in error.problems.items():
+                self.add_error(name if name in self.fields else "ack" if name == "durability" else None, message)
+        if (
+            not self.errors
+            and self.own["durability"] == asdict(self.base.durability)
+            and (
+                self.own["server_settings"] == self.base.server_settings
+                and self.own["client_properties"] == self.base.client_properties
+            )
+        ):
+            self.add_error(None, f"This is {self.base.slug} itself: change a setting or the record.")
+        return cleaned
+
+    @transaction.atomic
+    def save(self) -> str:
+        """Store the mode; answers its slug. Raises ValidationError where the name is taken or there are too many."""
+        database = Database.objects.select_for_update().get(pk=self.database.pk)
+        slug: str = self.cleaned_data["name"]
+        if slug in database.own_modes:
+            raise ValidationError({"name": f"{database.name} has an own mode {slug} already: choose another name."})
+        if len(database.own_modes) >= MAX_OWN_MODES:
+            raise ValidationError(f"A database has at most {MAX_OWN_MODES} own modes: delete one first.")
+        database.own_modes = {**database.own_modes, slug: self.own}
+        database.save(update_fields=["own_modes"])
+        return slug
+
+
+def own_mode_problem(database: Database, system: System) -> str:
+    """Why the own modes of a database cannot be those of `system`; empty where they can."""
+    for slug, own in database.own_modes.items():
+        try:
+            system.check_own_mode(slug, own)
+        except PropertyError as error:
+            return f"The own mode {slug} does not fit: {error} Delete it first."
+    return ""

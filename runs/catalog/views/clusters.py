@@ -1,0 +1,127 @@
+"""Clusters: the machines that databases under test run on."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import get_team, get_user, has_role, is_operator, team_required
+from runs.catalog.data_confirmations import TargetRow, confirm, target_rows, withdraw
+from runs.catalog.forms.clusters import MORE_ROWS, ClusterForm
+from runs.models import Cluster
+from runs.models.plan import Provisioner
+from runs.results.pages.lists import get_page
+from runs.results.views.deletion import delete_page
+
+
+@team_required("GET")
+def clusters(request: HttpRequest) -> HttpResponse:
+    rows = (
+        Cluster.objects.all()
+        .annotate(database_count=Count("databases", distinct=True))
+        .prefetch_related("nodes__machine")
+        .order_by("name")
+    )
+    page = get_page(request, rows)
+    return render(
+        request, "runs/clusters/list.html", {"page": page, "clusters": list(page), "may_add": may_edit(request, None)}
+    )
+
+
+@team_required("GET")
+def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Cluster, pk=pk)
+    return render(
+        request,
+        "runs/clusters/page.html",
+        {
+            "cluster": row,
+            "nodes": row.nodes.select_related("machine"),
+            "databases": row.databases.all(),
+            "targets": target_rows(row),
+            "may_edit": may_edit(request, row),
+        },
+    )
+
+
+@team_required("GET", "POST")
+def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
+    """A new one, or with its key one that is there."""
+    cluster = get_object_or_404(Cluster, pk=pk) if pk else None
+    refuse_unless_allowed(request, cluster)
+    more = "more" in request.POST
+    form = ClusterForm(
+        request.POST if request.method == "POST" else None,
+        team=get_team(request),
+        operator=is_operator(request),
+        instance=cluster,
+        rows=MORE_ROWS if more else 0,
+    )
+    if not more and form.is_valid():
+        saved = form.save()
+        messages.success(request, f"The cluster “{saved.name}” was saved.")
+        return redirect("cluster", pk=saved.pk)
+    return render(
+        request,
+        "runs/clusters/form.html",
+        {"form": form, "cluster": cluster, "operator": is_operator(request), "more": more},
+        status=422 if form.is_bound and not more else 200,
+    )
+
+
+@team_required("GET", "POST")
+def cluster_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    cluster = get_object_or_404(Cluster, pk=pk)
+    refuse_unless_allowed(request, cluster)
+    return delete_page(request, cluster)
+
+
+@team_required("GET", "POST")
+def cluster_confirm(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """GET says what Benchsite would write and delete in the target `?target=`, POST confirms it."""
+    cluster, row = _target_or_404(request, pk)
+    if row.system is None:
+        raise Http404
+    if request.method == "POST":
+        confirm(cluster, row.target, get_user(request))
+        messages.success(request, f"Benchsite may write and delete in {row.target}.")
+        return redirect("cluster", pk=cluster.pk)
+    return render(request, "runs/clusters/confirm.html", {"cluster": cluster, "row": row})
+
+
+@team_required("POST")
+def cluster_withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    cluster, row = _target_or_404(request, pk)
+    if row.confirmation is not None:
+        withdraw(row.confirmation, get_user(request))
+        messages.success(request, f"The confirmation for {row.target} was withdrawn.")
+    return redirect("cluster", pk=cluster.pk)
+
+
+def _target_or_404(request: HttpRequest, pk: uuid.UUID) -> tuple[Cluster, TargetRow]:
+    """The cluster, if the person may edit it, and its target that the request names."""
+    cluster = get_object_or_404(Cluster, pk=pk)
+    refuse_unless_allowed(request, cluster)
+    target = request.POST.get("target") or request.GET.get("target")
+    for row in target_rows(cluster):
+        if row.target == target:
+            return cluster, row
+    raise Http404
+
+
+def may_edit(request: HttpRequest, cluster: Cluster | None) -> bool:
+    """Operators edit any cluster of their team; admins only external ones, which start nothing on this site."""
+    if is_operator(request):
+        return True
+    return has_role(request, Role.ADMIN) and (cluster is None or cluster.provisioner == Provisioner.EXTERNAL)
+
+
+def refuse_unless_allowed(request: HttpRequest, cluster: Cluster | None) -> None:
+    if not may_edit(request, cluster):
+        raise PermissionDenied(
+            "Clusters belong to the operators of this site, those whose servers already run also to your team's admins."
+        )

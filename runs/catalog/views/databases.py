@@ -1,0 +1,132 @@
+"""Databases: one configured system on one cluster, with what each of its durability modes means."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import get_team, team_required
+from runs.catalog import load_catalog
+from runs.catalog.forms.databases import DatabaseForm
+from runs.catalog.forms.own_modes import OwnModeForm
+from runs.models import Cluster, Database, Deployment, MatrixEntry
+from runs.results.pages.durability import mode_rows
+from runs.results.pages.lists import get_page
+from runs.results.views.deletion import delete_page
+
+
+@team_required("GET")
+def databases(request: HttpRequest) -> HttpResponse:
+    rows = (
+        Database.objects.all()
+        .select_related("cluster")
+        .annotate(used=Count("entries__matrix", distinct=True))
+        .order_by("name")
+    )
+    page = get_page(request, rows)
+    return render(
+        request,
+        "runs/databases/list.html",
+        {
+            "page": page,
+            "rows": [
+                (database, load_catalog().get(database.system, database.flavour, database.own_modes))
+                for database in page
+            ],
+            "has_cluster": Cluster.objects.exists(),
+        },
+    )
+
+
+@team_required("GET")
+def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
+    system = load_catalog().get(row.system, row.flavour, row.own_modes)
+    return render(
+        request,
+        "runs/databases/page.html",
+        {
+            "database": row,
+            "system": system,
+            "modes": mode_rows(system, row.settings, row.binding_properties) if system else [],
+            "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
+        },
+    )
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
+    """A new one, or with its key one that is there."""
+    database = get_object_or_404(Database, pk=pk) if pk else None
+    form = DatabaseForm(
+        request.POST if request.method == "POST" else None,
+        team=get_team(request),
+        instance=database,
+        initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
+    )
+    if form.is_valid():
+        saved = form.save()
+        messages.success(request, f"The database “{saved.name}” was saved.")
+        return redirect("database", pk=saved.pk)
+    system = load_catalog().get(form["system"].value() or "", "ycsb" if form["client"].value() else "")
+    return render(
+        request,
+        "runs/databases/form.html",
+        {
+            "form": form,
+            "database": database,
+            "system": system,
+            "modes": mode_rows(system, {}, {}) if system else [],
+            "has_cluster": Cluster.objects.exists(),
+        },
+        status=422 if form.is_bound else 200,
+    )
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse:
+    """A copy of one of the system's modes, with the record and the settings that the owner of the database states."""
+    database = get_object_or_404(Database, pk=pk)
+    system = load_catalog().get(database.system, database.flavour)
+    if system is None or base not in system.modes:
+        raise Http404(f"{database.name} has no durability mode {base} to copy.")
+    form = OwnModeForm(
+        request.POST if request.method == "POST" else None, database=database, system=system, base=system.modes[base]
+    )
+    if form.is_valid():
+        try:
+            slug = form.save()
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"The mode {slug} of “{database.name}” was saved.")
+            return redirect(f"{reverse('database', args=[pk])}#mode-{slug}")
+    context = {"form": form, "database": database, "system": system, "base": system.modes[base]}
+    return render(request, "runs/databases/own_mode.html", context, status=422 if form.is_bound else 200)
+
+
+@team_required("POST", role=Role.RUNNER)
+@transaction.atomic
+def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpResponseBase:
+    """Delete an own mode that no matrix and no deployment has: its record is then part of no result to come."""
+    database = get_object_or_404(Database.objects.select_for_update(), pk=pk)
+    uses = [rows.objects.filter(database=database, mode=mode).exists() for rows in (MatrixEntry, Deployment)]
+    if any(uses):
+        messages.error(request, f"{mode} stays: a matrix uses it. Delete its matrices first, or add another mode.")
+    elif mode in database.own_modes:
+        database.own_modes = {slug: own for slug, own in database.own_modes.items() if slug != mode}
+        database.save(update_fields=["own_modes"])
+        messages.success(request, f"The mode {mode} of “{database.name}” was deleted.")
+    return redirect("database", pk=pk)
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    database = get_object_or_404(Database, pk=pk)
+    return delete_page(request, database)

@@ -1,0 +1,39 @@
+"""The checks that decide whether a run's numbers may be believed. Pure: facts in, findings out."""
+
+from dataclasses import replace
+from typing import Final
+
+# Each registers its checks.
+from runs.checks import arithmetic, clients, concurrency, duration, environment, evidence, load, steadiness
+from runs.checks.check import RUN_CHECKS, Check
+from runs.checks.fact_collection import Surroundings, collect_facts
+from runs.checks.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
+from runs.checks.ladder import judge_ladder
+from runs.checks.pairs import SideFacts, judge_pair
+from runs.checks.profile import THRESHOLDS, Profile, profile
+from runs.checks.results import CheckResult, Severity, Verdict, compute_verdict
+
+# The checks that say that the clients were at their limit, not the database.
+CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
+
+
+# They judge a throughput that nothing disturbs, so they say nothing of a run with planned faults.
+UNDISTURBED: Final = frozenset({"V01", "V07", "V09", "V10", "V11", "V12", "V13", "V15", "V29", "V31"})
+OF_FAULTS: Final = "The run has planned faults, which disturb its throughput: see its table of faults and recovery."
+
+
+def judge_run(facts: RunFacts, thresholds: Profile) -> list[CheckResult]:
+    """Every check that applies to the run, in the order of their ids. What two runs differ in is `judge_pair`'s.
+
+    A load is as long as its records take, has one kind of operation and no window to be cut: the checks that are not
+    of `loads` say nothing about it. Of a run with planned faults those of `UNDISTURBED` are not assessed.
+    """
+    checks = [check for check in RUN_CHECKS if check.loads or facts.phase != "load"]
+    results = [check.result(facts, profile=thresholds) for check in checks]
+    return [
+        replace(result, severity="not_assessed", measured="", message=OF_FAULTS, remedy="")
+        if facts.has_faults and result.check_id in UNDISTURBED
+        else result
+        for result in results
+        if result is not None
+    ]

@@ -1,0 +1,216 @@
+"""Do the numbers agree with each other? V22 measurement, V23 arithmetic."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from benchsite.core.formatting import duration, grouped, latency, percent
+from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.facts import ClientFacts, OperationFacts, RunFacts, parse_number
+from runs.checks.profile import Profile
+from runs.ycsb.contradictions import disorder
+from runs.ycsb.merged import Phase
+from runs.ycsb.names import parse_name
+
+_TOTAL: Final = "TOTAL"
+
+
+@check(
+    "V22", "Latencies",
+    "min <= mean <= max, percentiles ascending, buckets add up; response times with a target", loads=True,
+)  # fmt: skip
+def measurement(facts: RunFacts, profile: Profile) -> Outcome:
+    """Latencies as a distribution can have them, finely enough, from the moment that the load asks for.
+
+    Formula: min <= mean <= max; percentiles ascend and stay below the maximum; buckets add up to the count and end
+        at the maximum; no more return codes of success than operations. Without histograms all of these hold for every
+        client; finer than {resolution_warn_s:ms}; no averaged percentiles; response times where there is a target
+    Warns: buckets of {resolution_warn_s:ms} or more; fractions of a count or of a microsecond where YCSB prints whole
+        ones (an average of several runs: its values are kept, its arithmetic is not assessed); service times only,
+        with a target
+    Rejects: numbers that contradict each other
+    Not assessed without: latencies with percentiles
+    """
+    shown = f"distributions: {len(facts.operations)}"
+    wrong = [
+        f"{entry.operation}: {problem}"
+        for entry in facts.operations
+        if (problem := _disorder(entry) or entry.contradiction)
+    ]
+    if wrong:
+        return Outcome(
+            "reject", shown,
+            f"Latencies contradict each other ({'; '.join(wrong)}).",
+            "The output is damaged or was edited: read the raw files.",
+        )  # fmt: skip
+    if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
+        return not_assessed("No latencies are known.", shown)
+    silent = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
+    doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
+    if silent and not doubts:
+        return not_assessed(
+            f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.",
+            shown,
+        )  # fmt: skip
+    return Outcome(
+        "warn" if doubts else "pass", shown,
+        " ".join(doubt for doubt, _ in doubts) or "The latencies of every operation are in order.",
+        " ".join(remedy for _, remedy in doubts),
+    )  # fmt: skip
+
+
+def _averaged(facts: RunFacts) -> tuple[str, str] | None:
+    names = sorted({entry.operation for entry in facts.operations if entry.averaged})
+    if not names:
+        return None
+    return (
+        f"Counts or percentiles of {', '.join(names)} are fractions, which YCSB never prints: they are means over "
+        "clients or runs, and a mean of percentiles is no percentile.",
+        "Upload the output of every client as it was printed.",
+    )
+
+
+def _coarse(facts: RunFacts, profile: Profile) -> tuple[str, str] | None:
+    widths = [entry.resolution_us for entry in facts.operations if entry.resolution_us is not None]
+    if not widths or max(widths) < profile.resolution_warn_s * 1e6:
+        return None
+    return (
+        f"Percentiles are known to {latency(max(widths))} only.",
+        "Measure with measurementtype=hdrhistogram.",
+    )
+
+
+def _service_only(facts: RunFacts) -> tuple[str, str] | None:
+    """A target, but nothing that counts from when an operation was due."""
+    if not facts.target_ops_s or not facts.operations or any(entry.kind == "response" for entry in facts.operations):
+        return None
+    estimates = [entry for entry in facts.service if entry.response_estimated_us is not None]
+    slowest = max(estimates, key=lambda entry: entry.response_estimated_us or 0.0, default=None)
+    guess = ""
+    if slowest is not None and slowest.response_estimated_us is not None:
+        guess = f" Estimated from them, p99 of {slowest.operation} was {latency(slowest.response_estimated_us)}."
+    return (
+        "The load had a target, but latencies count from the call: a stalled database hides its queue." + guess,
+        "Measure with measurement.interval=both.",
+    )
+
+
+def _disorder(entry: OperationFacts) -> str:
+    return disorder(entry.percentiles_us or {}, entry.min_us, entry.mean_us, entry.max_us, entry.resolution_us or 0.0)
+
+
+@check("V23", "Arithmetic", "throughput within {arithmetic_reject}, counts equal", loads=True, untrusted=True)
+def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
+    """Every client's summary agrees with itself, and its histogram log with the summary to the last operation.
+
+    Formula: each client's printed throughput = operations / run time; its log = its summary, to the last operation
+        of every measured operation (CLEANUP is none); its status lines count no more operations than its summary,
+        and line by line as many; they are as far apart as its command line states
+    Warns: status lines that count less than that by more than {arithmetic_reject}, or are more than
+        {status_stretch} x as far apart
+    Rejects: off by more than {arithmetic_reject}, more, or a run time of 0 or below
+    Not assessed without: a summary; run time, throughput and counts
+    """
+    wrong = [
+        f"client {client.number}: {problem}"
+        for client in facts.clients
+        if client.printed_counts is not None
+        and (problem := _contradiction(client, client.printed_counts, facts.phase, profile))
+    ]
+    if wrong:
+        return Outcome(
+            "reject", f"contradictions: {len(wrong)}",
+            f"The printed numbers contradict each other ({'; '.join(wrong)}).",
+            "Output is missing or was edited: read the raw files, and run it again.",
+        )  # fmt: skip
+    doubts = [
+        f"client {client.number}: {doubt}"
+        for client in facts.clients
+        if client.printed_counts is not None and (doubt := _lost_lines(client, profile))
+    ]
+    if doubts:
+        return Outcome(
+            "warn", f"clients with gaps: {len(doubts)}",
+            f"Status lines are missing ({'; '.join(doubts)}), so the course over time is not that of the run.",
+            "Upload the whole standard error of every client.",
+        )  # fmt: skip
+    unknown = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
+    if unknown or not facts.clients:
+        who = ", ".join(unknown) or "any"
+        subject = "run time, throughput or counts" if facts.whole_runs else "summary"
+        return not_assessed(f"There is no {subject} of client {who}.")
+    return Outcome(
+        "pass", f"summaries: {len(facts.clients)}",
+        "Every client's throughput is its operations by its run time."
+        if facts.whole_runs
+        else "Every client's log and summary agree to the last operation.",
+    )  # fmt: skip
+
+
+def _can_be_checked(client: ClientFacts, *, whole: bool) -> bool:
+    if client.printed_counts is None:
+        return False
+    return not whole or bool(
+        client.runtime_ms and client.printed_throughput_ops_s is not None and client.printed_counts
+    )
+
+
+def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase | None, profile: Profile) -> str:
+    """The first contradiction in one client's numbers, or nothing."""
+    for name, number in sorted(printed.items()):
+        if client.log_counts is None:
+            break
+        # CLEANUP and other bookkeeping are no operations: many keep only the logs of those, and threads clean up while
+        # the log is closed.
+        if not parse_name(name).is_operation:
+            continue
+        logged = client.log_counts.get(name)
+        if logged is not None and logged != number:
+            return f"{name} has {grouped(number)} operations in the summary and {grouped(logged)} in the log"
+        if logged is None and number:
+            return f"{name} has {grouped(number)} operations in the summary and no log"
+    if client.runtime_ms is not None and client.runtime_ms < 0:
+        return f"the run time is {grouped(client.runtime_ms)} ms: its clock was set back"
+    if client.runtime_ms == 0 and (client.operations or 0) > 0:
+        return "the run time is 0 ms"
+    if client.status_operations is not None and client.status_operations > (client.operations or 0):
+        counted = f"the status lines count {grouped(client.status_operations)} operations"
+        return f"{counted}, and the summary {grouped(client.operations or 0)}"
+    if not client.runtime_ms or client.printed_throughput_ops_s is None or not printed:
+        return ""
+    stated = client.printed_throughput_ops_s
+    computed = [number / client.runtime_ms * 1000 for number in _counted_in_throughput(printed, phase)]
+    nearest = min(computed, key=lambda value: abs(value - stated))
+    # Where one decimal was printed the rest was rounded away.
+    rounded = 0.05 if (stated * 10).is_integer() else 0.0
+    if abs(stated - nearest) > profile.arithmetic_reject * max(nearest, stated) + rounded:
+        return f"{grouped(stated, 1)} ops/s are printed, and operations by run time are {grouped(nearest, 1)}"
+    return ""
+
+
+def _lost_lines(client: ClientFacts, profile: Profile) -> str:
+    """Every operation is counted in exactly one status line, so lines that were removed take theirs with them."""
+    if client.status_coverage is not None and client.status_coverage < 1 - profile.arithmetic_reject:
+        return f"its status lines count {percent(client.status_coverage)} of an operation of its summary"
+    stated = client.evidence.properties.get("status.interval") if client.evidence is not None else None
+    stated_s, apart_s = parse_number(stated), client.status_interval_s
+    if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
+        return f"its status lines are {duration(apart_s)} apart, and its command line states {duration(stated_s)}"
+    return ""
+
+
+def _counted_in_throughput(printed: Mapping[str, int], phase: Phase | None) -> list[int]:
+    """How many operations the printed throughput may be of: those of the client's own total where it prints one."""
+    if _TOTAL in printed:
+        return [printed[_TOTAL]]
+    phases: tuple[Phase, ...] = ("load", "measure") if phase is None else (phase,)
+    return [_counted_by_ycsb(printed, stated_phase) for stated_phase in phases]
+
+
+def _counted_by_ycsb(printed: Mapping[str, int], phase: Phase) -> int:
+    """The operations in YCSB's own throughput: a run counts failed ones, a load does not."""
+    total = 0
+    for name, number in printed.items():
+        parsed = parse_name(name)
+        if parsed.kind == "service" and parsed.is_operation and not (phase == "load" and parsed.status):
+            total += -number if parsed.is_composite else number
+    return total

@@ -1,0 +1,104 @@
+"""A check as an object: its id, its title, its limits, the runs that it says something about, and its explanation.
+
+A new check is one decorated function and its test. Its docstring says what it asks, and after that line by line its
+formula, what warns, what rejects and without what it is not assessed: docs/how-results-are-judged.md is made of that.
+Thresholds stand in limits and explanations by their names in braces, `{errors_warn}`.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from inspect import getdoc
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from runs.checks.results import CheckResult, Severity
+
+if TYPE_CHECKING:
+    from runs.checks.profile import Profile
+
+Judge = Callable[..., "Outcome | None"]  # of the facts of a run, or of two sides, and a profile; None: does not apply
+MAX_MEASURED_CHARACTERS: Final = 120
+ROUNDING: Final = 1e-9  # What subtracting two shares leaves of their last digits: a share at its limit is still good.
+PARTS: Final = ("Formula", "Warns", "Rejects", "Not assessed without")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check says of some facts. `measured` is a short text with units; `message` is one sentence."""
+
+    severity: Severity
+    measured: str
+    message: str
+    remedy: str = ""
+    # Of two sides: what differs between them, each with its sentence, so that a comparison can ignore what it is about.
+    differing: tuple[tuple[str, str], ...] = ()
+    limits: str = ""  # in the place of the check's own
+
+
+def not_assessed(missing: str, measured: str = "") -> Outcome:
+    """Of a check without its data; `missing` is a sentence that names them."""
+    return Outcome("not_assessed", measured, missing)
+
+
+def sentence(parts: Iterable[str], between: str = "; ") -> str:
+    """What is said in parts, as one sentence without its full stop."""
+    text = between.join(parts)
+    return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    id: str  # V01 .. V33 or E01
+    title: str
+    limits: str | Callable[..., str]  # or, where they depend on the facts, what makes them of the arguments of `judge`
+    judge: Judge
+    loads: bool = False  # it says something about a load too
+    untrusted: bool = False  # where it rejects, throughput itself is not to be trusted: a ceiling does without the run
+
+    def result(self, *facts: Any, profile: "Profile") -> CheckResult | None:
+        """The finding, as severe as the profile allows; None where the check does not apply."""
+        outcome = self.judge(*facts, profile)
+        if outcome is None:
+            return None
+        limits = outcome.limits or (self.limits if isinstance(self.limits, str) else self.limits(*facts, profile))
+        return self.finding(outcome, limits, profile)
+
+    def finding(self, outcome: Outcome, limits: str, profile: "Profile") -> CheckResult:
+        """The finding of an outcome, as severe as the profile allows."""
+        return profile.applied(
+            CheckResult(
+                self.id, outcome.severity, self.title, outcome.measured[:MAX_MEASURED_CHARACTERS],
+                profile.filled(limits), outcome.message, outcome.remedy, outcome.differing,
+            )
+        )  # fmt: skip
+
+    def explained(self, profile: "Profile") -> list[str]:
+        """The parts of the explanation, in the order of `PARTS`; a part that the check has not is empty."""
+        text = getdoc(self.judge) or ""
+        stop = "|".join(f"^{part}: " for part in PARTS)
+        parts = [re.search(rf"^{part}: (.*?)(?={stop}|\Z)", text, re.MULTILINE | re.DOTALL) for part in PARTS]
+        return [profile.filled(" ".join(part[1].split())) if part else "" for part in parts]
+
+
+RUN_CHECKS: Final[list[Check]] = []
+PAIR_CHECKS: Final[list[Check]] = []
+
+
+def check(
+    check_id: str,
+    title: str,
+    limits: str | Callable[..., str],
+    *,
+    among: list[Check] = RUN_CHECKS,
+    loads: bool = False,
+    untrusted: bool = False,
+) -> Callable[[Judge], Judge]:
+    """Makes a function one of the checks of a run, or `among` the checks of two sides."""
+
+    def register(judge: Judge) -> Judge:
+        among.append(Check(check_id, title, limits, judge, loads, untrusted))
+        among.sort(key=attrgetter("id"))
+        return judge
+
+    return register

@@ -1,0 +1,473 @@
+"""Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks,
+V27 clients distinct, V28 upload as stated, V29 client messages, V32 keys of clients, V34 property names,
+V35 clocks steady.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
+from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.facts import ClientFacts, RunFacts, parse_number
+from runs.checks.profile import Profile
+from runs.checks.results import Severity, find_worst, graded
+from runs.ycsb.evidence import LOAD, ClientEvidence
+from runs.ycsb.hints import DATABASE
+from runs.ycsb.known_names import effect
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
+
+MAX_STEPS: Final = 5  # that are named
+
+
+@check(
+    "V03", "Client CPU",
+    "above {cpu_warn} warn, above {cpu_reject} reject; collecting garbage above {gc_warn} warn",
+    loads=True, untrusted=True,
+)  # fmt: skip
+def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
+    """A client that has no CPU left measures itself. Clients on one machine are added.
+
+    Formula: share of a load generator's cores that its clients used; share of their run time spent collecting
+        garbage
+    Warns: > {cpu_warn}; > {gc_warn}
+    Rejects: > {cpu_reject} of the cores
+    Not assessed without: CPU time and cores of all clients, unless collecting garbage alone warns
+    """
+    shares = None if facts.missing else _cpu_shares(facts.clients)
+    collecting = max((client.gc_share for client in facts.clients if client.gc_share is not None), default=None)
+    paused = collecting is not None and collecting > profile.gc_warn
+    if shares is None and not paused:
+        return not_assessed("Not every client's CPU time and cores are known.")
+    messages: list[str] = []
+    shown: list[str] = []
+    severity: Severity = "pass"
+    if shares is not None:
+        machine, share = max(shares.items(), key=lambda item: item[1])
+        severity = graded(share, profile.cpu_warn, profile.cpu_reject)
+        shown.append(f"{percent(share)} of {machine}")
+        messages.append(f"the clients on {machine} used {percent(share)} of its cores")
+    if collecting is not None:
+        severity = find_worst([severity, "warn" if paused else "pass"])
+        shown.append(f"{percent(collecting)} collecting garbage")
+        messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
+    return Outcome(
+        severity, ", ".join(shown),
+        sentence(messages, " and ")
+        + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
+        "" if severity == "pass" else "Use more load generators, fewer threads on each, or more memory for the client.",
+    )  # fmt: skip
+
+
+def _cpu_shares(clients: tuple[ClientFacts, ...]) -> Mapping[str, float] | None:
+    """The share of its cores that each machine's clients used, or None when something is unknown."""
+    shares: dict[str, float] = {}
+    for client in clients:
+        if client.cpu_percent is None or not client.cores:
+            return None
+        machine = client.machine or f"the machine of client {client.number}"
+        shares[machine] = shares.get(machine, 0.0) + client.cpu_percent / (100 * client.cores)
+    return shares or None
+
+
+@check("V04", "Number of clients", "{probe_gain} more with {probe_clients} x the clients")
+def client_count(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The same threads spread over more clients must not do more. Only where such a probe was run.
+
+    Formula: throughput of a run of the same load and threads on {probe_clients} x the clients
+    Warns: > {probe_gain} more
+    Not assessed without: a probe: it does not apply where none was run
+    """
+    probe = facts.probe
+    if probe is None or facts.target_ops_s or not facts.throughput_ops_s:
+        return None
+    gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
+    bound = gain > profile.probe_gain
+    return Outcome(
+        "warn" if bound else "pass",
+        f"{throughput(facts.throughput_ops_s)} by {counted(facts.clients_expected, 'client')}, "
+        f"{throughput(probe.throughput_ops_s)} by {probe.clients}",
+        f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database."
+        if bound
+        else "More clients with the same threads did no more: the clients are not the limit.",
+        "Use more clients, or more load generators." if bound else "",
+    )  # fmt: skip
+
+
+@check(
+    "V14", "Clients together",
+    "{skew_warn_s} apart and {overlap_warn} in common warn; {skew_reject_share} of the window reject", untrusted=True,
+)  # fmt: skip
+def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """All clients at the same time. One client alone has nothing to be late for.
+
+    Formula: clients' starts and ends apart; their common time / all of it
+    Warns: > {skew_warn_s}; < {overlap_warn}; or the files do not show when a client began and ended
+    Rejects: > {skew_reject_share} of T
+    Not assessed without: one client alone: does not apply
+    """
+    if facts.clients_expected < 2 or len(facts.clients) < 2:
+        return None
+    starts = [client.started_s for client in facts.clients if client.started_s is not None]
+    ends = [client.ended_s for client in facts.clients if client.ended_s is not None]
+    if len(starts) < len(facts.clients) or len(ends) < len(facts.clients) or facts.window_s is None:
+        return _undated(facts)
+    spread = max(max(starts) - min(starts), max(ends) - min(ends))
+    little = facts.overlap is not None and facts.overlap < profile.overlap_warn
+    severity: Severity = "warn" if spread > profile.skew_warn_s or little else "pass"
+    if spread > profile.skew_reject_share * facts.window_s:
+        severity = "reject"
+    overlap = f", {percent(facts.overlap)} in common" if facts.overlap is not None else ""
+    return Outcome(
+        severity,
+        f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
+        "The clients began and ended together."
+        if severity == "pass"
+        else "The clients did not all load the database at the same time.",
+        "" if severity == "pass" else "Look at the clocks and the load of the load generators.",
+    )  # fmt: skip
+
+
+def _undated(facts: RunFacts) -> Outcome:
+    """The sum of throughputs is one throughput only if the clients ran together, and here nobody can say so."""
+    undated = [str(client.number) for client in facts.clients if client.started_s is None or client.ended_s is None]
+    lasted = [client.runtime_ms for client in facts.clients if client.runtime_ms is not None and client.runtime_ms > 0]
+    longest = ""
+    if len(lasted) == len(facts.clients) and min(lasted) < max(lasted):
+        # A shorter run is no longer in common than it lasted.
+        longest = f"at most {percent(min(lasted) / max(lasted))} in common by their run times"
+    return Outcome(
+        "warn", longest or f"no times of client {', '.join(undated)}",
+        f"The files do not show when client {', '.join(undated)} began and ended, so the throughputs that were added "
+        "may be of different times.",
+        "Run the clients with -s and upload their standard error: its status lines have dates.",
+    )  # fmt: skip
+
+
+@check("V27", "Clients distinct", "no two clients with the same numbers", loads=True)
+def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """No client counts twice. Only uploads can bring one client's output as that of two.
+
+    Formula: uploads of several clients: the sums and the counts by the second of their histograms, their status
+        lines, the numbers in their summaries
+    Rejects: two clients have the same
+    Not assessed without: one client, or a run of Benchsite's own clients: does not apply
+    """
+    if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
+        return None
+    copies = [
+        f"client {client.number} has the numbers of client {client.evidence.copy_of}"
+        for client in facts.clients
+        if client.evidence is not None and client.evidence.copy_of is not None
+    ]
+    return Outcome(
+        "reject" if copies else "pass", f"copies: {len(copies)}",
+        f"{sentence(copies)}: the throughput and all counts include one client twice."
+        if copies
+        else "Every client has numbers of its own.",
+        "Upload the output of each client once." if copies else "",
+    )  # fmt: skip
+
+
+# Names within the database change nothing that is measured.
+_NAMES: Final = frozenset({"table", "fieldnameprefix"})
+_SHARED: Final = frozenset(WORKLOAD_PROPERTIES) - _NAMES
+# But clients that differ in them, or in YCSB's version, may not be of one run.
+_SAME_RUN: Final = (*sorted(_NAMES), *DATABASE, "version")
+_NO_DATABASE: Final = frozenset({"basic", "basicdb", "basicts", "basictsdb"})
+
+
+@check("V28", "Upload as stated", "the workload, load and system that the command lines state")
+def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The clients of one run ask for the same records with the same operations, and these are the stated ones.
+
+    Formula: uploads: the workload properties in the command lines of all clients and in the statement of the upload,
+        the sums of their threads and targets, `operationcount` and the operations printed, the binding and the system.
+        YCSB's file of a workload is compared between clients only
+    Warns: the binding of another system, because some systems speak another's protocol; clients that name no common
+        server, because each may have a router of its own; clients with different versions of YCSB, tables, or
+        databases (in an address, anything but users, hosts and ports)
+    Rejects: different values; more operations than `operationcount`; a binding without a database
+    Not assessed without: a command line with any of these
+    """
+    if not any(client.evidence for client in facts.clients):
+        return None
+    evidence = {client.number: client.evidence for client in facts.clients if client.evidence is not None}
+    different = [*_differing_sums(facts), *_excess_operations(facts)]
+    bindings = sorted({each.properties["db"] for each in evidence.values() if "db" in each.properties})
+    different += [f"{name} is no database" for name in bindings if name.rpartition(".")[2].lower() in _NO_DATABASE]
+    compared = len(bindings)
+    for name in sorted({name for each in evidence.values() for name in each.properties if name in _SHARED}):
+        stating = {number: each.properties for number, each in evidence.items() if name in each.properties}
+        values = {f"client {number}": properties[name] for number, properties in stating.items()}
+        if facts.properties and any(name in each.written for each in evidence.values()):
+            values["the upload"] = facts.properties.get(name) or WORKLOAD_PROPERTIES[name].default or ""
+        compared += len(values) > 1
+        if len({_canonical(value) for value in values.values()}) > 1:
+            listed = ", ".join(f"{who} {value}" for who, value in values.items())
+            different.append(f"{name} ({listed[:200]})")
+    if not compared and not different:
+        return not_assessed("The command lines do not state the workload.")
+    severity: Severity = "reject" if different else "pass"
+    if facts.other_system:
+        different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
+    different += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
+    different += _differing_names(evidence)
+    severity = "warn" if different and severity == "pass" else severity
+    return Outcome(
+        severity, f"properties compared: {compared}",
+        f"The command lines contradict each other or the upload: {'; '.join(different)}."
+        if different
+        else "The command lines agree with each other and with the upload.",
+        "State what the command lines say; run all clients with the same workload." if different else "",
+    )  # fmt: skip
+
+
+def _differing_names(evidence: Mapping[int, ClientEvidence]) -> Iterator[str]:
+    for name in _SAME_RUN:
+        values = {number: each.properties[name] for number, each in evidence.items() if name in each.properties}
+        if len(set(values.values())) > 1:
+            listed = ", ".join(f"client {number} {value}" for number, value in values.items())
+            yield f"{name} ({listed[:200]})"
+
+
+def _differing_sums(facts: RunFacts) -> Iterator[str]:
+    """Where only some clients state a number, their sum is at most that of the run."""
+    for name, stated in zip(LOAD, (facts.threads, facts.target_ops_s), strict=True):
+        parts = [
+            parse_number(client.evidence.properties[name]) or 0
+            for client in facts.clients
+            if client.evidence is not None and name in client.evidence.written
+        ]
+        total, known = sum(parts), stated or 0
+        is_whole = len(parts) == len(facts.clients)
+        # Threads are always known; no target is one, too.
+        if parts and (stated or name == "target") and (total != known if is_whole else total > known):
+            who = "all clients" if is_whole else f"{len(parts)} of {counted(len(facts.clients), 'client')}"
+            yield f"{name} ({who} {grouped(total)}, the upload {grouped(known)})"
+
+
+def _excess_operations(facts: RunFacts) -> Iterator[str]:
+    """A transaction has an operation of each kind at most."""
+    for client in facts.clients:
+        most = parse_number(client.evidence.properties.get("operationcount")) if client.evidence is not None else None
+        printed = max((client.printed_counts or {}).values(), default=0)
+        if most and printed > most:
+            yield f"client {client.number} printed {grouped(printed)} operations of {grouped(most)}"
+
+
+def _canonical(value: str) -> float | str:
+    number = parse_number(value.strip())
+    return value.strip().lower() if number is None else number
+
+
+@check("V29", "Client messages", "no exceptions on standard error", loads=True)
+def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What the clients wrote beside their results. An exception costs time that no operation accounts for.
+
+    Formula: uploads: exceptions and other signs of trouble on standard error
+    Warns: any
+    Not assessed without: the clients' standard error
+    """
+    known = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
+    if not known:
+        return None
+    written = [f"client {number}: {line}" for number, evidence in known for line in evidence.messages]
+    if written:
+        return Outcome(
+            "warn", f"kinds of messages: {len(written)}",
+            f"The clients report trouble: {'; '.join(written)[:1_000]}.",
+            "Read the clients' standard error; what failed there may be missing from the operations.",
+        )  # fmt: skip
+    silent = [str(number) for number, evidence in known if not evidence.has_messages]
+    if silent:
+        return not_assessed(f"The standard error of client {', '.join(silent)} is not uploaded.")
+    return Outcome("pass", "none", "The clients report no exceptions.")
+
+
+@check("V15", "Clients balanced", "above {imbalance_warn} warn, above {imbalance_reject} reject", untrusted=True)
+def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Clients of equal strength do equal work, thread by thread.
+
+    Formula: fastest / slowest client, per thread
+    Warns: > {imbalance_warn}
+    Rejects: > {imbalance_reject}
+    Not assessed without: every client's throughput
+    """
+    if len(facts.clients) < 2:
+        return None
+    speeds = {
+        client.number: client.throughput_ops_s / (client.threads or 1)
+        for client in facts.clients
+        if client.throughput_ops_s is not None
+    }
+    if len(speeds) < len(facts.clients):
+        silent = sorted({client.number for client in facts.clients} - set(speeds))
+        return not_assessed(f"The throughput of client {silent[0]} is not known.")
+    slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
+    ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
+    severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
+    factor = grouped(ratio, 2) if math.isfinite(ratio) else "\N{INFINITY}"
+    return Outcome(
+        severity, f"fastest / slowest {factor}",
+        "All clients did about the same."
+        if severity == "pass"
+        else f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
+        "something beside the database held one of them back.",
+        "" if severity == "pass" else "Compare the load generators' machines and their way to the database.",
+    )  # fmt: skip
+
+
+@check("V16", "Clocks", "{clock_warn_s:ms} off", loads=True)
+def clocks(facts: RunFacts, profile: Profile) -> Outcome:
+    """Intervals of several clients are laid upon each other by their clocks, set right by the offsets measured.
+
+    Formula: offset of each load generator's clock from the reference
+    Warns: > {clock_warn_s:ms}
+    Not assessed without: the offsets
+    """
+    unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
+    if unknown or not facts.clients:
+        who = f"client {unknown[0]}" if unknown else "any client"
+        return not_assessed(f"How far the clock of {who} was off was not measured.")
+    worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
+    offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
+    bad = offset_ms > profile.clock_warn_s * 1000
+    where = worst.machine or f"client {worst.number}"
+    return Outcome(
+        "warn" if bad else "pass", f"{significant(offset_ms)} ms at {where}",
+        f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
+        "is off also runs unevenly: sharp edges of the window are blurred."
+        if bad
+        else "The load generators' clocks agree with the reference clock.",
+        "Let an NTP service keep the clocks of the load generators." if bad else "",
+    )  # fmt: skip
+
+
+def signed_seconds(seconds: float) -> str:
+    """ "+2 s"."""
+    return f"{'+' if seconds > 0 else ''}{exact(round(seconds, 1))} s"
+
+
+@check("V35", "Clocks steady", "no clock stepped", loads=True)
+def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """YCSB takes the times of its intervals and its run time from the wall clock, which others may set.
+
+    Formula: Benchsite's clients: the wall clock against the monotonic clock; uploads: intervals that end before they
+        begin. The steps are taken out of intervals and run times
+    Warns: a step; of an upload a guess of its size
+    Not assessed without: histograms by interval: does not apply
+    """
+    if facts.whole_runs:
+        return None
+    steps = [
+        f"{client.machine or f'client {client.number}'} by {signed_seconds(step.by_s)} after {duration(step.at_s)}"
+        for client in facts.clients
+        for step in client.clock_steps
+    ]
+    return Outcome(
+        "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
+        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
+        "bindings date by their clocks is not."
+        if steps
+        else "No clock of a client was seen to be set while it ran.",
+        "Let an NTP service slew the clocks, and set them before a run." if steps else "",
+    )  # fmt: skip
+
+
+@check("V32", "Keys of clients", "no two clients insert the same keys", loads=True, untrusted=True)
+def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Several loaders share the records out by `insertstart` and `insertcount`; in a run YCSB begins at `recordcount`.
+
+    Formula: uploads: the ranges of keys by insertstart, insertcount and recordcount in the command lines
+    Warns: clients of a run insert the same new keys
+    Rejects: loaders whose ranges overlap: there are fewer records than inserts
+    Not assessed without: clients that insert, each with its range; of one client alone it does not apply
+    """
+    clients = [client for client in facts.clients if client.evidence is not None and _inserted(client)]
+    if len(clients) < 2:
+        return None
+    ranges = {client.number: keys for client in clients if (keys := _inserted_keys(client, facts))}
+    if len(ranges) < len(clients):
+        return not_assessed("The command lines do not state which keys each client inserted.")
+    common = [
+        (first, second)
+        for first, second in combinations(sorted(ranges), 2)
+        if max(ranges[first].start, ranges[second].start) < min(ranges[first].stop, ranges[second].stop)
+    ]
+    inserted = sum(len(keys) for keys in ranges.values())
+    if not common:
+        return Outcome("pass", f"{grouped(inserted)} keys", "Every client inserted keys of its own.")
+    distinct = _distinct(list(ranges.values()))
+    names = "; ".join(
+        f"client {number} {grouped(keys.start)} to {grouped(keys.stop - 1)}" for number, keys in sorted(ranges.items())
+    )
+    shown = f"{grouped(distinct)} different keys in {grouped(inserted)} inserts"
+    if facts.phase == "load":
+        return Outcome(
+            "reject", shown,
+            f"Loaders inserted the same keys ({names}): {grouped(inserted)} inserts left {grouped(distinct)} different "
+            "keys.",
+            "Give each client its own insertstart and insertcount, and load again.",
+        )  # fmt: skip
+    return Outcome(
+        "warn", shown,
+        f"Clients inserted the same keys ({names}): YCSB begins at recordcount in each, so a client overwrote what "
+        "another one had inserted, and later records are not there.",
+        "Insert with one client, or without the others reading the newest records.",
+    )  # fmt: skip
+
+
+def _inserted(client: ClientFacts) -> int:
+    return (client.printed_counts or client.log_counts or {}).get("INSERT", 0)
+
+
+def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
+    """By its command line; None where that does not tell."""
+    assert client.evidence is not None
+    stated = {
+        name: parse_number(client.evidence.properties.get(name))
+        for name in ("insertstart", "insertcount", "recordcount")
+    }
+    records = stated["recordcount"]
+    if facts.phase != "load":
+        return None if records is None else range(int(records), int(records) + _inserted(client))
+    start = int(stated["insertstart"] or 0)
+    if stated["insertcount"] is None and records is None:
+        return None
+    return range(start, start + _inserted(client))
+
+
+def _distinct(ranges: Sequence[range]) -> int:
+    """How many keys are in any of them."""
+    total = end = 0
+    for keys in sorted(ranges, key=lambda keys: keys.start):
+        total += max(keys.stop - max(keys.start, end), 0)
+        end = max(end, keys.stop)
+    return total
+
+
+@check("V34", "Property names", "no property that nothing reads", loads=True)
+def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """YCSB ignores a property that it does not know, and takes the default of the one that was meant.
+
+    Formula: uploads: the names in command lines and property files that are those of no property, and near to one
+    Warns: any
+    Not assessed without: an upload with a command line or properties: does not apply
+    """
+    stating = [client for client in facts.clients if client.evidence is not None and client.evidence.has_properties]
+    if not stating:
+        return None
+    wrong = list(
+        dict.fromkeys(
+            f"{name} (did you mean {near}? YCSB used {effect(near)})"
+            for client in stating
+            for name, near in (client.evidence.unknown if client.evidence is not None else ())
+        )
+    )
+    return Outcome(
+        "warn" if wrong else "pass", f"unknown names: {len(wrong)}",
+        f"Nothing reads {'; '.join(wrong)[:1_000]}." if wrong else "No property looks misspelt.",
+        "Correct the name, and run it again." if wrong else "",
+    )  # fmt: skip

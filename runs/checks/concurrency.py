@@ -1,0 +1,144 @@
+"""Did the threads wait for the database, or something else for the threads? V01 Little's law, V02 thread limit."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from benchsite.core.formatting import grouped, latency, percent
+from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.facts import OperationFacts, RunFacts
+from runs.checks.profile import Profile
+from runs.checks.results import Severity, at_most
+from runs.results.measures.little import edge_allowance, explained_share
+
+REFERENCE_RUNG: Final = ", lowest rung "  # in what V02 measured, before the latency that it referred to
+
+
+def busy_share(facts: RunFacts) -> float | None:
+    """U, the share of the threads' time that their operations took; None where something of it is unknown."""
+    if facts.missing or not facts.threads:
+        return None
+    times = [(client.busy_us, client.covered_s) for client in facts.clients]
+    known = [(busy, covered) for busy, covered in times if busy is not None and covered > 0]
+    return explained_share(known, facts.threads) if len(known) == len(times) else None
+
+
+def _most(facts: RunFacts, profile: Profile) -> float:
+    """The largest share of the threads' time that is possible."""
+    if not facts.threads or not facts.window_s:
+        return profile.little_reject_above
+    return profile.little_reject_above + edge_allowance(facts.longest_us, facts.threads, facts.window_s)
+
+
+def _little_limits(facts: RunFacts, profile: Profile) -> str:
+    most = percent(_most(facts, profile))
+    return f"at most {most}" if facts.target_ops_s else f"{percent(profile.little_warn_below)} to {most}"
+
+
+@check("V01", "Threads accounted for", _little_limits, loads=True, untrusted=True)
+def little(facts: RunFacts, profile: Profile) -> Outcome:
+    """The operations' service times must add up to the time that the threads had, and can never exceed it.
+
+    Formula: Little's law: U = sum of all service times / (N x covered time)
+    Warns: U < {little_warn_below}
+    Rejects: U < {little_reject_below}, or U > {little_reject_above} + e
+    Not assessed without: threads, run times, every client's counts and means
+    """
+    share = busy_share(facts)
+    if share is None or facts.threads is None:
+        return not_assessed(_unknown(facts))
+    shown = f"{percent(share)} of {grouped(facts.threads)} threads' time"
+    if share > _most(facts, profile):
+        return Outcome(
+            "reject", shown,
+            f"The operations took {percent(share)} of the time that {grouped(facts.threads)} threads have: that is "
+            "impossible, so a thread count, a unit or a label is wrong.",
+            "Find out how many threads really ran, and in which unit their latencies are.",
+        )  # fmt: skip
+    if facts.target_ops_s:
+        return Outcome("pass", shown, "The threads had time to spare, as a target wants it.")
+    severity: Severity = "pass"
+    if share < profile.little_warn_below:
+        severity = "reject" if share < profile.little_reject_below else "warn"
+    if facts.phase == "load":
+        # The threads of a load end one after the other, so some of their time is missing in every load.
+        severity = at_most(severity, "warn")
+    return Outcome(
+        severity, shown,
+        f"The threads spent {percent(share)} of their time in operations"
+        + ("." if severity == "pass" else "; the rest went into the clients themselves."),
+        "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or use more of them.",
+    )  # fmt: skip
+
+
+def _unknown(facts: RunFacts) -> str:
+    if not facts.threads:
+        return "How many client threads ran is not known."
+    if facts.missing:
+        return "Without all clients' times it cannot be computed."
+    return "The clients' run times, or the counts and means of their operations, are not known."
+
+
+@check("V02", "Threads for the target", "{threads_busy} busy, latency under {latency_risen} x the lowest rung's")
+def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A target that was missed because every thread was waiting, while the database was as quick as ever.
+
+    Formula: U >= {threads_busy} and X / target < {target_info}, while R < {latency_risen} x R of the sweep's
+        lowest rung
+    Warns: yes
+    Not assessed without: the same, and a lower rung of the sweep where the first two hold
+    """
+    if not facts.target_ops_s:
+        return None
+    share, mean_us = busy_share(facts), mean_service_us(facts.service)
+    if share is None or mean_us is None or facts.throughput_ops_s is None:
+        return not_assessed(_unknown(facts))
+    ratio = facts.throughput_ops_s / facts.target_ops_s
+    shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
+    if ratio >= profile.target_info or share < profile.threads_busy:
+        return Outcome("pass", shown, "There were threads enough for what was offered.")
+    return beside_lowest_rung(
+        shown, facts.service, facts.threads or 1, facts.target_ops_s, facts.low_latency_us, profile
+    )
+
+
+def beside_lowest_rung(
+    shown: str,
+    service: Sequence[OperationFacts],
+    threads: int,
+    target_ops_s: float,
+    low_latency_us: float | None,
+    profile: Profile,
+) -> Outcome:
+    """V02 of a run that missed its target with all threads busy, as `shown` says: whose limit it was.
+
+    `low_latency_us` is the mean service time on the sweep's lowest rung; None: it is not measured yet.
+    """
+    mean_us = mean_service_us(service)
+    if low_latency_us is None or mean_us is None:
+        return not_assessed(
+            "All threads were busy and the target was missed. Whether the threads or the database set the limit shows "
+            "only beside a lower rung of the sweep, and there is none yet.",
+            shown,
+        )  # fmt: skip
+    shown += f"{REFERENCE_RUNG}{latency(low_latency_us)}"
+    if mean_us >= profile.latency_risen * low_latency_us:
+        return Outcome("pass", shown, "The database slowed down: the limit is its own.")
+    return Outcome(
+        "warn", shown,
+        "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "
+        "for want of threads, and this rung says nothing about the database's ceiling.",
+        f"Give it at least {_advice(service, threads, target_ops_s)} threads and run it again.",
+    )  # fmt: skip
+
+
+def _advice(service: Sequence[OperationFacts], threads: int, target_ops_s: float) -> str:
+    """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
+    longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in service), default=0.0)
+    return grouped(max(1.5 * target_ops_s * longest / 1e6, 1.5 * threads))
+
+
+def mean_service_us(service: Sequence[OperationFacts]) -> float | None:
+    """The mean service time of all operations together, of which a read-modify-write's parts are two."""
+    timed = [(entry.ok, entry.mean_us) for entry in service if entry.ok and entry.mean_us is not None]
+    done = sum(ok for ok, _ in timed)
+    return sum(ok * mean for ok, mean in timed) / done if done else None

@@ -1,0 +1,102 @@
+"""Was it long enough? V05 duration, V06 set-up and clean-up."""
+
+from benchsite.core import formatting
+from benchsite.core.formatting import exact, grouped, percent
+from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.facts import RunFacts
+from runs.checks.profile import Profile
+from runs.checks.results import Severity, graded
+from runs.ycsb.command import PERCENTILES
+from runs.ycsb.upper_bounds import CONFIDENCE, min_values
+
+
+@check(
+    "V05", "Duration",
+    "{duration_warn_s}, {operations_least} operations, p{percentile_shown} known within {percentile_margin}; "
+    "under {duration_reject_s} reject", untrusted=True,
+)  # fmt: skip
+def duration(facts: RunFacts, profile: Profile) -> Outcome:
+    """A window that is long enough, and percentiles whose upper bounds lie near them.
+
+    Formula: T; operations; the [upper bound](#percentiles-with-confidence) of the percentile shown
+        (p{percentile_shown}) of each operation
+    Warns: T < {duration_warn_s}, < {operations_least} operations, no upper bound, or one more than
+        {percentile_margin} above the percentile
+    Rejects: T < {duration_reject_s}
+    Not assessed without: how long it lasted, how much was done
+    """
+    if facts.window_s is None or facts.total_operations is None:
+        unknown = "How long it lasted" if facts.window_s is None else "How many operations were done"
+        return not_assessed(f"{unknown} is not known.")
+    complaints: list[str] = []
+    if facts.window_s < profile.duration_warn_s:
+        complaints.append(f"it lasted {formatting.duration(facts.window_s)}")
+    if facts.total_operations < profile.operations_least:
+        complaints.append(f"it did {grouped(facts.total_operations)} operations")
+    complaints += _unsure_percentiles(facts, profile)
+    severity: Severity = "pass"
+    if complaints:
+        severity = "reject" if facts.window_s < profile.duration_reject_s else "warn"
+    shown = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
+    return Outcome(
+        severity, shown,
+        f"This run is too short to publish: {', '.join(complaints)}. Its shape may be right, its digits are not."
+        if complaints
+        else "The window is long enough for its percentiles.",
+        "Measure longer." if complaints else "",
+    )  # fmt: skip
+
+
+def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
+    """The operations whose percentile that is shown has no upper bound, or one far above it."""
+    percentile = min((p for p in PERCENTILES if p >= profile.percentile_shown), default=PERCENTILES[-1])
+    lines = []
+    for entry in facts.service:
+        name = f"p{exact(percentile)} of {entry.operation}"
+        value = (entry.percentiles_us or {}).get(percentile)
+        bound = (entry.upper_bounds_us or {}).get(percentile)
+        if not entry.ok:
+            continue
+        if entry.ok < min_values(percentile) or (entry.upper_bounds_us is not None and bound is None):
+            lines.append(f"{name} has no upper bound from {grouped(entry.ok)} values")
+        elif value and bound and bound > value * (1 + profile.percentile_margin):
+            lines.append(
+                f"{name} is {formatting.latency(value)}, at most {formatting.latency(bound)} ({percent(CONFIDENCE)})"
+            )
+    return lines
+
+
+@check("V06", "Set-up and clean-up", "above {setup_warn} warn, above {setup_reject} reject", loads=True)
+def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Connecting and cleaning up are part of the run time that YCSB divides by.
+
+    Of a load it matters only where its throughput is the one that YCSB printed.
+
+    Formula: (connecting + cleaning up) / run time, of the worst client. Of a summary only cleaning up is known: it
+        can warn, never pass
+    Warns: > {setup_warn}
+    Rejects: > {setup_reject}
+    Not assessed without: run times
+    """
+    if facts.phase == "load" and not facts.whole_runs:
+        return None
+    shares = [
+        ((client.init_s or 0.0) + (client.cleanup_s or 0.0)) / (client.runtime_ms / 1000)
+        for client in facts.clients
+        if client.runtime_ms and client.runtime_ms > 0 and (client.init_s is not None or client.cleanup_s is not None)
+    ]
+    if not shares:
+        return not_assessed("No client printed its run time with its set-up or clean-up.")
+    share = max(shares)
+    severity = graded(share, profile.setup_warn, profile.setup_reject)
+    whole = all(client.init_s is not None for client in facts.clients)
+    shown = f"{percent(share)} of the run time"
+    if severity == "pass" and not whole:
+        return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", shown)
+    return Outcome(
+        severity, shown,
+        f"{'Connecting and cleaning' if whole else 'Cleaning'} up took {percent(share)} of the run time of a client; "
+        "the throughput that YCSB prints includes it"
+        + (", and no other is known." if facts.whole_runs else ", the window's does not."),
+        "Measure longer, or find out why it takes so long." if severity != "pass" else "",
+    )  # fmt: skip

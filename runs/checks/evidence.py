@@ -1,0 +1,168 @@
+"""Did it happen at all, and on the right data? E01 evidence of success, V07 errors, V19 key space, V33 verified
+data.
+"""
+
+from collections.abc import Iterator
+
+from benchsite.core.formatting import counted, duration, grouped, percent
+from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.facts import RunFacts
+from runs.checks.profile import Profile
+from runs.checks.results import Severity, find_worst, graded
+from runs.ycsb.numbers import added
+from runs.ycsb.summary_counts import SUCCESSES
+
+NOT_FOUND = "NOT_FOUND"
+
+
+@check(
+    "E01", "Evidence of success",
+    "all clients, successful operations and return codes, the whole window", loads=True, untrusted=True,
+)  # fmt: skip
+def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
+    """Every client merged, operations that succeeded, return codes, and the window as long as planned.
+
+    Formula: all clients merged; operations that succeeded; a successful return code; whole output; the planned
+        window there
+    Rejects: anything missing, or less than {window_least} of the window
+    Not assessed without: a count or a return code. Output of a format without return codes: info
+    """
+    complaints = list(_gaps(facts))
+    short = []
+    if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
+        lasted = "of unknown length" if facts.window_s is None else duration(facts.window_s)
+        short.append(f"the window is {lasted}, and {duration(facts.window_asked_s)} were planned")
+    severity: Severity = "reject" if complaints else profile.window_short if short else "pass"
+    messages = [*complaints, *short]
+    succeeded = "unknown" if facts.ok_operations is None else grouped(facts.ok_operations)
+    shown = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
+    if not messages and not _tells_success(facts):
+        if facts.ok_operations is None:
+            return not_assessed("Nothing tells whether an operation succeeded.", shown)
+        return Outcome(
+            "info", shown,
+            "The output counts successful operations but prints no return codes, so their success is its own word.",
+        )  # fmt: skip
+    return Outcome(
+        severity, shown,
+        f"{sentence(messages)}." if messages else "Every client's operations are there, over the whole window.",
+        "Read the clients' output on this page, mend what stopped them, and run it again." if messages else "",
+    )  # fmt: skip
+
+
+def _gaps(facts: RunFacts) -> Iterator[str]:
+    """What is missing for the run to have happened at all."""
+    if facts.missing or len(facts.clients) < facts.clients_expected:
+        named = f" ({'; '.join(facts.missing)})" if facts.missing else ""
+        yield f"only {len(facts.clients)} of {counted(facts.clients_expected, 'client')} could be merged{named}"
+    if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
+        yield "not a single operation succeeded"
+    # Formats without return codes exist; here a client that ended in order always prints them.
+    if not _tells_success(facts) and (facts.returns or not (facts.made_elsewhere or facts.without_codes)):
+        yield "no summary tells of a successful return code"
+    silent = [client.number for client in facts.clients if client.truncated and client.printed_counts == {}]
+    if silent:
+        yield f"the summary of client {', '.join(map(str, silent))} states no operation"
+    broken = [client.number for client in facts.clients if client.truncated and client.number not in silent]
+    if broken:
+        yield f"the output of client {', '.join(map(str, broken))} breaks off"
+    if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:
+        yield f"{grouped(facts.ok_operations or 0)} of {grouped(facts.recordcount)} records were inserted"
+
+
+def _tells_success(facts: RunFacts) -> bool:
+    return any(code in SUCCESSES and number for code, number in (facts.returns or {}).items())
+
+
+@check("V07", "Errors", "above {errors_warn} warn, above {errors_reject} reject", loads=True)
+def errors(facts: RunFacts, profile: Profile) -> Outcome:
+    """Failed operations of the window. Not finding a record is told apart by the return codes of the run.
+
+    Formula: failed / all operations; records not found are told apart by the return codes
+    Warns: > {errors_warn} of either
+    Rejects: > {errors_reject}
+    Not assessed without: counts
+    """
+    if not facts.total_operations:
+        known = "There are no operations to have failed." if facts.total_operations == 0 else "No count is known."
+        return not_assessed(known)
+    if facts.failed_operations is None:
+        return not_assessed("How many operations failed is not known.")
+    ratio = facts.failed_operations / facts.total_operations
+    failures = {code: number for code, number in (facts.returns or {}).items() if code not in SUCCESSES and number}
+    all_failures = sum(failures.values())
+    not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures if all_failures else 0.0
+    others = ratio - not_found
+    severity = find_worst(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
+    shown = f"{percent(others)} errors, {percent(not_found)} not found"
+    named = ", ".join(
+        f"{code} {grouped(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1])
+    )
+    if not facts.failed_operations:
+        return Outcome("pass", shown, "No operation of the window failed.")
+    remedy = (
+        "Records are not found: load the data set this workload expects."
+        if not_found > others
+        else "Read the errors in the clients' output; they name what the database refused."
+    )
+    return Outcome(
+        severity, shown,
+        f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
+        + (f" (return codes of the whole run: {named})." if named else ".")
+        + " A failed operation is often faster than a good one, so it flatters the throughput.",
+        "" if severity == "pass" else remedy,
+    )  # fmt: skip
+
+
+@check("V19", "Key space", "as many rows as recordcount", loads=True)
+def key_space(facts: RunFacts, profile: Profile) -> Outcome:
+    """The clients ask for the keys of `recordcount` records, so exactly so many must be there.
+
+    A workload that inserts makes more of them; fewer are always wrong.
+
+    Formula: rows counted on the server = recordcount (a workload that inserts: at least)
+    Rejects: different
+    Not assessed without: the rows, the workload
+    """
+    if facts.rows_loaded is None or facts.recordcount is None:
+        missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
+        return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
+    inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
+    good = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
+    return Outcome(
+        "pass" if good else "reject", f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
+        "The clients asked for keys that the database has."
+        if good
+        else f"The workload asks for {grouped(facts.recordcount)} records and the database holds "
+        f"{grouped(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
+        "" if good else "Load the data set anew with this workload's record count.",
+        limits="as many rows as recordcount, or more: the workload inserts" if inserts else "",
+    )  # fmt: skip
+
+
+@check("V33", "Data verified", "every verified read has the right data", untrusted=True)
+def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """With `dataintegrity` a client compares each read with what was written. A wrong read still counts as a success.
+
+    Formula: workloads with dataintegrity: the return codes of VERIFY over whole runs, all clients
+    Rejects: any but success, whatever its name
+    Not assessed without: return codes of VERIFY; without dataintegrity it does not apply
+    """
+    codes = added(client.verified for client in facts.clients if client.verified is not None)
+    total = sum(codes.values())
+    if not total:
+        is_asked = facts.properties.get("dataintegrity") == "true" and facts.phase != "load"
+        return not_assessed("No client printed how its verifications of data ended.") if is_asked else None
+    wrong = {code: count for code, count in codes.items() if code not in SUCCESSES and count}
+    failed = sum(wrong.values())
+    shown = f"{grouped(failed)} of {grouped(total)} reads with wrong data"
+    if not wrong:
+        return Outcome("pass", shown, f"All {grouped(total)} verified reads returned what had been written.")
+    named = ", ".join(f"{code} {grouped(count)}" for code, count in sorted(wrong.items(), key=lambda item: -item[1]))
+    return Outcome(
+        "reject", shown,
+        f"{grouped(failed)} of {grouped(total)} verified reads did not return what had been written ({named}): the "
+        "database, or its binding, gave wrong data.",
+        "Load the data set with dataintegrity=true too, by the same properties. If the data is still wrong, the "
+        "database or its binding loses or changes it.",
+    )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Was it the load that was asked for? V08 mix of operations, V09 target, V31 target exceeded."""
+
+import math
+from collections.abc import Mapping
+
+from benchsite.core.formatting import percent, throughput
+from runs.checks.check import ROUNDING, Outcome, check, not_assessed
+from runs.checks.facts import RunFacts, parse_number
+from runs.checks.profile import Profile
+from runs.checks.results import Severity, find_worst
+from runs.ycsb.properties import PROPORTIONS, proportions
+
+
+def _mix_limits(facts: RunFacts, profile: Profile) -> str:
+    limits = "{mix_points:points} points or {mix_sigmas} sigma"
+    return limits if facts.whole_runs else f"{limits} warn, {{mix_reject:points}} points reject"
+
+
+@check("V08", "Mix of operations", _mix_limits)
+def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The operations that were done are those the workload asks for.
+
+    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more. A stall
+    at an edge of a window moves the shares in it by a few points more; those of whole runs have no such edge.
+
+    Formula: each operation's share of n against its proportion p
+    Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)), or
+        missing; more than {mix_reject:points} percentage points off YCSB's file of a workload that a command line names
+    Rejects: the same over whole runs; in a window off by more than {mix_reject:points} percentage points
+    Not assessed without: counts, the workload's proportions
+    """
+    if facts.proportions is None:
+        if facts.made_elsewhere and facts.phase != "load":
+            return not_assessed("The workload's proportions are not known.")
+        return None
+    total, done = facts.total_operations, _done(facts)
+    if not total or done is None:
+        missing = "The counts of its operations are not known." if total or done is None else "There are no operations."
+        return not_assessed(missing)
+    complaints: list[str] = []
+    severities: list[Severity] = []
+    for operation in sorted({*facts.proportions, *done}):
+        share, number = facts.proportions.get(operation, 0.0), done.get(operation, 0)
+        allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(share * (1 - share) / total))
+        if number == 0 and share * total >= profile.mix_expected_least:
+            complaints.append(f"{operation} is missing")
+        elif abs(number / total - share) > allowed + ROUNDING:
+            complaints.append(f"{operation} has {percent(number / total)} instead of {percent(share)}")
+        else:
+            continue
+        is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject) + ROUNDING
+        severities.append("reject" if is_wrong else "warn")
+    shares = {operation: number / total for operation, number in sorted(done.items())}
+    if complaint := _other_mix(facts, shares, profile):
+        complaints.append(complaint)
+        severities.append("warn")
+    shown = _listed(shares)
+    return Outcome(
+        find_worst(severities), shown,
+        f"The operations are not what the workload asks for: {'; '.join(complaints)}."
+        if complaints
+        else "The operations have the shares that the workload asks for.",
+        "State the workload that was run. Look for unsupported operations and for misspelt proportions."
+        if complaints
+        else "",
+    )  # fmt: skip
+
+
+def _listed(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{operation} {percent(share)}" for operation, share in shares.items())
+
+
+def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -> str:
+    """The first command line that asks for other shares, as far as YCSB's own file of its workload tells."""
+    for client in facts.clients:
+        properties = client.evidence.properties if client.evidence is not None else {}
+        weights = [parse_number(properties.get(name)) for name in PROPORTIONS]
+        if None in weights or not sum(weight or 0.0 for weight in weights) > 0:
+            continue
+        mix_of_file = proportions(properties)
+        off = max(
+            abs(shares.get(operation, 0.0) - mix_of_file.get(operation, 0.0)) for operation in {*shares, *mix_of_file}
+        )
+        if off > profile.mix_reject + ROUNDING:
+            return f"the command line of client {client.number} asks for {_listed(mix_of_file)}"
+    return ""
+
+
+def _done(facts: RunFacts) -> dict[str, int] | None:
+    """Operations as the workload names them: what a read-modify-write read and updated is no READ and no UPDATE."""
+    counts: dict[str, int] = {}
+    inner = 0
+    for entry in facts.operations:
+        if entry.kind != "service":
+            continue
+        if entry.count is None:
+            return None
+        counts[entry.operation] = entry.count
+        inner += entry.count if entry.is_composite else 0
+    for operation in ("READ", "UPDATE"):
+        if inner and operation in counts:
+            counts[operation] = max(counts[operation] - inner, 0)
+    return {operation: number for operation, number in counts.items() if number}
+
+
+@check("V09", "Target", "under {target_info} marginal, under {target_warn} not sustained")
+def target(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What was offered and what was reached.
+
+    Formula: X / target
+    Warns: < {target_warn} not sustained (info: < {target_info} marginal)
+    Not assessed without: X
+    """
+    if not facts.target_ops_s:
+        return None
+    if facts.throughput_ops_s is None:
+        return not_assessed("The throughput is not known.")
+    ratio = facts.throughput_ops_s / facts.target_ops_s
+    severity: Severity = "pass"
+    if ratio < profile.target_info:
+        severity = "warn" if ratio < profile.target_warn else "info"
+    words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
+    return Outcome(
+        severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
+        f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
+        "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
+    )  # fmt: skip
+
+
+@check("V31", "Target exceeded", "above {exceeded_warn} warn, above {exceeded_reject} reject", untrusted=True)
+def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A client makes up for a stall: what was due before the window is measured in it, and the load is not the target.
+
+    YCSB's schedule begins with each thread. Clients that Benchsite starts drop what was due before the window.
+
+    Formula: X / target
+    Warns: > {exceeded_warn}
+    Rejects: > {exceeded_reject}
+    Not assessed without: X
+    """
+    if not facts.target_ops_s or facts.phase == "load":
+        return None
+    if facts.throughput_ops_s is None:
+        return not_assessed("The throughput is not known.")
+    ratio = facts.throughput_ops_s / facts.target_ops_s
+    severity: Severity = "pass"
+    if ratio > profile.exceeded_warn:
+        severity = "reject" if ratio > profile.exceeded_reject else "warn"
+    measured = f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}"
+    if severity == "pass":
+        return Outcome(severity, measured, "No more than the target was offered in the window.")
+    return Outcome(
+        severity, measured,
+        f"{percent(ratio)} of the target was done in the window: clients made up for operations due before it. "
+        "Load and latencies are not those of the target.",
+        "Run it again with a longer warm-up, and check the stated target.",
+    )  # fmt: skip

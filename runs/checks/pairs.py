@@ -1,0 +1,264 @@
+"""May two runs be compared? V17 data set against memory, V18 hit ratio, V20 durability, V24 environment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal
+
+from benchsite.core.formatting import percent, significant
+from runs.catalog.durability import Durability, same_class
+from runs.checks.check import PAIR_CHECKS, ROUNDING, Outcome, check, not_assessed, sentence
+from runs.checks.environment import KEY_BYTES, complaints_about
+from runs.checks.facts import ClusterFacts
+from runs.checks.profile import Profile
+from runs.checks.results import CheckResult
+
+Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """One side of a comparison. None, an empty text and an empty mapping are what is not known.
+
+    It keeps what follows from it, for it is compared with every other side.
+    """
+
+    label: str
+    system: str = ""
+    version: str = ""
+    client_version: str = ""
+    durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record
+    cluster: ClusterFacts = field(default_factory=ClusterFacts)
+    records: int | None = None
+    record_bytes: float | None = None
+    overhead_bytes: float = 0.0  # what the database keeps with each record beside key and values
+    client_on_database_host: bool | None = None
+    hit_ratio: float | None = None  # of the reads, answered from memory
+    hit_ratio_trend: float | None = None  # by how much it changed within the run
+
+    @cached_property
+    def memory_ratio(self) -> float | None:
+        return memory_ratio(self)
+
+    @cached_property
+    def mode(self) -> Durability | None:
+        """None where its record says nothing that can be read."""
+        try:
+            return Durability.from_dict(self.durability)
+        except ValueError:
+            return None
+
+    @cached_property
+    def complaints(self) -> list[str]:
+        """What of its machines makes its numbers hard to repeat."""
+        return complaints_about(self.cluster)
+
+
+def judge_pair(a: SideFacts, b: SideFacts, profile: Profile) -> list[CheckResult]:
+    """Every check of two sides, in the order of their ids. A difference warns: what it means is for the reader."""
+    results = [check.result(a, b, profile=profile) for check in PAIR_CHECKS]
+    return [result for result in results if result is not None]
+
+
+def memory_ratio(side: SideFacts) -> float | None:
+    """The stored data set over the memory of all nodes: records x (values + key + overhead) x copies / memory.
+
+    The memory is what the database may cache in (`cache_bytes` of each node), else all of the node's.
+    """
+    cluster = side.cluster
+    cache = cluster.cache_bytes
+    if side.records is None or side.record_bytes is None or not cluster.nodes or not cache:
+        return None
+    stored = side.records * (side.record_bytes + KEY_BYTES + side.overhead_bytes) * (cluster.replication_factor or 1)
+    return stored / (cluster.nodes * cache)
+
+
+def classify_fit(ratio: float, profile: Profile) -> Fit:
+    if ratio < profile.fits_memory:
+        return "fits in memory"
+    return "lives on disk" if ratio > profile.exceeds_memory else "borders on memory"
+
+
+@check(
+    "V17", "Data set and memory",
+    "both under {fits_memory}, both between, or both over {exceeds_memory} of the memory",
+    among=PAIR_CHECKS,
+)  # fmt: skip
+def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """A data set in memory is not compared with one on disk.
+
+    Formula: r = records x (values + 23 B key + overhead) x copies / (nodes x memory); memory is each node's
+        `cache_bytes` where stated, else `memory_bytes`. r < {fits_memory} fits in memory, r > {exceeds_memory}
+        lives on disk, between it borders
+    Warns: the two are of different kinds
+    Not assessed without: record count and size, every node's memory
+    """
+    ratios = [side.memory_ratio for side in (a, b)]
+    known = [ratio for ratio in ratios if ratio is not None]
+    if len(known) < 2:
+        unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
+        missing = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
+        return not_assessed(f"Of {_labels(unknown)} the {missing} are not known.")
+    fits = [classify_fit(ratio, profile) for ratio in known]
+    shown = " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known)
+    if fits[0] == fits[1]:
+        return Outcome("pass", shown, f"On both sides the data set {fits[0]}.")
+    message = (
+        f"The data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's."
+        if "lives on disk" not in fits
+        else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's."
+    )
+    return Outcome(
+        "warn", shown,
+        message,
+        "Compare sides whose data sets have the same size against their memory.",
+        (("memory fit", message),),
+    )  # fmt: skip
+
+
+@check("V18", "Hit ratio", "{hit_ratio_points} apart, or changing by that", among=PAIR_CHECKS)
+def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """How many reads memory answers, which says more than any setting.
+
+    Formula: share of reads answered from memory
+    Warns: > {hit_ratio_points:points} percentage points apart, or changing by that within a run
+    Not assessed without: the ratios, by the counters cache_hits and cache_misses of both sides' servers
+    """
+    unknown = [side for side in (a, b) if side.hit_ratio is None]
+    if a.hit_ratio is None or b.hit_ratio is None:
+        return not_assessed(f"No hit ratio of {_labels(unknown)} was recorded.")
+    shown = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
+    changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + ROUNDING]
+    complaints = []
+    if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + ROUNDING:
+        complaints.append(
+            f"memory answered {percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
+        )
+    differing = _keyed("hit ratio", complaints)
+    if changing:
+        complaints.append(f"within the run of {_labels(changing)} the hit ratio still changed")
+    return _weighed(
+        shown, complaints, "Memory answered about as many reads on both sides.",
+        "Warm both sides up until their hit ratios stand still, and give them data sets of one size.", differing,
+    )  # fmt: skip
+
+
+@check("V20", "Durability", "the same acknowledgement, copies and loss", among=PAIR_CHECKS)
+def durability(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """What a write waits for. An unknown promise equals nothing, not even another unknown one.
+
+    Formula: what a write waits for: acknowledgement, copies and what they had done, whether loss is none, bounded
+        or unbounded
+    Warns: different, or nothing is acknowledged
+    Not assessed without: either mode's record (unknown modes of uploads)
+    """
+    modes = [side.mode for side in (a, b)]
+    same = same_class(modes[0], modes[1])
+    if same is None:
+        unknown = [side for side, mode in zip((a, b), modes, strict=True) if mode is None]
+        return not_assessed(f"What a write of {_labels(unknown)} waits for is not known.")
+    classes = [waits_for(mode) for mode in modes if mode is not None]
+    complaints = [] if same else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
+    differing = _keyed("durability", complaints)
+    silent = [side for side in (a, b) if side.durability.get("ack") == "none"]
+    if silent:
+        complaints.append(f"writes of {_labels(silent)} are not acknowledged at all")
+    return _weighed(
+        " and ".join(dict.fromkeys(classes)), complaints,
+        f"On both sides a write waits for {classes[0]}.",
+        "Compare modes that promise the same, or say with the numbers what the faster one may lose.", differing,
+    )  # fmt: skip
+
+
+_WAITS_FOR: Final = {
+    "none": "nothing", "memory": "the server's memory", "os_buffer": "the operating system", "disk": "the disk",
+}  # fmt: skip
+
+
+def waits_for(mode: Durability) -> str:
+    """What a write of the mode waits for, in words that differ wherever `Durability.write_class` does."""
+    text = _WAITS_FOR[mode.ack]
+    if mode.replicas_acked:
+        copies = (
+            f"{mode.replicas_acked} of the" if isinstance(mode.replicas_acked, str) else f"{mode.replicas_acked} other"
+        )
+        text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
+    if mode.ack != "disk" or mode.loss_window_s != 0:
+        lost = "any" if mode.loss_window_s is None else "none" if not mode.loss_window_s else "the last seconds"
+        text += f" (may lose {lost})"
+    return text
+
+
+@check(
+    "V24", "Environment",
+    "same versions of one system and of YCSB, same hardware, clients apart on both",
+    among=PAIR_CHECKS,
+)  # fmt: skip
+def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """Versions, machines and their neighbours.
+
+    Formula: version of the same system, YCSB client, number and hardware of the nodes, clients on the database's
+        machine, and what V24 asks of one run
+    Warns: any difference
+    Not assessed without: versions, hardware, places
+    """
+    differences: list[tuple[str, str]] = []
+    unknown: list[str] = []
+    if a.system and a.system == b.system:
+        _compare("version", a.version, b.version, differences, unknown)
+    _compare("YCSB client", a.client_version, b.client_version, differences, unknown)
+    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, differences, unknown)
+    _compare("hardware", *_hardware(a.cluster, b.cluster), differences, unknown, quiet=True)
+    shared = (a.client_on_database_host, b.client_on_database_host)
+    if None in shared:
+        unknown.append("where the clients ran")
+    elif shared[0] != shared[1]:
+        differences.append(
+            ("placement", f"only {a.label if shared[0] else b.label} shared its machine with its clients")
+        )
+    complaints = [message for _, message in differences]
+    for side in (a, b):
+        complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]
+    if not complaints and unknown:
+        return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
+    return _weighed(
+        "; ".join(complaints) or "alike", complaints, "Versions and machines are alike.",
+        "Measure both sides on the same machines with the same versions, and nothing else on them.",
+        tuple((subject, f"{sentence([message])}.") for subject, message in differences),
+    )  # fmt: skip
+
+
+def _hardware(a: ClusterFacts, b: ClusterFacts) -> tuple[Sequence[object], Sequence[object]]:
+    """Of clusters of different sizes, the kinds of their nodes: six nodes are no other hardware than four of them."""
+    if a.nodes == b.nodes:
+        return a.hardware, b.hardware
+    return list(dict.fromkeys(map(repr, a.hardware))), list(dict.fromkeys(map(repr, b.hardware)))
+
+
+def _compare(
+    subject: str, a: object, b: object, differences: list[tuple[str, str]], unknown: list[str], *, quiet: bool = False
+) -> None:
+    """Note where both are known and differ, or one of them is not known."""
+    if not a or not b:
+        unknown.append(subject)
+    elif a != b:
+        differences.append((subject, f"the {subject} differs" if quiet else f"the {subject} differs ({a} and {b})"))
+
+
+def _keyed(subject: str, complaints: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((subject, f"{sentence([complaint])}.") for complaint in complaints)
+
+
+def _weighed(
+    shown: str, complaints: list[str], good: str, remedy: str, differing: tuple[tuple[str, str], ...] = ()
+) -> Outcome:
+    return Outcome(
+        "warn" if complaints else "pass", shown,
+        f"{sentence(complaints)}." if complaints else good,
+        remedy if complaints else "",
+        differing,
+    )  # fmt: skip
+
+
+def _labels(sides: Sequence[SideFacts]) -> str:
+    return " and ".join(dict.fromkeys(side.label for side in sides))

@@ -1,0 +1,60 @@
+"""What a run's spec says of where it ran, as facts."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from runs.catalog import load_catalog
+from runs.checks.facts import ClusterFacts
+from runs.checks.pairs import SideFacts
+from runs.plans.spec import RunSpec
+
+
+def cluster_facts(spec: RunSpec) -> ClusterFacts:
+    """The nodes that the database stood on; of an uploaded run as far as somebody stated them."""
+    machines = spec["cluster"]["machines"]
+    started = 0
+    if spec["cluster"]["provisioner"] != "external":
+        # Of nodes that Benchsite starts, several share a machine.
+        system = load_catalog().systems.get(spec["system"])
+        default = system.process.settings.get("nodes", "0") if system and system.process else "0"
+        started = int(spec["database"]["settings"].get("nodes", default))
+    return ClusterFacts(
+        nodes=max(len(machines), started) or None,
+        replication_factor=spec["database"]["replication_factor"],
+        machines=tuple(machine["facts"] for machine in machines),
+    )
+
+
+def shared_machine(spec: RunSpec) -> bool | None:
+    """Whether a client ran on a machine of the database; None where nobody knows which machines there were."""
+    stated = spec.get("stated")
+    if stated is not None:
+        return stated["client_on_database_host"]
+    hosts = {machine["id"] for machine in spec["cluster"]["machines"]}
+    if not hosts or not spec["generators"]:
+        return None
+    return any(generator["machine"]["id"] in hosts for generator in spec["generators"])
+
+
+def side_facts(
+    label: str, spec: RunSpec, server_version: str = "", *, server_use: Mapping[str, Any] = MappingProxyType({})
+) -> SideFacts:
+    """One side of a comparison; what the server said of its version outweighs what was stated.
+
+    `server_use` is that of its measurement set, or means of several.
+    """
+    client = spec["client"]
+    return SideFacts(
+        label=label,
+        system=spec["system"],
+        version=server_version or spec["database"]["version"],
+        client_version=f"{client['flavour']} {client['ycsb_version']}" if client["ycsb_version"] else "",
+        durability=spec["mode"]["record"],
+        cluster=cluster_facts(spec),
+        records=spec["dataset"]["records"],
+        record_bytes=spec["dataset"]["record_bytes"],
+        client_on_database_host=shared_machine(spec),
+        hit_ratio=server_use.get("hit_ratio"),
+        hit_ratio_trend=server_use.get("hit_ratio_trend"),
+    )

@@ -1,0 +1,170 @@
+"""Was it even over time? V10 backlog, V11 warm-up and drift, V12 stability, V13 stalls."""
+
+import numpy as np
+
+from benchsite.core.formatting import exact, latency, percent, throughput
+from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.facts import OverTime, RunFacts
+from runs.checks.profile import Profile
+from runs.results.measures.stability import longest_run, stability
+from runs.results.measures.steady import compute_drift, mser5
+from runs.results.measures.sustained_load import backlog_growth
+
+
+@check("V10", "Backlog", "growth of {backlog_share} of the mean, at least {backlog_least_s:latency}")
+def backlog(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A target that the database cannot keep up with makes every operation later than the one before it.
+
+    Formula: b x T, with b the least-squares slope of each second's mean response time
+    Warns: growth > max({backlog_share} of its mean, {backlog_least_s:latency})
+    Rejects: the same where X / target >= {target_warn}, because then it claims to be sustained
+    Not assessed without: response times by the second
+    """
+    if not facts.target_ops_s:
+        return None
+    series = facts.over_time.response_mean_us if facts.over_time else ()
+    growth = backlog_growth(series)
+    if growth is None:
+        missing = "Response times by the second are not known; measurement.interval=both measures them."
+        if len(series):
+            missing = f"{len(series)} seconds are too few to judge by."
+        return not_assessed(missing)
+    growth_us, mean_us = growth
+    growing = growth_us > max(profile.backlog_share * mean_us, profile.backlog_least_s * 1e6)
+    shown = f"mean response time {latency(mean_us)}, {latency(growth_us) if growth_us > 0 else 'no'} growth"
+    if not growing:
+        return Outcome("pass", shown, "Operations did not become later and later.")
+    # Below the share that counts as sustained nobody claims that the target was kept: V09 says so already.
+    claimed = (facts.throughput_ops_s or 0.0) / facts.target_ops_s >= profile.target_warn
+    return Outcome(
+        "reject" if claimed else "warn", shown,
+        f"The response time grew by {latency(growth_us)} over the window: more was asked for than the database could "
+        "do, and the queue would have grown without end.",
+        "Take this rung as beyond the ceiling; measure a lower target.",
+    )  # fmt: skip
+
+
+@check("V11", "Steady state", "no longer warm-up than planned, drift {drift_warn}")
+def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
+    """The window begins after the warm-up, by MSER-5 over the whole run, and does not drift.
+
+    Formula: MSER-5 over the whole run, of throughput and of p95: where the warm-up ends; drift of the window by
+        least squares and between its halves
+    Warns: warm-up longer than was cut off, or no end to it, if that changes the mean by > {steady_gain}; drift >
+        max({drift_warn}, {drift_sigmas} standard errors)
+    Not assessed without: {steady_least_s} of window, second by second
+    """
+    known = facts.over_time
+    window = known.rate_ops_s[known.warmup_s :] if known else ()
+    if known is None or len(window) < profile.steady_least_s:
+        return not_assessed(_too_short(known, len(window), profile.steady_least_s))
+    drift = compute_drift(window)
+    shown = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
+    complaints = [complaint for complaint in [_warmed_late(known, profile)] if complaint]
+    if drift.exceeds(profile.drift_warn, profile.drift_sigmas):
+        larger = max(drift.slope, drift.halves, key=abs)
+        complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
+    return Outcome(
+        "warn" if complaints else "pass", shown,
+        f"{sentence(complaints)}." if complaints else "The window is in a steady state.",
+        "Warm up longer and measure longer; the run page cuts a longer warm-up off without a new run."
+        if complaints
+        else "",
+    )  # fmt: skip
+
+
+def _warmed_late(known: OverTime, profile: Profile) -> str:
+    """What MSER-5 says against the planned warm-up, of the throughput and of p95; empty where it makes no difference.
+
+    By itself it cuts something off many a healthy run, so it counts only where what it keeps has another mean.
+    """
+    for label, values in (("throughput", known.rate_ops_s), ("p95", known.p95_us)):
+        series = np.asarray(values, dtype=np.float64)
+        if series.size < known.warmup_s + 1 or not np.isfinite(series).all():
+            continue
+        steady, mean = mser5(series.tolist()), float(series[known.warmup_s :].mean())
+        if steady is None or not mean or abs(steady.mean_kept / mean - 1) <= profile.steady_gain:
+            continue
+        if steady.at_limit:
+            return f"the {label} reached no steady state: the run is too short"
+        if steady.truncate_s > known.warmup_s:
+            return f"by its {label} the warm-up took {steady.truncate_s} s, and {known.warmup_s} s were cut off"
+    return ""
+
+
+def _too_short(known: OverTime | None, length: int, least: float) -> str:
+    if known is None:
+        return "Nothing tells how much was done in each second."
+    return f"{length} seconds are too few to judge by: {exact(least)} are needed."
+
+
+@check("V12", "Stability", "variation {cv_warn}, slow seconds {slow_seconds_warn}")
+def instability(facts: RunFacts, profile: Profile) -> Outcome:
+    """The throughput of every second of the window.
+
+    Formula: variation (standard deviation / mean) of the seconds' throughput; share of seconds below 0.9 of the
+        median
+    Warns: > {cv_warn}; > {slow_seconds_warn}
+    Not assessed without: {stability_least_s} of window. Means over longer intervals can warn, never pass
+    """
+    series = facts.rate_ops_s or ()
+    spread = stability(series)
+    if spread is None or spread.seconds < profile.stability_least_s:
+        missing = (
+            _too_short(facts.over_time, 0, 0)
+            if facts.rate_ops_s is None and facts.over_time is None
+            else f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
+        )
+        return not_assessed(missing, f"{len(series)} s" if series else "")
+    bad = spread.cv > profile.cv_warn or spread.slow_share > profile.slow_seconds_warn
+    shown = f"variation {percent(spread.cv)}, slow seconds {percent(spread.slow_share)}"
+    if not bad and facts.over_time and not facts.over_time.is_by_second:
+        return not_assessed("Only means over several seconds are known: they hide what single seconds do.", shown)
+    return Outcome(
+        "warn" if bad else "pass", shown,
+        f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
+        f"{percent(spread.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
+        f"{percent(spread.down_spike_share)} away.",
+        "Look at the series for compactions, checkpoints or neighbours, and measure longer." if bad else "",
+    )  # fmt: skip
+
+
+@check("V13", "Stalls", "{stall_s} without operations, {stall_latency_s} for one")
+def stalls(facts: RunFacts, profile: Profile) -> Outcome:
+    """Seconds in a row in which nothing was done at all, or one operation that took far too long.
+
+    Formula: seconds in a row without any operation; the longest operation
+    Warns: >= {stall_s}; > {stall_latency_s}
+    Not assessed without: seconds, at {stall_rate_least} or more (below, empty seconds come by chance)
+    """
+    series = facts.rate_ops_s or ()
+    longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)
+    slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
+    enough = bool(series) and sum(series) / len(series) >= profile.stall_rate_least
+    empty = longest_run([rate <= 0 for rate in series]) if enough else 0
+    if not slow and (not enough or longest_us is None):
+        return not_assessed(_stalls_unknown(facts, profile))
+    stalled = empty >= profile.stall_s
+    complaints = []
+    if stalled:
+        complaints.append(f"nothing was done for {empty} s in a row")
+    if slow and longest_us is not None:
+        complaints.append(f"one operation took {latency(longest_us)}")
+    by_second = facts.over_time is None or facts.over_time.is_by_second
+    if not complaints and not by_second:
+        return not_assessed("Only means over several seconds are known: they hide short stalls.")
+    shown = [f"{empty} s empty"] if stalled or (enough and by_second) else []
+    shown += [f"longest operation {latency(longest_us)}"] if longest_us is not None else []
+    return Outcome(
+        "warn" if complaints else "pass", ", ".join(shown),
+        f"{sentence(complaints, ' and ')}." if complaints else "The database never stopped answering.",
+        "Look at the server's log at that time: checkpoints, compactions, elections, collecting garbage."
+        if complaints
+        else "",
+    )  # fmt: skip
+
+
+def _stalls_unknown(facts: RunFacts, profile: Profile) -> str:
+    if facts.rate_ops_s:
+        return f"Below {throughput(profile.stall_rate_least)} seconds without any operation come by chance."
+    return "Nothing tells how much was done in each second."

@@ -1,0 +1,136 @@
+"""What a plan asks of machines: whether the clients of its load generators suffice, and the disks of its nodes. Pure.
+
+Two figures bound a load generator: the throughput of its clients without a database, and the operations per second of
+CPU time in earlier runs with the same binding, times the cores that its clients may use.
+
+Where Benchsite starts the servers, data that an empty node could not hold is refused. Data that does not fit into what
+is free now is a warning, for other plans may end meanwhile; so is everything about external servers, which may
+compress, or keep their data on another disk than the one that is known.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from benchsite.core.formatting import counted, percent, size, throughput
+from runs.catalog import load_catalog
+from runs.catalog.generators import get_capacity
+from runs.models.plan import Provisioner
+from runs.plans.expansion import PlannedRun
+from runs.plans.plan import PlannedGenerator
+from runs.results.measures.host import MAX_DISK_SHARE
+
+# The share of its cores from which check V03 warns that the clients may be the limit.
+MAX_CPU_SHARE: Final = 0.80
+# Keys, indexes and logs beside the field values; measured on Redis and PostgreSQL with 1 KB records.
+STORAGE_FACTOR: Final = 1.6
+
+
+def capacity_ops_s(generator: PlannedGenerator, binding: str, *, processes: int, cores_share: float) -> float | None:
+    """The highest throughput of `processes` clients that may use that share of the cores; None where it is unknown."""
+    known = get_capacity(generator.capacity, binding, generator.bindings.get(binding))
+    bounds = []
+    if "ops_s" in known:
+        bounds.append(min(processes * known["client_ops_s"], known["ops_s"] * cores_share))
+    if "core_ops_s" in known and generator.cores:
+        bounds.append(known["core_ops_s"] * generator.cores * cores_share * MAX_CPU_SHARE)
+    return min(bounds, default=None)
+
+
+def capacity_warnings(runs: list[PlannedRun]) -> Iterator[str]:
+    """For each binding the run that lacks most clients for its target, or for the throughput of earlier runs."""
+    lacking: dict[str, tuple[int, str]] = {}
+    for run in runs:
+        if run.prediction is None or run.prediction.source == "assumed" or not run.clients:
+            continue
+        binding = run.sweep.entry.database.binding
+        total = _total(run, binding, run.processes)
+        if total is None or run.prediction.ops_s <= total:
+            continue
+        needed = math.ceil(run.clients * (run.prediction.ops_s / total - 1))
+        if needed > lacking.get(binding, (0, ""))[0]:
+            lacking[binding] = (needed, _sentence(run, binding, total, needed))
+    yield from (sentence for _, sentence in lacking.values())
+
+
+def _total(run: PlannedRun, binding: str, processes: int) -> float | None:
+    database = run.sweep.entry.database
+    divides = database.separates_cpus and database.provisioner != Provisioner.EXTERNAL
+    bounds = []
+    for generator in run.generators:
+        is_shared = divides and generator.machine_id in database.machine_ids
+        share = 0.5 if is_shared and generator.cores > 1 else 1.0
+        bounds.append(capacity_ops_s(generator, binding, processes=processes, cores_share=share))
+    known = [bound for bound in bounds if bound is not None]
+    return sum(known) if len(known) == len(bounds) else None
+
+
+def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:
+    """ "2 more clients needed for 400k ops/s: ..." """
+    assert run.prediction is not None
+    slots = min(generator.slots for generator in run.generators)
+    enough = (n for n in range(run.processes + 1, slots + 1) if (_total(run, binding, n) or 0) >= run.prediction.ops_s)
+    processes = next(enough, None)
+    remedy = f"Set the clients per generator to {processes}." if processes else "Use more load generators."
+    clients = counted(run.clients, "client")
+    return (
+        f"{counted(needed, 'more client')} needed for {throughput(run.prediction.ops_s)} ({run.name}): its {clients} "
+        f"with the {binding} binding have generated {throughput(total)} at most so far. {remedy}"
+    )
+
+
+def disk_by_cluster(runs: Sequence[PlannedRun]) -> dict[str, float]:
+    """Cluster id -> bytes on each of its nodes. Every database and mode keeps its own data folder until the matrix
+    ends.
+    """
+    largest: dict[tuple[str, str, str], float] = {}
+    for run in runs:
+        database = run.sweep.entry.database
+        place = (database.cluster_id, database.id, run.sweep.entry.mode)
+        largest[place] = max(largest.get(place, 0), node_bytes(run))
+    clusters: dict[str, float] = {}
+    for (cluster, _, _), needed in largest.items():
+        clusters[cluster] = clusters.get(cluster, 0) + needed
+    return clusters
+
+
+def node_bytes(run: PlannedRun) -> float:
+    """What the data set of a run takes on each node."""
+    database = run.sweep.entry.database
+    copies = database.replication_factor / max(1, len(database.machine_ids))
+    return run.dataset.records * run.dataset.record_bytes * STORAGE_FACTOR * copies
+
+
+def capacity_messages(runs: Sequence[PlannedRun]) -> Iterator[tuple[bool, str]]:
+    """For each cluster with too little disk, and each database with too little memory: whether it is refused, and a
+    sentence with the numbers.
+    """
+    databases = {run.sweep.entry.database.id: run.sweep.entry.database for run in runs}
+    disks = disk_by_cluster(runs)
+    by_cluster = {database.cluster_id: database for database in databases.values()}
+    for cluster, database in by_cluster.items():
+        known = [(_to_spare(facts), name, facts) for name, facts in database.nodes if "disk_free_bytes" in facts]
+        if not known or disks[cluster] <= (fullest := min(known, key=lambda node: node[0]))[0]:
+            continue
+        spare, name, facts = fullest
+        total = facts.get("disk_total_bytes")
+        yield (
+            database.provisioner != "external" and total is not None and disks[cluster] > MAX_DISK_SHARE * total,
+            f"The data needs {size(disks[cluster])} of disk on each node of {database.cluster_name}, and {name} has "
+            f"{size(spare)} to spare{f' of {size(total)}' if total else ''} (runs end where a disk is "
+            f"{percent(MAX_DISK_SHARE)} full). Load fewer records, plan fewer modes in one matrix, or free space.",
+        )
+    for database in databases.values():
+        needed = max(node_bytes(run) for run in runs if run.sweep.entry.database.id == database.id)
+        memory = [(value, name) for name, facts in database.nodes if (value := facts.get("memory_bytes"))]
+        if load_catalog().system(database.system).in_memory and memory and needed > min(memory)[0]:
+            total, name = min(memory)
+            yield (
+                database.provisioner != "external",
+                f"{database.name} holds its data in memory and needs {size(needed)} on each node; {name} has "
+                f"{size(total)} in all. Load fewer records, or use nodes with more memory.",
+            )
+
+
+def _to_spare(facts: Mapping[str, float]) -> float:
+    return max(0.0, facts["disk_free_bytes"] - (1 - MAX_DISK_SHARE) * facts.get("disk_total_bytes", 0.0))

@@ -1,0 +1,261 @@
+"""The pure expansion: databases x modes x workloads x ladder x repeats, minus exclusions plus overrides, in order."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from runs.catalog import load_catalog
+from runs.plans.operation_limit import Prediction, predict, split_processes
+from runs.plans.plan import ASSUMED, TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
+from runs.ycsb.properties import Dataset, check_workload, dataset, warm_up_s
+
+# What the name of a bracket's run ends with.
+BRACKET = " bracket"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSweep:
+    """One curve; a load sweep gathers the loads of one data set into one database and mode."""
+
+    key: tuple[str, ...]
+    phase: str
+    entry: Entry
+    workload: PlannedWorkload
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run to be inserted. `needs` is the position of the load that must have succeeded before it."""
+
+    sweep: PlannedSweep
+    position: int
+    rung: int
+    threads: int
+    target_ops_s: int | None
+    repeat: int
+    properties: dict[str, str]
+    dataset: Dataset
+    generators: tuple[PlannedGenerator, ...]
+    needs: int | None
+    expected_s: float
+    processes: int  # clients on each generator
+    prediction: Prediction | None = None  # None: a load
+    is_bracket: bool = False
+
+    @property
+    def clients(self) -> int:
+        return len(self.generators) * self.processes
+
+    @property
+    def phase(self) -> str:
+        return self.sweep.phase
+
+    @property
+    def name(self) -> str:
+        if self.phase == "load":
+            return f"{self.sweep.name} r{self.repeat}"
+        name = run_name(self.sweep.name, self.threads, self.target_ops_s, self.repeat)
+        return f"{name}{BRACKET}" if self.is_bracket else name
+
+
+def run_name(sweep: str, threads: int, target_ops_s: int | None, repeat: int) -> str:
+    """ "redis always A 16t @40000 r1"."""
+    target = f" @{target_ops_s}" if target_ops_s else ""
+    return f"{sweep} {threads}t{target} r{repeat}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedCell:
+    """A rung that is not run, and why."""
+
+    entry: Entry
+    workload: PlannedWorkload
+    rung: int
+    repeat: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    sweeps: tuple[PlannedSweep, ...]
+    runs: tuple[PlannedRun, ...]  # by position; loads stand before what needs them
+    excluded: tuple[ExcludedCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One measured cell before it has its place in the queue."""
+
+    sweep: PlannedSweep
+    rung: int
+    repeat: int
+    threads: int
+    target_ops_s: int | None
+    properties: dict[str, str]
+    generators: tuple[PlannedGenerator, ...]
+    is_bracket: bool = False
+
+
+def expand(plan: Plan) -> Expansion:
+    """All sweeps and runs of a plan, in the order in which they are to run.
+
+    Raises PropertyError for workload properties that YCSB would not take.
+    """
+    drafts: list[_Draft] = []
+    excluded: list[ExcludedCell] = []
+    for entry in plan.entries:
+        for workload in plan.workloads:
+            for cell in _cells(plan, entry, workload):
+                if isinstance(cell, _Draft):
+                    drafts.append(cell)
+                else:
+                    excluded.append(cell)
+    ordered = _in_order(plan, drafts)
+    runs = tuple(_with_loads(plan, [*ordered, *_bracket(plan, ordered)]))
+    sweeps = {run.sweep.key: run.sweep for run in runs}
+    return Expansion(tuple(sweeps.values()), runs, tuple(excluded))
+
+
+def sweep_name(plan: Plan, entry: Entry, what: str) -> str:
+    """The short name: "redis always A"; the database's own name where the plan has two of one system."""
+    databases = {e.database.id for e in plan.entries if e.database.system == entry.database.system}
+    subject = entry.database.system if len(databases) == 1 else entry.database.name
+    return f"{subject} {entry.mode} {what}"
+
+
+def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Draft | ExcludedCell]:
+    key = ("measure", entry.database.id, entry.mode, workload.id)
+    sweep = PlannedSweep(key, "measure", entry, workload, sweep_name(plan, entry, workload.short_name))
+    axes: dict[str, object] = {"database": entry.database.id, "mode": entry.mode, "workload": workload.id}
+    ladder = _overridden(plan, axes).get("rungs", plan.rungs)
+    if plan.search is not None:  # Only its first trial is known.
+        ladder = [plan.threads or 1 if plan.ladder == "target" else min(plan.rungs)]
+    for rung in (int(r) for r in ladder):  # type: ignore[attr-defined]
+        for repeat in range(1, (1 if plan.search is not None else plan.repeats) + 1):
+            cell = {**axes, "rung": rung, "repeat": repeat}
+            reasons = [rule.reason for rule in plan.exclusions if rule.applies(**cell)]
+            if reasons:
+                yield ExcludedCell(entry, workload, rung, repeat, reasons[0])
+            else:
+                yield _draft(plan, sweep, cell, rung, repeat)
+
+
+def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, object]:
+    """What the overrides set for a cell; a later rule wins."""
+    merged: dict[str, object] = {}
+    for rule in plan.overrides:
+        if rule.applies(**cell):
+            merged.update(rule.set or {})
+    return merged
+
+
+def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, repeat: int) -> _Draft:
+    changes = _overridden(plan, cell)
+    names = changes.pop("generators", None)
+    threads = int(str(changes.pop("threads", 0))) or (rung if plan.ladder == "threads" else plan.threads or 1)
+    changes.pop("rungs", None)
+    # What is left are workload properties: record count, distribution.
+    properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
+    generators = tuple(g for g in plan.generators if names is None or g.name in names)  # type: ignore[operator]
+    target = rung if plan.ladder == "target" and plan.search is None else None
+    return _Draft(sweep, rung, repeat, threads, target, properties, generators)
+
+
+def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
+    """As listed: sweep by sweep. Interleaved: repeat by repeat, rung by rung over all sweeps. Randomised: by seed.
+
+    Both stay within a data set: a server holds one at a time, and runs that alternate load before each of them.
+    """
+    if plan.order == "as_listed":
+        return drafts
+    data_sets = dict.fromkeys(dataset(draft.properties).fingerprint for draft in drafts)
+    place = {fingerprint: number for number, fingerprint in enumerate(data_sets)}
+    by_rung = sorted(drafts, key=lambda draft: (place[dataset(draft.properties).fingerprint], draft.repeat, draft.rung))
+    if plan.order == "interleaved":
+        return by_rung
+    # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
+    dice = random.Random(plan.seed)
+    return sorted(
+        by_rung, key=lambda draft: (place[dataset(draft.properties).fingerprint], draft.repeat, dice.random())
+    )
+
+
+def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
+    """The first measured cell once more, to see how far the machines drifted meanwhile.
+
+    Its repeat number follows on those of the plan and its looks, since a rung has each number once.
+    """
+    if not plan.bracket or not ordered:
+        return []
+    return [replace(ordered[0], repeat=max(plan.repeats, *plan.looks, 0) + 1, is_bracket=True)]
+
+
+def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
+    """The measured runs with a load before each one that would otherwise find another data set, or a changed one."""
+    loaded: dict[tuple[str, str], tuple[str, int]] = {}  # (database, mode) -> fingerprint, position of its load
+    loads_of: dict[tuple[str, ...], int] = {}
+    up: dict[str, tuple[str, str]] = {}  # cluster -> (database, mode) of its server
+    position = 0
+    for draft in drafts:
+        entry, data = draft.sweep.entry, dataset(draft.properties)
+        place = (entry.database.id, entry.mode)
+        start_s = _start_s(plan, entry) if up.get(entry.database.cluster_id) != place else 0.0
+        up[entry.database.cluster_id] = place
+        if plan.load_policy != "existing" and loaded.get(place, ("", 0))[0] != data.fingerprint:
+            load = _load(plan, draft, data, position)
+            loads_of[load.sweep.key] = loads_of.get(load.sweep.key, 0) + 1
+            load = replace(load, repeat=loads_of[load.sweep.key], expected_s=load.expected_s + start_s)
+            start_s = 0.0
+            loaded[place] = (data.fingerprint, position)
+            yield load
+            position += 1
+        needs = loaded[place][1] if place in loaded else None
+        measured = _measured(plan, draft, data, position, needs)
+        yield replace(measured, expected_s=measured.expected_s + start_s)
+        position += 1
+        # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
+        if float(draft.properties.get("insertproportion", "0")) > 0 or plan.resets.get("rung") == "reload":
+            loaded[place] = ("", loaded.get(place, ("", 0))[1])
+
+
+def _start_s(plan: Plan, entry: Entry) -> float:
+    """What starting the servers takes beyond the usual overhead, where Benchsite starts them as processes."""
+    database = entry.database
+    if database.provisioner != "process" or plan.overhead(entry) is not ASSUMED:
+        return 0.0
+    process = load_catalog().system(database.system, database.flavour).process
+    return process.start_s * float(database.settings.get("nodes", 1)) if process else 0.0
+
+
+def duration_s(plan: Plan) -> int:
+    """How long each client of a measured run works."""
+    return plan.warmup_s + plan.min_measure_s + TAIL_S
+
+
+def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
+    seconds, generators = duration_s(plan), draft.generators
+    prediction = predict(
+        plan, draft.sweep.key[1:], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
+    )
+    processes = split_processes(
+        plan, prediction, seconds=seconds, threads=draft.threads, generators=generators, properties=draft.properties
+    )
+    return PlannedRun(
+        draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
+        generators, needs, warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s, processes,
+        prediction, draft.is_bracket,
+    )  # fmt: skip
+
+
+def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun:
+    entry, workload = draft.sweep.entry, draft.sweep.workload
+    key = ("load", entry.database.id, entry.mode, data.fingerprint)
+    sweep = PlannedSweep(key, "load", entry, workload, sweep_name(plan, entry, "load"))
+    threads = max(plan.load_threads, len(draft.generators) * plan.processes_per_generator)
+    overhead = plan.overhead(entry)
+    seconds = overhead.load_s + data.records / overhead.load_records_s
+    return PlannedRun(
+        sweep, position, threads, threads, None, 1, draft.properties, data, draft.generators, None, seconds,
+        plan.processes_per_generator,
+    )  # fmt: skip

@@ -1,0 +1,184 @@
+"""A stored matrix as one plan file without host names, and a plan file as a matrix of another team or cluster."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from runs.catalog import UnknownSystem, load_catalog, secret_properties
+from runs.catalog.property_schema import PropertyError
+from runs.checks import THRESHOLDS, profile
+from runs.checks.team_thresholds import get_thresholds
+from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
+from runs.models.plan import Provisioner
+from runs.plans.files.plan import (
+    Cells,
+    Changes,
+    ClusterRole,
+    Exclusion,
+    Facts,
+    GeneratorRole,
+    Override,
+    PlanDatabase,
+    PlanDurability,
+    PlanEntry,
+    PlanFile,
+    PlanMatrix,
+    PlanMode,
+    PlanRefused,
+    PlanWorkload,
+)
+from runs.plans.files.plan_file import as_text
+from runs.plans.plan_spec import PlanFault, PlanSearch, PlanSlo
+from runs.ycsb.properties import check_workload
+
+Row = TypeVar("Row", Database, Cluster, Workload, LoadGenerator)
+# Properties in which other systems' clients are told where their servers are.
+ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
+
+
+def export_plan(matrix: Matrix) -> str:
+    """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export."""
+    return as_text(build_plan_file(matrix))
+
+
+def build_plan_file(matrix: Matrix) -> PlanFile:
+    """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
+    entries = list(
+        matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
+    )
+    workloads = _roles("workload", list(matrix.workloads.order_by("name")))
+    generators = _roles("generator", list(matrix.load_generators.select_related("machine").order_by("name")))
+    if not entries or not workloads or not generators:
+        raise PlanRefused("This matrix names no databases, workloads or load generators, so it has no plan to export.")
+    databases = _roles("database", [entry.database for entry in entries])
+    clusters = _roles("cluster", [database.cluster for database in databases.values()])
+    roles = {str(row.pk): role for rows in (databases, workloads) for role, row in rows.items()}
+    roles_by_name = {generator.name: role for role, generator in generators.items()}
+    cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
+    usual, used = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)
+    search = matrix.search
+    columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
+    return PlanFile.model_construct(
+        catalog=load_catalog().digest,
+        matrix=PlanMatrix.model_construct(**columns),
+        clusters={
+            role: ClusterRole.model_construct(
+                provisioner=cluster.provisioner,
+                separates_cpus=cluster.separates_cpus or cluster.provisioner == Provisioner.EXTERNAL,
+                nodes=[_facts(node.machine) for node in cluster.nodes.all()],
+            )
+            for role, cluster in clusters.items()
+        },
+        generators={
+            role: GeneratorRole.model_construct(
+                slots=generator.slots,
+                shares=[
+                    cluster
+                    for cluster, row in clusters.items()
+                    if generator.machine_id in {node.machine_id for node in row.nodes.all()}
+                ],
+                facts=_facts(generator.machine),
+            )
+            for role, generator in generators.items()
+        },
+        databases={role: _database(row, cluster_roles[row.cluster_id]) for role, row in databases.items()},
+        workloads={role: _workload(workload) for role, workload in workloads.items()},
+        entries=[
+            PlanEntry.model_construct(database=roles[str(entry.database_id)], mode=entry.mode) for entry in entries
+        ],
+        exclusions=[
+            Exclusion.model_construct(reason=str(rule.get("reason", "")), match=_cells(rule, roles))
+            for rule in matrix.exclusions
+            if _covers(rule, roles)
+        ],
+        overrides=[
+            Override.model_construct(
+                rule=rule.get("rule") or "", match=_cells(rule, roles), set=_changes(rule["set"], roles_by_name)
+            )
+            for rule in matrix.overrides
+            if _covers(rule, roles)
+        ],
+        thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
+        search=search
+        and PlanSearch.model_construct(
+            **{**search, "slo": PlanSlo.model_construct(**search["slo"]) if search["slo"] else None}
+        ),
+        faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
+    )
+
+
+def _roles(kind: str, rows: Sequence[Row]) -> dict[str, Row]:
+    """Each row once, numbered as it comes."""
+    distinct = {row.pk: row for row in rows}
+    return {f"{kind}-{number}": row for number, row in enumerate(distinct.values(), 1)}
+
+
+def _facts(machine: Machine) -> Facts:
+    values = {name: machine.facts.get(name, {}).get("value") for name in Facts.model_fields}
+    known: dict[str, Any] = {
+        name: int(value) for name, value in values.items() if isinstance(value, int | float) and value >= 0
+    }
+    return Facts.model_construct(**known)
+
+
+def _database(database: Database, cluster: str) -> PlanDatabase:
+    settings, properties = dict(database.settings), dict(database.binding_properties)
+    secrets: list[str] = []
+    try:
+        system = load_catalog().system(database.system, database.flavour, database.own_modes)
+    except UnknownSystem:
+        properties = {}  # Nobody knows which of them is an address or a secret.
+    else:
+        hidden, addresses = secret_properties(system), system.binding.endpoint.addresses
+        secrets = [name for name in hidden if properties.get(name)]
+        left_out = {*hidden, *addresses}
+        kept = {name: value for name, value in properties.items() if name not in left_out and not ADDRESS.search(name)}
+        try:
+            settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
+        except PropertyError as error:
+            raise PlanRefused(f"{database.name}: {error}") from None
+    return PlanDatabase.model_construct(
+        name=database.name,
+        system=database.system,
+        version=database.version,
+        replication_factor=database.replication_factor,
+        flavour=database.flavour,
+        client=database.client,
+        own_modes={
+            slug: PlanMode.model_construct(
+                **{**mode, "durability": PlanDurability.model_construct(**mode["durability"])}
+            )
+            for slug, mode in database.own_modes.items()
+        },
+        cluster=cluster,
+        settings=settings,
+        binding_properties=properties,
+        secrets=secrets,
+    )
+
+
+def _workload(workload: Workload) -> PlanWorkload:
+    try:
+        properties = check_workload(workload.properties)
+    except PropertyError as error:
+        raise PlanRefused(f"Workload {workload.name}: {error}") from None
+    return PlanWorkload.model_construct(name=workload.name, short_name=workload.short_name, properties=properties)
+
+
+def _covers(rule: Mapping[str, Any], roles: Mapping[str, str]) -> bool:
+    """A rule about what the matrix does not cross covers nothing, here or there."""
+    keys = [rule["match"].get(axis) for axis in ("database", "workload")]
+    return all(key is None or str(key) in roles for key in keys)
+
+
+def _cells(rule: Mapping[str, Any], roles: Mapping[str, str]) -> Cells:
+    match = {axis: value for axis, value in rule["match"].items() if value is not None}
+    match |= {axis: roles[str(match[axis])] for axis in ("database", "workload") if axis in match}
+    return Cells.model_construct(**match | {axis: int(match[axis]) for axis in ("rung", "repeat") if axis in match})
+
+
+def _changes(changes: Mapping[str, Any], roles: Mapping[str, str]) -> Changes:
+    changes = dict(changes)
+    if "generators" in changes:
+        changes["generators"] = [roles[name] for name in changes["generators"] if name in roles]
+    return Changes.model_construct(**changes)

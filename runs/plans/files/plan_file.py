@@ -1,0 +1,91 @@
+"""A plan file as TOML: the same plan has the same text, and what is read is checked to the last key. Pure."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tomli_w
+from pydantic import ValidationError
+
+from runs.plans.files.plan import FORMAT, VERSION, PlanFile, PlanRefused
+
+MAX_LENGTH: Final = 1_000_000  # characters of a plan file
+HEAD: Final = """\
+# A plan of Benchsite: what was measured, and how. It names no host: clusters and load generators are roles.
+# Import it into a Benchsite; a report of its runs has a script that repeats them without one.
+
+"""
+_HEADER: Final = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
+# Type of a validation error -> the end of its sentence.
+_MESSAGES: Final = {
+    "missing": "is missing",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text in quotes",
+    "string_pattern_mismatch": "must be small letters, digits and hyphens",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+}
+
+
+def as_text(file: PlanFile) -> str:
+    """The plan as TOML, in one order and one spelling."""
+    return HEAD + tomli_w.dumps(file.model_dump(exclude_none=True))
+
+
+def read_plan(text: str) -> PlanFile:
+    """The plan that a file describes. Raises PlanRefused, which names the line and, of a misspelt key, the nearest."""
+    if len(text) > MAX_LENGTH:
+        raise PlanRefused(f"A plan file has at most {MAX_LENGTH:,} characters, this one has {len(text):,}.")
+    try:
+        content = tomllib.loads(text)
+    except ValueError as error:  # Of a number with thousands of digits Python says no more than this.
+        raise PlanRefused(f"This is no TOML: {error}.") from None
+    except RecursionError:
+        raise PlanRefused("This is no plan file: its tables are nested too deeply.") from None
+    if content.get("format") != FORMAT:
+        raise _refusal(text, ["format"], f"format must be {FORMAT!r}: this is another kind of file")
+    if (version := content.get("version")) != VERSION:
+        message = f"version {str(version)[:60]} is not known here; this release reads version {VERSION}"
+        raise _refusal(text, ["version"], message)
+    content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
+    try:
+        return PlanFile.model_validate(content, strict=True)
+    except ValidationError as refusal:
+        fault = refusal.errors(include_url=False)[0]
+        path = [part for part in (*fault["loc"], *fault.get("ctx", {}).get("path", ())) if isinstance(part, str)]
+        raise _refusal(text, path, _message(fault, path[-1])) from None
+
+
+def _message(error: Any, key: str) -> str:
+    match error["type"]:
+        case "plan" | "extra_forbidden":
+            return str(error["msg"])
+        case "value_error":
+            return f"{key} {error['ctx']['error']}"
+        case kind:
+            return f"{key} {_MESSAGES.get(kind) or re.sub(r'^.*? should', 'must', error['msg'])}"
+
+
+def _refusal(text: str, path: Sequence[str], message: str) -> PlanRefused:
+    *table, key = path
+    line, where = find_line(text, table, key), ".".join(table) or "the plan"
+    return PlanRefused(f"line {line}, {where}: {message}" if line else f"{where}: {message}")
+
+
+def find_line(text: str, path: Sequence[str], key: str) -> int | None:
+    """The line on which a key stands, as far as a look can tell; else that of its table."""
+    table, header = "", None
+    wanted, inline = ".".join(path), re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _HEADER.fullmatch(line):
+            table = match[1].replace('"', "")
+            if table == f"{wanted}.{key}".lstrip("."):
+                return number
+            header = number if table == wanted else header
+        elif table == wanted and inline.match(line):
+            return number
+    return header

@@ -1,0 +1,342 @@
+"""The one script that repeats a plan without Benchsite: servers' settings, loads, and the commands of all clients.
+
+`repeat.sh` has its functions. A *station* is a database in one durability mode, a *cell* one planned run. Pure.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchsite.core.formatting import size
+from runs.catalog import (
+    System,
+    UnknownMode,
+    UnknownSystem,
+    client_properties,
+    load_catalog,
+    render_server,
+    server_settings,
+)
+from runs.catalog.property_schema import PropertyError
+from runs.catalog.records import GO_FLAVOUR
+from runs.plans.expansion import PlannedRun, expand
+from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_the_same
+from runs.plans.files.plan_file import read_plan
+from runs.plans.plan import TAIL_S
+from runs.ycsb.command import (
+    JVM_OPTIONS,
+    SHORT_RUN_JVM_OPTIONS,
+    SHORT_RUN_S,
+    client_properties_for_run,
+    java_command,
+    split,
+)
+from runs.ycsb.errors import SplitError
+from runs.ycsb.properties import render_properties
+
+MAX_SLUG: Final = 60
+SERVER_USER: Final = "ycsb"
+# Systems whose stock YCSB client takes the same properties as Benchsite's.
+STOCK_ALIKE: Final = frozenset({"redis"})
+# System -> a command that empties the database before a load, and how a server is started on one machine.
+EMPTY_DATABASE: Final = {
+    "redis": 'redis-cli -h "$HOST" -p "$PORT" flushdb',
+    "postgresql": 'psql -h "$HOST" -p "$PORT" -U ycsb -d ycsb -v ON_ERROR_STOP=1 -f "servers/$STATION/$CELL.sql"',
+}
+START: Final = {
+    "redis": "mkdir -p data && redis-server ./redis.conf",
+    "postgresql": "initdb -D data -U ycsb -E UTF8 --locale=C && postgres -D data -c config_file=postgresql.conf; "
+    'then createdb -h "$HOST" -p "$PORT" -U ycsb ycsb',
+}
+_FUNCTIONS: Final = Path(__file__).with_name("repeat.sh")
+HEAD: Final = """\
+Repeats a benchmark without Benchsite: {name}
+
+1. `bash repeat.sh servers` writes the settings of each server into servers/STATION.
+2. Start the server of a station with them, and check the values listed below.
+3. `HOST=... PORT=... bash repeat.sh STATION` runs all of its cells. Instead of a station, name a cell, or `all`.
+
+The clients' outputs (YCSB's summaries and histogram logs) are in outputs/ and can be imported into a Benchsite. A cell
+whose output exists is not run again. The script needs bash, Java 11 or newer and YCSB's clients, and takes:
+
+  HOST, PORT        the server under test; PASSWORD where it has one
+  BENCHSITE_JARS    the jars of Benchsite's binding: `make bindings` in a checkout builds var/ycsb/BINDING/lib
+  YCSB_HOME         instead of them, a stock YCSB 0.17.0 where it does the same
+  EMPTY_DATABASE    a command that empties the database before each load; `true` where it is empty
+  BEFORE_CELL       a command before each cell, for resets between cells; CELL, STATION and PHASE are set
+  EXTRA_PROPERTIES  a property file with further properties of the clients
+  CLIENT, START_AT  on machines of their own, run client number CLIENT alone, on each from the same second of the epoch
+  OUTPUTS, JAVA     another folder, another Java"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One planned run with the properties of each client, without an address, a secret, and where it writes."""
+
+    run: PlannedRun
+    name: str
+    clients: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A database in one mode with its cells, in the order of the plan."""
+
+    name: str
+    database: str  # a role
+    system: System
+    mode: str
+    cells: tuple[Cell, ...]
+
+
+def repeat_script(plan_toml: str, loads: Mapping[str, Sequence[int]] | None = None) -> str:
+    """The script of a plan file: the same plan has the same text. Raises PlanRefused.
+
+    `loads` are those that a search measured, by the name of the sweep.
+    """
+    plan = read_plan(plan_toml)
+    stations = list_stations(plan, loads or {})
+    head = [HEAD.format(name=plan.matrix.name), "", *_machine_lines(plan)]
+    for station in stations:
+        head += ["", *_station_lines(plan, station)]
+    lines = ["#!/usr/bin/env bash", *_commented(head), _FUNCTIONS.read_text(), *_flag_lines(plan)]
+    for station in stations:
+        lines += ["", *_commands(plan, station)]
+    return "\n".join([*lines, "", *_LAST_LINES])
+
+
+_LAST_LINES: Final = (
+    'case $wanted in *" servers "*) ran=yes ;; esac',
+    '[ -n "$ran" ] || fail "No cell or station has this name:$wanted"',
+    "",
+)
+
+
+def slug(text: str) -> str:
+    """Small letters, digits and hyphens: fit for the name of a file on any machine."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_SLUG].strip("-") or "x"
+
+
+def cell_name(run: PlannedRun) -> str:
+    """The position in the plan comes first, so names sort and differ."""
+    return f"{run.position + 1:04d}-{slug(run.name)}"
+
+
+def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[Station, ...]:
+    """Every database and mode with its cells. Raises PlanRefused."""
+    if plan.search is not None:
+        if not loads:
+            raise PlanRefused("The loads of this search are not known, so no script repeats it. Import the plan.")
+        rungs = sorted(set().union(*loads.values()))
+        plan = plan.model_copy(update={"search": None, "matrix": plan.matrix.model_copy(update={"rungs": rungs})})
+    if plan.faults:
+        raise PlanRefused("A script applies no faults. Import the plan.")
+    if any(database.flavour == GO_FLAVOUR for database in plan.databases.values()):
+        raise PlanRefused("The script starts Java clients, and this plan uses go-ycsb. Import the plan.")
+    cells: dict[tuple[str, str], list[Cell]] = {}
+    try:
+        runs = [
+            run
+            for run in expand(planned(plan)).runs
+            if run.phase == "load" or run.sweep.name not in loads or run.rung in loads[run.sweep.name]
+        ]
+        for run in runs:
+            key = (run.sweep.entry.database.id, run.sweep.entry.mode)
+            cells.setdefault(key, []).append(Cell(run, cell_name(run), list_clients(plan, run)))
+    except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
+        raise PlanRefused(f"This plan cannot be run: {error}") from None
+    if twice := twice_the_same(runs):
+        raise PlanRefused(f"This plan cannot be run: {twice}")
+    stations = []
+    for entry in plan.entries:
+        role, database = entry.database, plan.databases[entry.database]
+        if (role, entry.mode) in cells:
+            # Two databases may have one name; their roles differ.
+            name = f"{role.removeprefix('database-')}-{slug(database.name)}-{entry.mode}"
+            system = load_catalog().system(database.system, database.flavour, database.stated_modes)
+            stations.append(Station(name, role, system, entry.mode, tuple(cells[role, entry.mode])))
+    return tuple(stations)
+
+
+def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ...]:
+    """The properties of each client of a run, as Benchsite's load generators have them."""
+    entry, count = run.sweep.entry, run.clients
+    database = entry.database
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
+    mode = system.mode(entry.mode)
+    with_address = client_properties(
+        system, mode, database.binding_properties, host="127.0.0.1", port=1, workload=run.properties
+    )
+    # Where a URL has the address, whoever repeats the plan writes it, with the options that are here by their names.
+    of_binding = {
+        **system.check_binding_properties(database.binding_properties), **with_address, **mode.client_properties
+    }  # fmt: skip
+    addresses = system.binding.endpoint.addresses
+    targets = split(run.target_ops_s, count, noun="operations per second") if run.target_ops_s else [None] * count
+    threads = split(run.threads, count, noun="threads")
+    return tuple(
+        client_properties_for_run(
+            run.properties,
+            phase=run.phase,
+            client=number,
+            clients=count,
+            threads=threads[number],
+            target_ops_s=target,
+            duration_s=_duration_s(plan) if run.phase == "measure" else None,
+            warmup_s=plan.matrix.warmup_s,
+            binding_properties={name: value for name, value in of_binding.items() if name not in addresses},
+        )
+        for number, target in enumerate(targets)
+    )
+
+
+def _duration_s(plan: PlanFile) -> int:
+    return plan.matrix.warmup_s + plan.matrix.min_measure_s + TAIL_S
+
+
+def _flag_lines(plan: PlanFile) -> list[str]:
+    """The options of Java, as load generators use them, so that the same machine gives the same heap."""
+    options = {
+        "load_flags": JVM_OPTIONS,
+        "run_flags": SHORT_RUN_JVM_OPTIONS if _duration_s(plan) < SHORT_RUN_S else JVM_OPTIONS,
+    }
+    lines = []
+    for name, jvm_options in options.items():
+        command = java_command("java", ["JARS"], main_class="MAIN", jvm_options=jvm_options)
+        lines.append(f"{name}={shlex.quote(' '.join(command[1 : command.index('-cp')]))}")
+    return lines
+
+
+def _commands(plan: PlanFile, station: Station) -> list[str]:
+    """The part of the script that runs one station."""
+    system, binding = station.system, station.system.binding
+    mode = system.mode(station.mode)
+    port = binding.properties[binding.endpoint.port].default if binding.endpoint.port else ""
+    stock = binding.name if not system.own_client else ""
+    if system.slug in STOCK_ALIKE and not mode.client_properties:
+        stock = system.recognition.bindings[0]
+    ours = binding.java_class if system.own_client else ""
+    words = ("station", station.name, binding.endpoint.host, binding.endpoint.port, port or "",
+             binding.endpoint.password, ours, stock)  # fmt: skip
+    lines = [_quoted(words)]
+    for name, text in _server_files(plan, station).items():
+        lines += _here_document(f"file {shlex.quote(name)}", text)
+    shared: dict[str, str] = {}
+    for cell in station.cells:
+        if (properties := _shared_properties(station, cell)) != shared:
+            shared = properties
+            lines += _here_document("workload", render_properties(shared))
+        own = [render_properties(dict(client.items() - shared.items())).strip() for client in cell.clients]
+        lines.append(_quoted(("cell", cell.name, cell.run.phase, *own)))
+    return lines
+
+
+def _shared_properties(station: Station, cell: Cell) -> dict[str, str]:
+    """The properties that all cells of this workload and phase have in common."""
+    run = cell.run
+    common = set(cell.clients[0].items())
+    for other in station.cells:
+        if (other.run.sweep.workload.id, other.run.phase) == (run.sweep.workload.id, run.phase):
+            for client in other.clients:
+                common &= set(client.items())
+    return dict(sorted(common))
+
+
+def _server_files(plan: PlanFile, station: Station) -> dict[str, str]:
+    """Name -> content of the configuration that Benchsite would start a server with; else the settings by name."""
+    database, system = plan.databases[station.database], station.system
+    mode = system.mode(station.mode)
+    try:
+        if system.process is None:
+            settings = server_settings(system, mode, database.settings)
+            return {"settings.txt": "".join(f"{name} = {value}\n" for name, value in settings.items())}
+        binding = system.binding
+        port = int(binding.properties[binding.endpoint.port].default or 0)
+        rendered = render_server(
+            system, mode, database.settings, host="127.0.0.1", port=port, folder=Path(), user=SERVER_USER
+        )
+    except PropertyError as error:
+        raise PlanRefused(f"{database.name}: {error}") from None
+    files = dict(rendered.files)
+    if system.slug == "postgresql":
+        files |= {f"{cell.name}.sql": _schema(cell) for cell in station.cells if cell.run.phase == "load"}
+    return files
+
+
+def _schema(cell: Cell) -> str:
+    """The table as Benchsite makes it: keys in the order of their bytes, every field a text."""
+    properties = cell.run.properties
+    table, prefix = properties.get("table", "usertable"), properties.get("fieldnameprefix", "field")
+    fields = ",\n".join(f'  "{prefix}{number}" text' for number in range(int(properties.get("fieldcount", "10"))))
+    return (
+        f'DROP TABLE IF EXISTS "{table}";\nCREATE TABLE "{table}" (\n'
+        f'  ycsb_key text COLLATE "C" PRIMARY KEY,\n{fields}\n);\n'
+    )
+
+
+def _station_lines(plan: PlanFile, station: Station) -> list[str]:
+    """What the head of the script says about a station."""
+    database, system = plan.databases[station.database], station.system
+    mode, cluster = system.mode(station.mode), plan.clusters[database.cluster]
+    lines = [
+        f"Station {station.name}: {database.name}, {system.name} {database.version}, durability mode {mode.name}",
+        f"  nodes: {len(cluster.nodes)}, copies of each record: {database.replication_factor}",
+    ]
+    if system.slug in START:
+        lines.append(f"  start on one machine: cd servers/{station.name} && {START[system.slug]}")
+    lines += [f"  check on the running server: {setting.setting} is {setting.expected}" for setting in mode.readback]
+    if system.slug in EMPTY_DATABASE:
+        lines += [
+            f"  EMPTY_DATABASE='{EMPTY_DATABASE[system.slug]}'",
+            "  deletes data of others too: use a server that has nothing else",
+        ]
+    loads = [cell for cell in station.cells if cell.run.phase == "load"]
+    lines += [f"  rows after {cell.name}: {cell.run.dataset.records}" for cell in loads]
+    return lines
+
+
+def _machine_lines(plan: PlanFile) -> list[str]:
+    """What it ran on, in which order, and what was reset."""
+    matrix = plan.matrix
+    lines = [
+        f"{role}: {len(cluster.nodes)} node(s), each {_facts(cluster.nodes[0] if cluster.nodes else Facts())}"
+        for role, cluster in plan.clusters.items()
+    ]
+    for role, generator in plan.generators.items():
+        shared = f", on a machine of {', '.join(generator.shares)}" if generator.shares else ""
+        lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
+    lines.append(f"Order of the plan: {matrix.order.replace('_', ' ')}, over all stations")
+    resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]
+    return [*lines, *(f"Reset before the next {level}: {reset}" for level, reset in resets)]
+
+
+def _facts(facts: Facts) -> str:
+    texts = [
+        f"{facts.cores} cores" if facts.cores else "",
+        f"{size(facts.memory_bytes)} of memory" if facts.memory_bytes else "",
+    ]
+    return ", ".join(text for text in texts if text) or "facts not stated"
+
+
+def _here_document(command: str, text: str) -> list[str]:
+    """A command with a text on its standard input, in which the shell replaces nothing."""
+    end = "END"
+    while end in text.split("\n"):
+        end += "_"
+    return [f"{command} <<'{end}'", text.rstrip("\n"), end]
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def _commented(lines: Sequence[str]) -> list[str]:
+    """Lines of comments; a character that is not printable becomes a blank."""
+    comments = []
+    for line in "\n".join(lines).split("\n"):
+        plain = "".join(character if character.isprintable() else " " for character in line)
+        comments.append(f"# {plain}".rstrip())
+    return comments

@@ -1,0 +1,63 @@
+"""What a matrix leaves out, row by row as it was written in the builder, and what is wrong with a row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from runs.identifiers import parse_uuid
+from runs.models import Matrix
+
+NO_REASON = "the reason is still to be written"
+MAX_REASON_LENGTH = 300
+MAX_EXCLUSIONS = 200
+
+
+@dataclass(slots=True)
+class Exclusion:
+    """One row of what is left out, as it was written. `entry` is "database:mode", empty for any of them."""
+
+    entry: str = ""
+    workload: str = ""
+    rung: str = ""
+    reason: str = ""
+    error: str = ""
+
+    @property
+    def blank(self) -> bool:
+        return not (self.entry or self.workload or self.rung or self.reason)
+
+    def rule(self) -> dict[str, Any]:
+        """The rule of `Matrix.exclusions` that this row means."""
+        match: dict[str, object] = {}
+        if self.entry:
+            match["database"], match["mode"] = self.entry.split(":", 1)
+        if self.workload:
+            match["workload"] = self.workload
+        if self.rung:
+            match["rung"] = int(self.rung)
+        return {"match": match, "reason": self.reason or NO_REASON}
+
+
+def get_exclusions(source: Matrix | None) -> list[Exclusion]:
+    rows = []
+    for rule in source.exclusions if source else []:
+        match = rule["match"]
+        entry = f"{match['database']}:{match['mode']}" if "database" in match and "mode" in match else ""
+        rows.append(Exclusion(entry, str(match.get("workload", "")), str(match.get("rung", "")), rule["reason"]))
+    return rows
+
+
+def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
+    """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
+    if row.entry and row.entry not in entries:
+        return "This database and mode is no longer there: choose another, or clear the row."
+    if row.workload and (parse_uuid(row.workload) is None or row.workload not in workloads):
+        return "This workload is no longer there: choose another, or clear the row."
+    if row.rung and not (row.rung.isascii() and row.rung.isdigit() and len(row.rung) < 11):
+        return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
+    if not (row.entry or row.workload or row.rung):
+        return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
+    if not row.reason.replace("\t", " ").isprintable():
+        return "The reason holds a control character: write it in one line of plain text."
+    if len(row.reason) > MAX_REASON_LENGTH:
+        return f"The reason has {len(row.reason)} characters; at most {MAX_REASON_LENGTH} are allowed."
+    return ""

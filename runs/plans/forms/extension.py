@@ -1,0 +1,120 @@
+"""Two more rungs of a sweep that was measured elsewhere: the builder begins with them."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.db.models import Max
+
+from runs.catalog import Mode, System, load_catalog
+from runs.models import Database, Matrix, Run, Sweep, Workload
+from runs.models.plan import Provisioner
+from runs.plans.extension import ExtensionRefused, next_rungs
+from runs.plans.forms.proposed_workloads import match_workloads
+from runs.uploads.metadata import checked
+
+MAX_REPEATS: Final = 50
+
+
+class Extension:
+    """The next rungs of a sweep with what a team has to run them on."""
+
+    def __init__(self, sweep: Sweep, databases: Sequence[Database], workloads: Sequence[Workload]) -> None:
+        self.sweep = sweep
+        self.last: Run | None = None
+        self.rungs: tuple[int, ...] = ()
+        self.kept: list[Workload] = []
+        self.proposed: list[Workload] = []
+        self.databases: list[Database] = []
+        self.missing: list[str] = []  # what a person has to choose or add, and why
+        try:
+            self.last, self.rungs = next_rungs(sweep)
+        except ExtensionRefused as refused:
+            self.missing.append(str(refused))
+            return
+        self._choose_databases(databases)
+        self._choose_workload(self.last, workloads)
+
+    def _choose_databases(self, databases: Sequence[Database]) -> None:
+        system = load_catalog().get(self.sweep.system)
+        if system is None:
+            self.missing.append("The catalog does not have its system: choose the database to measure.")
+        elif stated := [d for d in databases if d.system == system.slug and self.sweep.mode in d.own_modes]:
+            self.databases = stated
+        elif self.sweep.mode not in system.modes:
+            self.missing.append("Its durability mode is not known: choose one.")
+        else:
+            self.databases, reason = databases_for(system.slug, self.sweep.mode, databases)
+            if reason:
+                self.missing.append(f"{reason[0].upper()}{reason[1:]}.")
+
+    def _choose_workload(self, run: Run, held: Sequence[Workload]) -> None:
+        stated = run.spec["workload"]
+        properties = checked(stated)
+        if properties is None:
+            self.missing.append("Its workload is not fully stated: choose one with the same mix and records.")
+            return
+        workload = Workload(
+            name=stated["name"], short_name=stated["short_name"] or "W", properties=properties,
+            notes=f"As “{self.sweep.name}” states it.",
+        )  # fmt: skip
+        self.kept, self.proposed = match_workloads(self.sweep.team, [workload], held)
+
+    def initial(self) -> dict[str, Any]:
+        """What the builder's fields begin with; what the sweep does not state is left as it is."""
+        if self.last is None:
+            return {}
+        window = self.last.spec["window"]
+        cut = self.last.measurement_sets.filter(is_current=True).first()
+        measured_s = window["min_measure_s"] or round(cut.window_s if cut else 0)
+        stated = {
+            "warmup_s": window["warmup_s"],
+            "min_measure_s": measured_s,
+            "threads": self.last.threads if self.sweep.ladder == Matrix.Ladder.TARGET else None,
+        }
+        repeats = self.sweep.runs.aggregate(most=Max("repeat"))["most"]
+        return {
+            "name": f"{self.sweep.name}: two more rungs"[:120],
+            "purpose": self.sweep.purpose,
+            "entries": [f"{database.pk}:{self.sweep.mode}" for database in self.databases],
+            "workloads": [str(workload.pk) for workload in (*self.kept, *self.proposed)],
+            "ladder": self.sweep.ladder,
+            "rungs": list(self.rungs),
+            "repeats": min(repeats, MAX_REPEATS),
+            "tags": self.sweep.tags,
+            **{name: value for name, value in stated.items() if value},
+        }
+
+
+def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> tuple[list[Database], str]:
+    """The databases that can run a system of the catalog in a mode, or why none can."""
+    system = load_catalog().system(slug)
+    mode = system.mode(mode_slug)
+    if not system.has_client:
+        return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
+    described = [database for database in databases if (own := _system(database)) and own.slug == system.slug]
+    if not described:
+        return [], f"no database of {system.name} is described: add one, then open this again"
+    if not any(_runnable(database) for database in described):
+        return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
+    able = [database for database in described if _runnable(database) and _has(database, mode)]
+    if not able:
+        return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
+    return able, ""
+
+
+def _has(database: Database, mode: Mode) -> bool:
+    """Whether the database's cluster has the copies that a mode waits for."""
+    if not mode.replicas_needed:
+        return True
+    cluster = database.cluster
+    return cluster.provisioner == Provisioner.EXTERNAL and len(cluster.nodes.all()) > mode.replicas_needed
+
+
+def _system(database: Database) -> System | None:
+    return load_catalog().get(database.system, database.flavour)
+
+
+def _runnable(database: Database) -> bool:
+    system = _system(database)
+    external = database.cluster.provisioner == Provisioner.EXTERNAL
+    return system is not None and not system.client_problem(database.flavour, database.client, external=external)

@@ -1,0 +1,282 @@
+"""The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django import forms
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from benchsite.accounts.models import Team, User
+from runs.catalog import Mode, System, load_catalog
+from runs.catalog.forms.generators import GeneratorsForm
+from runs.catalog.generators import get_generators
+from runs.models import Database, LoadGenerator, Matrix, Sweep, Workload
+from runs.plans import sizes, submit
+from runs.plans.drafts import Draft, draft_matrix
+from runs.plans.faults import KINDS, Kind
+from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
+from runs.plans.forms.extension import Extension
+from runs.plans.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
+from runs.plans.forms.plan_fields import folded_names, nested_values, plan_fields
+from runs.plans.forms.proposed_workloads import store_proposed
+from runs.plans.plan import rungs_problem
+from runs.plans.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
+from runs.plans.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
+
+EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
+R = TypeVar("R", Exclusion, FaultRow)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChoice:
+    value: str
+    mode: Mode
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseChoice:
+    """One database with the modes it can be run in; `system` is None where the catalog does not know it."""
+
+    database: Database
+    system: System | None
+    modes: tuple[ModeChoice, ...]
+
+
+class MatrixForm(GeneratorsForm):
+    entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
+    workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    searches = forms.BooleanField(
+        required=False, label="Search for the ceiling", help_text="Each load follows from the results so far."
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        team: Team,
+        source: Matrix | None = None,
+        final: bool = False,
+        start: Mapping[str, str] | None = None,
+        extends: Sweep | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.team = team
+        self.source = source
+        self.extends = extends
+        self.final = final  # Whether it is to be submitted; a preview shows a cell left out before its reason is there.
+        self.databases = list(
+            Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes__machine")
+        )
+        self.team_workloads = list(Workload.objects.filter(team=team))
+        self.generators = list(generators_for(team).select_related("machine"))
+        self.extension = Extension(extends, self.databases, self.team_workloads) if extends else None
+        self.proposed = self.extension.proposed if self.extension else []
+        self.team_workloads += self.proposed
+        kwargs["initial"] = build_initial(source) if source else self._chosen(start or {})
+        if self.extension:
+            kwargs["initial"] |= self.extension.initial()
+        super().__init__(*args, **kwargs)
+        self.fields |= plan_fields()
+        self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
+        self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
+        self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
+        self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
+        self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
+        self.exclusions = get_exclusions(source)
+        self.fault_rows = get_rows(source.faults if source else [])
+        if self.is_bound:
+            self.exclusions = self._posted(Exclusion, "exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
+            self.fault_rows = self._posted(FaultRow, "fault", COLUMNS)[:MAX_ROWS]
+        self.faults: list[PlanFault] = []
+
+    def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
+        """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
+        all databases of a system that stands on clusters of several sizes."""
+        entries = [
+            mode.value
+            for database in self.databases
+            if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
+            for mode in database_choice(database, set()).modes
+            if not mode.mode.replicas_needed
+        ]
+        workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
+        return {
+            "entries": entries,
+            "workloads": workloads,
+            "load_generators": [] if self.has_many_generators else [str(generator.pk) for generator in self.generators],
+            "records_rule": sizes.PER_NODE if start.get("scaling") else sizes.FIXED,
+        }
+
+    @property
+    def database_choices(self) -> list[DatabaseChoice]:
+        chosen = set(self["entries"].value() or []) if "entries" in self.fields else set()
+        return [database_choice(database, chosen) for database in self.databases]
+
+    @property
+    def folded(self) -> list[forms.BoundField]:
+        return [self[name] for name in folded_names()]
+
+    @property
+    def folded_needs_attention(self) -> bool:
+        """Whether a field of the folded part was refused."""
+        return any(field.errors for field in self.folded)
+
+    @property
+    def entry_options(self) -> list[tuple[str, str]]:
+        """What an exclusion can name: only what is chosen, or everything while nothing is."""
+        options = [
+            (mode.value, f"{choice.database.name} · {mode.mode.slug}", mode.chosen)
+            for choice in self.database_choices
+            for mode in choice.modes
+        ]
+        chosen = [(value, label) for value, label, is_chosen in options if is_chosen]
+        return chosen or [(value, label) for value, label, _ in options]
+
+    @property
+    def proposed_workloads(self) -> set[str]:
+        """Those that are made when the matrix is submitted."""
+        return {str(w.pk) for w in self.proposed}
+
+    @property
+    def scaling_sets(self) -> list[dict[str, object]]:
+        """The systems of which databases on clusters of several sizes are described."""
+        sizes_of: dict[str, set[int]] = {}
+        for database in self.databases:
+            if count := len(database.cluster.nodes.all()):
+                sizes_of.setdefault(database.system, set()).add(count)
+        systems = load_catalog().systems
+        return [
+            {"system": system, "name": systems[system].name, "nodes": sorted(nodes)}
+            for system, nodes in sizes_of.items()
+            if len(nodes) > 1 and system in systems
+        ]
+
+    def _posted(self, kind: type[R], prefix: str, names: Sequence[str]) -> list[R]:
+        columns = [self.data.getlist(f"{prefix}_{name}") for name in names]  # type: ignore[attr-defined]
+        rows = [kind(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
+        return [row for row in rows if not row.blank]
+
+    @property
+    def fault_kinds(self) -> Mapping[str, Kind]:
+        return KINDS
+
+    def _clean_search(self, cleaned: dict[str, Any]) -> None:
+        searches, ladder = cleaned.get("searches", False), cleaned.get("ladder", "")
+        if "rungs" in cleaned and (problem := rungs_problem(cleaned["rungs"], ladder, searches=searches)):
+            self.add_error("rungs", problem)
+        if any(percent > MAX_CURVE_PERCENT for percent in cleaned.get("search_curve_percent", [])):
+            self.add_error("search_curve_percent", f"Give shares of the ceiling of at most {MAX_CURVE_PERCENT} %.")
+        if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_us"):
+            self.add_error("slo_limit_us", "Give the limit of the latency in ms, such as 5.")
+
+    def _search(self) -> PlanSearch | None:
+        if not self.cleaned_data["searches"]:
+            return None
+        slo = PlanSlo.model_construct(**nested_values(PlanSlo, "slo_", self.cleaned_data))
+        values = nested_values(PlanSearch, "search_", self.cleaned_data)
+        return PlanSearch.model_construct(**values, slo=slo if self.cleaned_data["slo_operation"] else None)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        self._clean_search(cleaned)
+        known = {mode.value for choice in self.database_choices for mode in choice.modes}
+        workloads = {str(workload.pk) for workload in self.team_workloads}
+        for row in self.exclusions:
+            row.error = problem_with(row, known, workloads)
+            if not row.error and self.final and not row.reason:
+                row.error = "Write why it is left out: the reason is shown wherever its result would stand."
+        if any(row.error for row in self.exclusions):
+            self.add_error(None, "A row of what is left out needs attention.")
+        self.faults = [fault for row in self.fault_rows if (fault := row.fault())]
+        if any(row.error for row in self.fault_rows):
+            self.add_error(None, "A row of the faults needs attention.")
+        return cleaned
+
+    def draft(self) -> Draft:
+        """The matrix that the form describes, not saved. Only for a form without errors."""
+        columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
+        return draft_matrix(
+            self.team,
+            PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults),
+            entries=self.chosen_entries(),
+            workloads=self.chosen_workloads(),
+            generators=self.chosen_generators(),
+            exclusions=[row.rule() for row in self.exclusions],
+            overrides=[rule for rule in (self.source.overrides if self.source else []) if not sizes.is_by_rule(rule)],
+        )
+
+    def as_posted(self) -> QueryDict:
+        """What this form would send if nobody changed it, so that a fresh page can show its preview too."""
+        sent = QueryDict(mutable=True)
+        for name, field in self.fields.items():
+            value = field.prepare_value(self.get_initial_for_field(field, name))
+            if isinstance(value, list | tuple):
+                sent.setlist(name, [str(item) for item in value])
+            elif value is not None and value is not False:  # What is not ticked is not sent.
+                sent[name] = str(value)
+        for row in self.exclusions:
+            for name in EXCLUSION_COLUMNS:
+                sent.appendlist(f"exclude_{name}", getattr(row, name))
+        for fault_row in self.fault_rows:
+            for name in COLUMNS:
+                sent.appendlist(f"fault_{name}", getattr(fault_row, name))
+        return sent
+
+    def chosen_entries(self) -> list[tuple[Database, str]]:
+        return select_entries(self.databases, self.cleaned_data["entries"])
+
+    def chosen_workloads(self) -> list[Workload]:
+        return [w for w in self.team_workloads if str(w.pk) in self.cleaned_data["workloads"]]
+
+    def submit(self, user: User) -> Matrix:
+        """Saves the matrix and inserts its runs. Raises PlanError; nothing is stored then."""
+        with transaction.atomic():
+            matrix = self.store(user)
+            submit(matrix, user)
+        return matrix
+
+    @transaction.atomic
+    def store(self, user: User) -> Matrix:
+        """Saves the matrix alone, to be submitted later."""
+        draft = self.draft()
+        draft.workloads = store_proposed(self.proposed, self.chosen_workloads(), draft.matrix)
+        return draft.store(user)
+
+
+def generators_for(team: Team) -> QuerySet[LoadGenerator]:
+    """The enabled load generators that a team may use."""
+    return get_generators(team).filter(enabled=True)
+
+
+def database_choice(database: Database, chosen: Collection[str]) -> DatabaseChoice:
+    system = load_catalog().get(database.system, database.flavour, database.own_modes)
+    if system is None:
+        return DatabaseChoice(database, None, ())
+    modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
+    return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
+
+
+def select_entries(databases: Iterable[Database], values: Collection[str]) -> list[tuple[Database, str]]:
+    """The (database, mode) of which "database:mode" is among the values, in the order of the page."""
+    modes = [(database, mode) for database in databases for mode in database_choice(database, set(values)).modes]
+    return [(database, mode.mode.slug) for database, mode in modes if mode.chosen]
+
+
+def build_initial(source: Matrix) -> dict[str, Any]:
+    """What the form begins with for another matrix."""
+    search = source.search or {}
+    return {
+        **{name: getattr(source, name) for name in plan_fields() if hasattr(source, name)},
+        **{f"search_{name}": value for name, value in search.items()},
+        **{f"slo_{name}": value for name, value in (search.get("slo") or {}).items()},
+        "searches": bool(search),
+        "between_rungs": source.resets.get("rung", Matrix.Reset.KEEP),
+        "name": f"{source.name} (again)"[:120],
+        "records_rule": sizes.get_rule(source.overrides),
+        "entries": [f"{entry.database_id}:{entry.mode}" for entry in source.entries.all()],
+        "workloads": [str(pk) for pk in source.workloads.values_list("pk", flat=True)],
+        "load_generators": [str(pk) for pk in source.load_generators.values_list("pk", flat=True)],
+    }

@@ -1,0 +1,90 @@
+"""Predicted operations per client, and the number of clients that keeps each within what YCSB can count.
+
+YCSB counts a client's operations in an int, so a client that reaches 2,147,483,647 ends, whatever time is left.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from benchsite.core import formatting
+from benchsite.core.formatting import short, throughput
+from runs.plans.plan import Plan, PlannedGenerator
+from runs.ycsb.properties import MAX_INT
+
+# The prediction may be 40 % too low before a client ends early.
+MAX_PREDICTED_OPERATIONS: Final = 1_500_000_000
+# Where nothing has been measured. One client of a cache on the same machine reached 205,000 ops/s; a thread waits for
+# each answer, which takes 40 µs or more.
+ASSUMED_GENERATOR_OPS_S: Final = 205_000
+ASSUMED_THREAD_OPS_S: Final = 25_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Throughput of one run over all its clients, and what the figure rests on."""
+
+    ops_s: float
+    source: Literal["target", "measured", "assumed"]
+
+    def __str__(self) -> str:
+        rate = throughput(self.ops_s)
+        return {
+            "target": f"its target is {rate}",
+            "measured": f"earlier runs reached {rate}",
+            "assumed": f"nothing was measured yet, so {rate} are assumed",
+        }[self.source]
+
+
+def predict(
+    plan: Plan, cell: tuple[str, ...], *, threads: int, target_ops_s: int | None, generators: int
+) -> Prediction:
+    """The target; else what was measured of the cell (database, mode, workload) at `threads`, or at most at any number
+    of threads; else an assumption.
+    """
+    if target_ops_s:
+        return Prediction(target_ops_s, "target")
+    rates = plan.measured_ops_s.get(cell)
+    if rates:
+        return Prediction(rates.get(threads) or max(rates.values()), "measured")
+    return Prediction(min(threads * ASSUMED_THREAD_OPS_S, generators * ASSUMED_GENERATOR_OPS_S), "assumed")
+
+
+def split_processes(
+    plan: Plan,
+    prediction: Prediction,
+    *,
+    seconds: float,
+    threads: int,
+    generators: Sequence[PlannedGenerator],
+    properties: Mapping[str, str],
+) -> int:
+    """Clients per generator: those of the plan, or as many more as the limit needs and slots and threads allow.
+
+    A workload that inserts is never split: its clients would insert the same keys.
+    """
+    if not generators or float(properties.get("insertproportion", "0")) > 0:
+        return plan.processes_per_generator
+    needed = math.ceil(prediction.ops_s * seconds / len(generators) / MAX_PREDICTED_OPERATIONS)
+    allowed = min(*(generator.slots for generator in generators), threads // len(generators))
+    return max(plan.processes_per_generator, min(needed, allowed))
+
+
+def limit_message(name: str, prediction: Prediction, *, seconds: float, clients: int) -> str:
+    """Why a run may end early, with its numbers; empty where each client stays within the limit."""
+    per_client = prediction.ops_s * seconds / clients
+    if per_client <= MAX_PREDICTED_OPERATIONS:
+        return ""
+    ends_s = MAX_INT / (prediction.ops_s / clients)
+    ends = (
+        f"would end after {formatting.duration(ends_s)} of {formatting.duration(seconds)}"
+        if ends_s < seconds
+        else "might end early"
+    )
+    return (
+        f"{name}: {short(per_client)} operations per client are predicted ({prediction}), and YCSB counts to "
+        f"{MAX_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "
+        f"clients and has {clients}. Measure for a shorter time, raise BENCHSITE_GENERATOR_SLOTS of the load "
+        "generators (with at least one thread per client), or use more load generators."
+    )

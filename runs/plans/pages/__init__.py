@@ -1,0 +1,1 @@
+"""What the pages of matrices show, as plain values."""

@@ -1,0 +1,244 @@
+"""The page of a submitted matrix: a grid of sweeps x rungs that fills in, and how far it has come."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from runs.models import Matrix, MatrixEntry, Run, Sweep
+from runs.models.run import Phase, Status, Verdict
+from runs.plans.expansion import ExcludedCell, expand
+from runs.plans.plan import next_look, stored_plan
+from runs.queue.pages.progress import Progress, timed_progress
+from runs.queue.pages.queue import QueueRow, silent_parts
+from runs.queue.reasons import Reason
+from runs.results.pages.drift import Drift, compute_drift
+from runs.results.pages.run_list import HEAVY
+from runs.ycsb.errors import PropertyError
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One repeat in a cell: its shape, its word, and where it leads."""
+
+    run: Run
+    tone: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """One rung of one sweep: all its repeats, and the median of those that count."""
+
+    rung: int
+    runs: tuple[Run, ...]
+    not_run: str = ""  # the reason of an exclusion
+    share: float = 0.0  # of the matrix's highest throughput, for the bar in the cell
+
+    @property
+    def throughput_ops_s(self) -> float | None:
+        """The median of the repeats that are not excluded."""
+        return _median(self.runs)
+
+    @property
+    def accepted_ops_s(self) -> float | None:
+        """The same over the repeats that were not rejected: a rejected point is shown, but is no part of a ceiling."""
+        return _median(run for run in self.runs if run.verdict != Verdict.REJECT or run.counts_although_rejected)
+
+    @property
+    def tone(self) -> str:
+        return get_mark(self.runs[0]).tone if self.runs else "none"
+
+    @property
+    def word(self) -> str:
+        """The badge's word, or for several repeats how many were measured of those that no later run replaced."""
+        if len(self.runs) == 1:
+            return get_mark(self.runs[0]).word
+        replaced = {run.rerun_of_id for run in self.runs}
+        wanted = sum(
+            run.status == Status.SUCCEEDED or (run.pk not in replaced and run.reason not in Reason.skipped())
+            for run in self.runs
+        )
+        if not wanted:
+            return "skipped"
+        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {wanted} repeats measured"
+
+    @property
+    def marks(self) -> list[Mark]:
+        return [get_mark(run) for run in self.runs]
+
+    @property
+    def only(self) -> Run | None:
+        return self.runs[0] if len(self.runs) == 1 else None
+
+
+def _median(runs: Iterable[Run]) -> float | None:
+    values = [run.throughput_ops_s for run in runs if run.throughput_ops_s is not None and not run.excluded_reason]
+    return statistics.median(values) if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """One sweep, or one entry that was excluded as a whole (`sweep` is None)."""
+
+    name: str
+    database: str
+    mode: str
+    workload: str
+    sweep: Sweep | None
+    cells: tuple[GridCell | None, ...]  # None: not a rung of this sweep
+
+    @property
+    def highest(self) -> float | None:
+        """The highest accepted throughput of the row so far; the ceiling itself is the sweep page's business."""
+        return max((c.accepted_ops_s for c in self.cells if c and c.accepted_ops_s is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPage:
+    databases: int
+    entries: int
+    rungs: tuple[int, ...]
+    rows: tuple[GridRow, ...]
+    loads: tuple[Run, ...]
+    failures: tuple[Run, ...]
+    retries: tuple[Run, ...]  # queued by Benchsite itself, after infrastructure broke the run before
+    silent: tuple[str, ...]  # parts of the site for which its runs wait in vain
+    missing: int  # measured points that did not succeed and have not been run again
+    now: tuple[Run, ...]  # those that hold their machines
+    progress: Progress
+    drift: Drift | None = None  # what its bracket says
+    next_look: int | None = None  # up to which repeats can be added
+    skipped: int = 0  # runs beyond the ceiling that nobody has asked for since
+    saved_s: float = 0.0  # what these would have taken
+
+    @property
+    def workloads(self) -> list[str]:
+        return list(dict.fromkeys(row.workload for row in self.rows if row.workload))
+
+    @property
+    def repeats(self) -> int:
+        return max((len(cell.runs) for row in self.rows for cell in row.cells if cell), default=1)
+
+
+def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
+    """Everything the page shows, in a constant number of queries."""
+    runs = list(
+        matrix.runs.defer(*HEAVY).select_related("sweep__database", "sweep__workload").order_by("position", "id")
+    )
+    timed = [run for run in runs if run.phase == Phase.MEASURE]
+    measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
+    again = {run.rerun_of_id for run in runs}
+    excluded = excluded_cells(matrix)
+    skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in again]
+    rungs = tuple(sorted({get_rung(run) for run in measured} | {cell.rung for cell in excluded}))
+    entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
+    rows = tuple(_rows(entries, measured, excluded, rungs))
+    silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
+    return MatrixPage(
+        databases=len({database for database, _ in entries}),
+        entries=len(entries),
+        rungs=rungs,
+        rows=rows,
+        loads=tuple(run for run in runs if run.phase == Phase.LOAD),
+        failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
+        retries=_retries(runs),
+        silent=tuple(sorted({name for names in silent.values() for name in names})),
+        missing=sum(
+            run.status in (Status.FAILED, Status.CANCELLED)
+            and run.reason not in Reason.skipped()
+            and run.pk not in again
+            for run in timed
+        ),
+        now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
+        progress=timed_progress(matrix, runs, queue, len(excluded)),
+        drift=compute_drift(matrix, timed),
+        next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
+        skipped=len(skipped),
+        saved_s=sum(run.expected_s for run in skipped),
+    )
+
+
+def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Each with the run that it repeats, which is in the same matrix."""
+    by_id = {run.pk: run for run in runs}
+    retries = tuple(run for run in runs if run.is_retry and run.rerun_of_id in by_id)
+    for run in retries:
+        assert run.rerun_of_id is not None
+        run.rerun_of = by_id[run.rerun_of_id]
+    return retries
+
+
+def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
+    """The cells that the plan left out, with their reasons."""
+    if not matrix.exclusions:
+        return ()
+    try:
+        return expand(stored_plan(matrix)).excluded
+    except PropertyError:
+        # Somebody changed a workload after the matrix was submitted; what ran is in the runs themselves.
+        return ()
+
+
+def get_rung(run: Run) -> int:
+    """The rung's own number: the target of a target ladder, else the threads."""
+    return run.target_ops_s or run.threads
+
+
+def get_mark(run: Run) -> Mark:
+    """An ended run shows what it is worth: its verdict, that it is excluded, or why there is none."""
+    if run.excluded_reason:
+        return Mark(run, "none", "excluded")
+    if run.counts_although_rejected:
+        return Mark(run, run.verdict, "rejected, counted")
+    if run.status == Status.SUCCEEDED:
+        return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
+    if run.reason == Reason.BEYOND_CEILING:
+        return Mark(run, "none", "skipped")
+    return Mark(run, run.display_status, run.display_status)
+
+
+def _rows(
+    entries: Sequence[tuple[UUID, str]],
+    measured: Sequence[Run],
+    excluded: Sequence[ExcludedCell],
+    rungs: Sequence[int],
+) -> Iterable[GridRow]:
+    by_sweep: dict[UUID, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    sweeps: dict[UUID, Sweep] = {}
+    for run in measured:
+        if run.sweep is not None:
+            sweeps[run.sweep.pk] = run.sweep
+            by_sweep[run.sweep.pk][get_rung(run)].append(run)
+    reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
+    for left_out in excluded:
+        reasons[_axes(left_out)][left_out.rung] = left_out.reason
+    highest = max((run.throughput_ops_s or 0 for run in measured if not run.excluded_reason), default=0)
+    order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
+    for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
+        database = sweep.database.name if sweep.database else sweep.database_name
+        workload = sweep.workload.name if sweep.workload else sweep.workload_name
+        why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
+        cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
+        yield GridRow(sweep.name, database, sweep.mode, workload, sweep, cells)
+    whole = {_axes(cell): cell for cell in excluded}
+    for place, why in reasons.items():
+        cell = whole[place]
+        name = f"{cell.entry.database.name} {cell.entry.mode} {cell.workload.short_name}"
+        cells = tuple(_cell(rung, [], why.get(rung, ""), highest) for rung in rungs)
+        yield GridRow(name, cell.entry.database.name, cell.entry.mode, cell.workload.name, None, cells)
+
+
+def _axes(cell: ExcludedCell) -> tuple[str, str, str]:
+    """Database, mode and workload of a cell."""
+    return (cell.entry.database.id, cell.entry.mode, cell.workload.id)
+
+
+def _cell(rung: int, runs: list[Run], not_run: str, highest: float) -> GridCell | None:
+    if not runs and not not_run:
+        return None
+    repeats = tuple(sorted(runs, key=lambda run: run.repeat))
+    bare = GridCell(rung, repeats, "" if runs else not_run)
+    throughput = bare.throughput_ops_s
+    return GridCell(rung, repeats, bare.not_run, throughput / highest if throughput and highest else 0.0)

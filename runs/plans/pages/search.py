@@ -1,0 +1,57 @@
+"""The path of a search as pages and programs show it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from runs.models import Matrix, SearchDecision, Sweep
+from runs.queue.next_runs import get_trials, named_load
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One decision, with what came out of the run that it ordered."""
+
+    decision: SearchDecision
+    load: str
+    low: str
+    high: str
+    outcome: str  # empty: the run has not ended, or there is none
+
+
+def search_path(sweep: Sweep) -> list[PathStep]:
+    """The decisions in their order; none for fixed rungs. Six queries."""
+    decisions = list(sweep.decisions.select_related("run"))
+    outcomes = {trial.run.pk: trial.text for trial in get_trials(sweep)} if decisions else {}
+    return [
+        PathStep(
+            decision,
+            "" if decision.run is None
+            else named_load(sweep, decision.run.target_ops_s) if decision.run.target_ops_s
+            else f"{decision.run.threads} threads",
+            named_load(sweep, decision.low),
+            named_load(sweep, decision.high),
+            outcomes.get(decision.run_id, "") if decision.run_id else "",
+        )
+        for decision in decisions
+    ]  # fmt: skip
+
+
+def search_rows(matrix: Matrix) -> list[dict[str, Any]]:
+    """The searches of a matrix: the newest decision of each, and how many trials it has ordered.
+
+    One query.
+    """
+    decisions = SearchDecision.objects.filter(sweep__matrix=matrix).select_related("sweep").order_by("sweep", "number")
+    by_sweep: dict[Sweep, list[SearchDecision]] = {}
+    for decision in decisions:
+        by_sweep.setdefault(decision.sweep, []).append(decision)
+    return [
+        {
+            "sweep": sweep,
+            "last": steps[-1],
+            "trials": sum(step.run_id is not None for step in steps),
+            "low": named_load(sweep, steps[-1].low),
+            "high": named_load(sweep, steps[-1].high),
+        }
+        for sweep, steps in by_sweep.items()
+    ]

@@ -1,0 +1,313 @@
+"""The plan as plain values: what `expand` and `preview` read, apart from any row."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from django.db.models import Max
+from pydantic import ConfigDict
+
+from runs.catalog import OwnMode, load_catalog
+from runs.catalog.bindings import Capacity
+from runs.checks.facts import fact, parse_number
+from runs.models import Database, LoadGenerator, Matrix, Run, Workload
+from runs.models.run import Phase, Status
+from runs.plans.faults import AVAILABLE, KINDS
+from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
+from runs.plans.spec import FaultSpec
+from runs.ycsb.properties import warm_up_s
+
+# No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
+MIN_PREDICTED_S = 600
+# A load that takes less says little about the rate of a longer one: its JVM is still compiling.
+MIN_LOADING_S = 1.0
+# What is asked of a node before a plan is submitted; the disk is that of the data folders where both are known.
+NODE_FACTS = {
+    "disk_free_bytes": ("data_disk_free_bytes", "disk_free_bytes"),
+    "disk_total_bytes": ("data_disk_total_bytes", "disk_total_bytes"),
+    "memory_bytes": ("memory_bytes",),
+}
+# Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
+# than the part that is measured.
+TAIL_S = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that keeps a plan from being run: the form field it belongs to, and a sentence that says what to do."""
+
+    field: str
+    message: str
+
+
+class PlanError(Exception):
+    """The plan cannot be run as it stands; `problems` says why."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(" ".join(problem.message for problem in problems))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDatabase:
+    id: str
+    name: str
+    system: str
+    version: str
+    replication_factor: int
+    settings: Mapping[str, str]
+    binding_properties: Mapping[str, str]
+    flavour: str
+    cluster_id: str
+    cluster_name: str
+    provisioner: str
+    machine_ids: tuple[str, ...]
+    address: str = ""  # host:port of an external server; empty where it is not known or there is none
+    separates_cpus: bool = False  # clients on its machines get half of their cores, unless the servers are external
+    client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
+    # Of each node the machine's name and those of NODE_FACTS that are known.
+    nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    own_modes: Mapping[str, OwnMode] = field(default_factory=dict)
+    refused_faults: Mapping[str, str] = field(default_factory=dict)  # kind -> why its machines cannot apply it
+
+    @property
+    def binding(self) -> str:
+        """The name under which load generators register the binding of its client."""
+        return self.client or load_catalog().system(self.system).binding.name
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWorkload:
+    id: str
+    name: str
+    short_name: str
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGenerator:
+    id: str
+    name: str
+    slots: int
+    machine_id: str
+    bindings: Mapping[str, str]  # binding -> digest over its jars
+    cores: int = 0  # 0: unknown
+    capacity: Mapping[str, Capacity] = field(default_factory=dict)  # binding -> what its clients can generate
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One database in one durability mode."""
+
+    database: PlannedDatabase
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An exclusion or an override: it applies where every axis named in `match` agrees.
+
+    Axes: database (id), mode, workload (id), rung (int), repeat (int).
+    """
+
+    match: Mapping[str, object]
+    reason: str = ""
+    set: Mapping[str, object] | None = None
+
+    def applies(self, **axes: object) -> bool:
+        """Whether the rule covers the cell; an axis that the cell leaves open never agrees."""
+        return all(axis in axes and str(axes[axis]) == str(value) for axis, value in self.match.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """What runs of one database and mode take beside their measured part: assumed, unless a trial run measured it."""
+
+    run_s: float = 2.5  # starting two JVMs, agreeing on the instant, collecting and merging
+    load_s: float = 4.0  # holds the server's first start
+    load_records_s: float = 8000.0  # records per second
+
+
+ASSUMED = Overhead()
+
+
+class Plan(PlanColumns):
+    """A matrix and what it crosses. Its values are not validated again: `model_construct` makes it."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    entries: tuple[Entry, ...]
+    workloads: tuple[PlannedWorkload, ...]
+    generators: tuple[PlannedGenerator, ...]
+    exclusions: tuple[Rule, ...] = ()
+    overrides: tuple[Rule, ...] = ()
+    priming: Mapping[str, object] | None = None
+    search: Mapping[str, Any] | None = None  # `runs.plans.spec.SearchSpec`; None: the rungs are fixed
+    faults: Sequence[FaultSpec] = ()
+    # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
+    measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = {}
+    overheads: Mapping[tuple[str, str], Overhead] = {}  # (database, mode), from a trial run
+
+    @property
+    def clients(self) -> int:
+        """How many YCSB processes each run has."""
+        return len(self.generators) * self.processes_per_generator
+
+    def overhead(self, entry: Entry) -> Overhead:
+        return self.overheads.get((entry.database.id, entry.mode), ASSUMED)
+
+
+def looks_problem(looks: Sequence[int], repeats: int) -> str:
+    """What is wrong with the looks of a plan of so many repeats, and what to do; empty where nothing is."""
+    if not looks:
+        return ""
+    example = "write them as in 3, 5, 9, or leave them empty"
+    if len(looks) > MAX_LOOKS or list(looks) != sorted({look for look in looks if 2 <= look <= MAX_REPEATS}):
+        return f"Looks are at most {MAX_LOOKS} ascending numbers of repeats from 2 to {MAX_REPEATS}: {example}."
+    if repeats not in looks:
+        return f"No look is after {repeats} repeats: set the repeats to one of the looks, or add {repeats} to them."
+    return ""
+
+
+def rungs_problem(rungs: Sequence[int], ladder: str, *, searches: bool) -> str:
+    """What is wrong with a load ladder, and what to do; empty where nothing is."""
+    if repeated := [rung for rung in rungs if rungs.count(rung) > 1]:
+        return f"{min(repeated)} stands in the ladder twice: use repeats to measure it again."
+    if not rungs and not (searches and ladder == Matrix.Ladder.TARGET):
+        return "Give the ladder at least one rung, such as 2, 4, 8, 16."
+    return ""
+
+
+def next_look(looks: Sequence[int], repeats: Iterable[int]) -> int | None:
+    """The first look beyond these numbers of planned repeats; None: there is none. Copies have higher numbers."""
+    highest = max((repeat for repeat in repeats if looks and repeat <= looks[-1]), default=0)
+    return next((look for look in looks if look > highest), None)
+
+
+def build_plan(
+    matrix: Matrix,
+    *,
+    entries: Sequence[tuple[Database, str]],
+    workloads: Iterable[Workload],
+    generators: Iterable[LoadGenerator],
+) -> Plan:
+    """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
+    return Plan.model_construct(
+        **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, "priming", "search", "faults")},
+        entries=tuple(Entry(_database(database), mode) for database, mode in entries),
+        workloads=tuple(PlannedWorkload(str(w.pk), w.name, w.short_name, w.properties) for w in workloads),
+        generators=tuple(_generator(generator) for generator in generators),
+        exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
+        overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides),
+        measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
+    )
+
+
+def _measured_ops_s(
+    matrix: Matrix, databases: Sequence[Database], workloads: Iterable[Workload]
+) -> dict[tuple[str, ...], dict[int, float]]:
+    if matrix.warmup_s + matrix.min_measure_s < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
+        return {}
+    rows = (
+        Run.objects.filter(
+            sweep__database__in=databases, sweep__workload__in=workloads, phase=Phase.MEASURE, status=Status.SUCCEEDED,
+            target_ops_s__isnull=True, throughput_ops_s__gt=0, matrix__trial_of__isnull=True,
+        )
+        .values_list("sweep__database_id", "mode", "sweep__workload_id", "threads")
+        .annotate(highest=Max("throughput_ops_s"))
+        .order_by()
+    )  # fmt: skip
+    rates: dict[tuple[str, ...], dict[int, float]] = {}
+    for database, mode, workload, threads, highest in rows:
+        rates.setdefault((str(database), mode, str(workload)), {})[threads] = highest
+    return rates
+
+
+def stored_plan(matrix: Matrix) -> Plan:
+    """The plan of a saved matrix, read in a constant number of queries."""
+    entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
+    plan = build_plan(
+        matrix,
+        entries=[(entry.database, entry.mode) for entry in entries],
+        workloads=list(matrix.workloads.order_by("name")),
+        generators=list(matrix.load_generators.select_related("machine").order_by("name")),
+    )
+    return plan.model_copy(update={"overheads": _measured_overheads(matrix)})
+
+
+def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
+    """Medians over the successful runs of a matrix's trial runs, by database and mode."""
+    rows = Run.objects.filter(matrix__trial_of=matrix, status=Status.SUCCEEDED, throughput_ops_s__gt=0)
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for database, mode, phase, spec, rate, started, finished in rows.order_by().values_list(
+        "sweep__database_id", "mode", "phase", "spec", "throughput_ops_s", "started_at", "finished_at"
+    ):
+        lists = values.setdefault((str(database), mode), {"run_s": [], "load_s": [], "load_records_s": []})
+        assert started is not None and finished is not None and rate is not None  # It succeeded.
+        seconds = (finished - started).total_seconds()
+        before_s = warm_up_s(spec["workload"]["properties"])
+        if phase == Phase.MEASURE:
+            lists["run_s"].append(
+                max(seconds - spec["window"]["warmup_s"] - spec["window"]["min_measure_s"] - TAIL_S - before_s, 0)
+            )
+            continue
+        loading_s = spec["dataset"]["records"] / rate
+        lists["load_s"].append(max(seconds - loading_s, 0))
+        if loading_s >= MIN_LOADING_S:
+            lists["load_records_s"].append(rate)
+    return {
+        key: Overhead(**{name: median(measured) for name, measured in lists.items() if measured})
+        for key, lists in values.items()
+    }
+
+
+def _database(database: Database) -> PlannedDatabase:
+    cluster = database.cluster
+    return PlannedDatabase(
+        id=str(database.pk),
+        name=database.name,
+        system=database.system,
+        version=database.version,
+        replication_factor=database.replication_factor,
+        settings=database.settings,
+        binding_properties=database.binding_properties,
+        flavour=database.flavour,
+        own_modes=database.own_modes,
+        client=database.client,
+        cluster_id=str(cluster.pk),
+        cluster_name=cluster.name,
+        provisioner=cluster.provisioner,
+        machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
+        address=cluster.address,
+        separates_cpus=cluster.separates_cpus,
+        nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),
+        refused_faults={
+            kind: str(reason)
+            for node in cluster.nodes.all()
+            for kind in KINDS
+            if (reason := fact(node.machine.facts, kind)) not in (None, AVAILABLE)
+        },
+    )
+
+
+def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
+    known = {}
+    for name, sources in NODE_FACTS.items():
+        values = [parse_number(fact(facts, source)) for source in sources]
+        known[name] = next((value for value in values if value is not None), None)
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _generator(generator: LoadGenerator) -> PlannedGenerator:
+    facts = generator.machine.facts
+    cores = parse_number(fact(facts, "cores_usable") or fact(facts, "cores")) or 0
+    return PlannedGenerator(
+        id=str(generator.pk),
+        name=generator.name,
+        slots=generator.slots,
+        machine_id=str(generator.machine_id),
+        bindings=generator.bindings,
+        cores=int(cores),
+        capacity=generator.capacity,
+    )

@@ -1,0 +1,478 @@
+"""What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchsite.core.formatting import counted, duration
+from runs.catalog import (
+    GO_FLAVOUR,
+    BadTag,
+    Mode,
+    PropertyError,
+    System,
+    UnknownMode,
+    UnknownSystem,
+    load_catalog,
+    node_count,
+    scans,
+    start_problem,
+)
+from runs.catalog.bindings import how_to_align
+from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
+from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
+from runs.plans.faults import database_problems, fault_sentence, plan_problems
+from runs.plans.operation_limit import limit_message
+from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
+from runs.plans.sizes import sentences
+
+# An HDR log holds about this many bytes per second, operation and client, before compression.
+LOG_BYTES_PER_INTERVAL = 700
+MIN_REPEATS_TO_COMPARE = 3
+MAX_RUNS = 5_000
+# Longer plans are offered a trial run.
+TRIAL_OFFERED_ABOVE_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One sweep of the grid: a database in a mode under a workload. `excluded` is the reason, if all of it is."""
+
+    database_id: str
+    database_name: str
+    mode: str
+    workload_id: str
+    workload_name: str
+    rungs: int
+    runs: int
+    excluded: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    runs: int  # measured runs, without the bracket
+    loads: int
+    brackets: int
+    seconds: float
+    disk_bytes_per_node: int
+    result_bytes: int
+    sizes: tuple[str, ...] = ()  # of a scaling set: which records on how many nodes
+    orders: str = ""  # what another order would cost
+    is_bound: bool = False  # of a search: the most runs, loads, time and results that it may need
+
+    @property
+    def offers_trial(self) -> bool:
+        """Whether the plan is so long that it is better tried first."""
+        return not self.problems and self.seconds > TRIAL_OFFERED_ABOVE_S
+
+
+def preview(plan: Plan) -> Preview:
+    """Runs, time, disk and result volume of a plan, with everything that is wrong with it. Never raises."""
+    problems = list(_problems(plan))
+    expansion = Expansion((), (), ())
+    if not problems:
+        try:
+            expansion = expand(plan)
+        except PropertyError as error:
+            problems.append(Problem("workloads", str(error)))
+    problems += _thread_problems(plan, expansion)
+    problems += _scan_problems(expansion)
+    problems += _embedded_problems(expansion)
+    problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
+    # Data that is there already needs no more room.
+    node_messages = list(capacity_messages(expansion.runs)) if plan.load_policy == "load" else []
+    problems += [Problem("entries", message) for is_refused, message in node_messages if is_refused]
+    measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
+    loads = sum(run.phase == "load" for run in expansion.runs)
+    trials = max_trials(plan)
+    # Each further trial costs what the first does, with a load of its own where it changes the data.
+    further = [run for run in expansion.runs for _ in range(trials - 1) if run in measured or _reloads(plan, run)]
+    all_runs = [*expansion.runs, *further]
+    if not problems and not measured:
+        problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
+    return Preview(
+        problems=tuple(problems),
+        warnings=(
+            *_warnings(plan, measured),
+            *_split_warnings(plan, expansion),
+            *capacity_warnings(measured),
+            *(message for is_refused, message in node_messages if not is_refused),
+        ),
+        cells=tuple(_grid(plan, expansion)),
+        runs=len(measured) * trials,
+        loads=sum(run.phase == "load" for run in all_runs),
+        brackets=len(expansion.runs) - len(measured) - loads,
+        seconds=sum(run.expected_s for run in all_runs),
+        disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
+        result_bytes=sum(_result_bytes(run) for run in all_runs),
+        sizes=sentences(measured),
+        orders=_other_orders(plan, expansion) if measured and plan.search is None else "",
+        is_bound=plan.search is not None,
+    )
+
+
+def max_trials(plan: Plan) -> int:
+    """Of a search of one cell, with the rungs that are measured below its ceiling and the runs that decide them.
+
+    1 for fixed rungs, where each run is planned.
+    """
+    if plan.search is None:
+        return 1
+    trials = int(plan.search["max_trials"])
+    curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
+    return trials + (len(curve) + 1) * plan.repeats if curve else trials
+
+
+def _reloads(plan: Plan, run: PlannedRun) -> bool:
+    """Whether this is a load that each run of its data set needs anew."""
+    inserts = float(run.properties.get("insertproportion", "0")) > 0
+    return run.phase == "load" and (inserts or plan.resets.get("rung") == "reload")
+
+
+ORDERS = {"as_listed": "as listed", "interleaved": "interleaved", "randomised": "randomised"}
+
+
+def _other_orders(plan: Plan, expansion: Expansion) -> str:
+    """ "Another order: as listed 2 loads, 1 h 5 min; randomised 4 loads, 1 h 20 min." """
+    costs = {}
+    for order in ORDERS:
+        runs = expansion.runs if order == plan.order else expand(plan.model_copy(update={"order": order})).runs
+        loads = sum(run.phase == "load" for run in runs)
+        costs[order] = f"{counted(loads, 'load')}, {duration(sum(run.expected_s for run in runs))}"
+    own = costs.pop(plan.order)
+    if set(costs.values()) == {own}:
+        return f"In any order: {own}."
+    return f"Another order: {'; '.join(f'{ORDERS[order]} {cost}' for order, cost in costs.items())}."
+
+
+def _problems(plan: Plan) -> Iterator[Problem]:
+    if not plan.entries:
+        yield Problem("entries", "Choose at least one database and durability mode.")
+    if not plan.workloads:
+        yield Problem("workloads", "Choose at least one workload.")
+    if not plan.generators:
+        yield Problem("load_generators", "Choose at least one load generator.")
+    if plan.search is not None:
+        yield from _search_problems(plan, plan.search)
+    if problem := rungs_problem(plan.rungs, plan.ladder, searches=plan.search is not None):
+        yield Problem("rungs", problem)
+    if plan.min_measure_s < 1:
+        yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
+    if plan.looks and plan.search is not None:
+        yield Problem("looks", "The trials of a search are no repeats, so it takes no looks: leave them empty.")
+    elif problem := looks_problem(plan.looks, plan.repeats):
+        yield Problem("looks", problem)
+    yield from (Problem("faults", message) for message in plan_problems(plan))
+    if plan.ladder == "target" and not plan.threads:
+        yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
+    if plan.min_operations or plan.max_measure_s != plan.min_measure_s:
+        yield Problem(
+            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
+        )
+    for level, policy in plan.resets.items():
+        known = ("keep", "restart", "reload") if level == "rung" else ("keep",)
+        if policy not in known:
+            yield Problem("resets", f"Between {level}s this release can {' or '.join(known)}, not {policy}.")
+    if plan.load_policy == "reuse":
+        yield Problem(
+            "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."
+        )
+    per_cell = max_trials(plan) if plan.search is not None else len(plan.rungs) * plan.repeats
+    cells = len(plan.entries) * len(plan.workloads) * per_cell
+    if cells > MAX_RUNS:
+        yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MAX_RUNS:,}. Split it.")
+    if plan.priming:
+        yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
+    for entry in plan.entries:
+        yield from _entry_problems(plan, entry)
+    for server, modes, settings, administered in _mode_conflicts(plan):
+        if not administered:
+            yield Problem(
+                "entries",
+                f"The modes {modes} want different values of {settings} on {server}, and Benchsite cannot see which "
+                "is in force there: plan a matrix for each mode, and change the server's settings between them.",
+            )
+    smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
+    if smallest is not None and plan.processes_per_generator > smallest.slots:
+        yield Problem(
+            "processes_per_generator",
+            f"{plan.processes_per_generator} clients per generator are too many: {smallest.name} runs "
+            f"{smallest.slots} at a time. Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
+        )
+
+
+def _search_problems(plan: Plan, search: Mapping[str, Any]) -> Iterator[Problem]:
+    slo = search["slo"]
+    if slo is None:
+        return
+    if slo["kind"] == "response" and plan.ladder == "threads":
+        yield Problem("slo_kind", "Without a target there is no response time: limit service time, or search targets.")
+    proportion = f"{slo['operation'].replace('-', '').lower()}proportion"
+    for workload in plan.workloads:
+        if float(workload.properties.get(proportion, "0") or 0) <= 0:
+            yield Problem(
+                "slo_operation",
+                f"{workload.name} has no {slo['operation']}: limit the latency of an operation of every workload.",
+            )
+
+
+def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
+    database = entry.database
+    try:
+        system: System = load_catalog().system(database.system, database.flavour, database.own_modes)
+        mode: Mode = system.mode(entry.mode)
+    except (UnknownSystem, UnknownMode) as error:
+        yield Problem("entries", str(error))
+        return
+    external = database.provisioner == "external"
+    problem = system.client_problem(database.flavour, database.client, external=external) or mode.no_client
+    if problem:
+        yield Problem("entries", f"{database.name} {mode.slug}: {problem}")
+        return
+    if database.flavour == GO_FLAVOUR and plan.ladder == "target" and plan.warmup_s:
+        yield Problem(
+            "warmup_s",
+            f"{database.name}: after a warm-up go-ycsb makes up for the operations that its target missed meanwhile. "
+            "Set the warm-up to 0, or plan a ladder of threads.",
+        )
+    nodes = 1
+    try:
+        nodes = node_count(system, mode, database.settings)
+        system.check_binding_properties(database.binding_properties)
+    except PropertyError as error:
+        yield Problem("entries", f"{database.name}: {error}")
+    for message in database_problems(plan.faults, database, system, mode, nodes) if plan.faults else ():
+        yield Problem("faults", message)
+    if database.provisioner == "docker":
+        yield from _container_problems(database, system)
+    if database.provisioner != "external":
+        if plan.resets.get("rung") == "restart" and system.process is not None and not system.process.keeps_data:
+            yield Problem(
+                "resets",
+                f"{database.name}: {system.name} loses its data at a restart. Keep it running between rungs, or load "
+                "again.",
+            )
+        yield from _node_problems(database, system, mode, nodes)
+    if not database.machine_ids:
+        yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
+    binding = database.binding
+    digests = {generator.bindings.get(binding, "") for generator in plan.generators}
+    if "" in digests and plan.generators:
+        lacking = [g.name for g in plan.generators if not g.bindings.get(binding)]
+        yield Problem("load_generators", f"{', '.join(lacking)} has no {binding} binding: {how_to_align(binding)}")
+    elif len(digests) > 1:
+        yield Problem(
+            "load_generators",
+            f"The load generators hold different builds of the {binding} binding: {how_to_align(binding)}",
+        )
+
+
+def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
+    if problem := start_problem(system, mode, nodes):
+        remedy = "Raise its setting nodes, choose" if "nodes" in system.settings else "Choose"
+        yield Problem(
+            "entries",
+            f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "
+            f"{remedy} another mode, or an external cluster.",
+        )
+
+
+def _container_problems(database: PlannedDatabase, system: System) -> Iterator[Problem]:
+    if system.image is None:
+        kind = "a cluster of kind process" if system.is_embedded else "an external cluster"
+        yield Problem("entries", f"{database.name}: no image of {system.name} is known; use {kind}.")
+        return
+    try:
+        system.image.reference(database.version)
+    except BadTag as error:
+        yield Problem("entries", f"{database.name}: {error}")
+
+
+def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
+    short: dict[int, int] = {}
+    for run in expansion.runs:
+        if not run.generators:
+            return [Problem("overrides", f"{run.name}: an override leaves it no load generator.")]
+        if run.threads < run.clients:
+            short[run.threads] = run.clients
+    together = [run for run in expansion.runs if run.phase == "measure" and run.clients > 1]
+    if any(float(run.properties.get("insertproportion", "0")) > 0 for run in together):
+        # YCSB's clients all begin to insert at recordcount, whatever insertstart says.
+        return [
+            Problem(
+                "load_generators", "Several YCSB clients would insert the same keys: use one load generator for it."
+            )
+        ]
+    return [
+        Problem("rungs", f"A rung of {threads} threads cannot be split over {clients} clients: use at least {clients}.")
+        for threads, clients in sorted(short.items())
+    ]
+
+
+def _scan_problems(expansion: Expansion) -> list[Problem]:
+    """Workloads with scans for clients that have none."""
+    cells = {}
+    for run in expansion.runs:
+        database = run.sweep.entry.database
+        if scans(run.properties) and not load_catalog().system(database.system, database.flavour).binding.scans:
+            cells[database.name, run.sweep.workload.name] = database.binding
+    return [
+        Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
+        for (database, workload), binding in cells.items()
+    ]
+
+
+def _embedded_problems(expansion: Expansion) -> list[Problem]:
+    """Several clients, or one on another machine, of a system that is a library inside the client."""
+    problems = {}
+    for run in expansion.runs:
+        database = run.sweep.entry.database
+        system = load_catalog().system(database.system, database.flavour)
+        machines = {generator.machine_id for generator in run.generators}
+        if system.is_embedded and (run.clients > 1 or not machines <= set(database.machine_ids)):
+            problems[database.name] = (
+                f"{database.name}: {system.name} is a library inside the client, and one process at a time has its "
+                f"data: use one load generator on the machine of {database.cluster_name}, with one client."
+            )
+    return [Problem("load_generators", problem) for problem in problems.values()]
+
+
+def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[str]:
+    """The run that comes furthest over YCSB's count of operations, if any does: by assumption, or by what is known."""
+    over = {
+        run.prediction.ops_s / run.clients: message
+        for run in expansion.runs
+        if run.prediction is not None and run.clients and (run.prediction.source == "assumed") is assumed
+        if (message := limit_message(run.name, run.prediction, seconds=duration_s(plan), clients=run.clients))
+    }
+    return [over[max(over)]] if over else []
+
+
+def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
+    split = [
+        run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes_per_generator
+    ]
+    if split:
+        most = max(split, key=lambda run: run.processes)
+        yield (
+            "YCSB counts a client's operations in 31 bits. Runs split over more clients than the plan says: "
+            f"{len(split)}. {most.name} has {most.processes} clients per generator ({most.prediction})."
+        )
+    yield from _limit_messages(plan, expansion, assumed=True)
+
+
+def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
+    if runs and plan.faults:
+        faults = "; ".join(fault_sentence(fault) for fault in plan.faults)
+        yield f"Every measured run has faults, so no ceiling, comparison or history uses it: {faults}."
+    confirms = plan.search is None or plan.ladder == "threads"
+    if confirms and plan.purpose in ("measured", "soak") and plan.repeats < MIN_REPEATS_TO_COMPARE:
+        yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."
+    if plan.order == "as_listed" and plan.repeats > 1 and len(plan.entries) > 1 and plan.search is None:
+        yield (
+            "As listed, the sides share no blocks: whatever changes between their repeats counts as noise. If that is "
+            "5 %, three repeats show a difference of 10 % in about a third of cases; interleaved or randomised in four "
+            "of five."
+        )
+    shared = {g.machine_id for g in plan.generators} & {m for e in plan.entries for m in e.database.machine_ids}
+    if shared:
+        yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
+    if len(plan.rungs) < 4 and runs and plan.search is None:
+        yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
+    for server, modes, settings, administered in _mode_conflicts(plan) if runs else ():
+        if administered:
+            yield (
+                f"The external server {server} is used in the modes {modes}, which want different values of "
+                f"{settings}. Runs in a mode that is not in force fail: plan a matrix for each mode, and "
+                "change the server's settings between them."
+            )
+    stated = {
+        entry.database.name
+        for entry in plan.entries
+        if not load_catalog().system(entry.database.system, entry.database.flavour).administered
+    }
+    if runs and stated:
+        yield (
+            f"Benchsite reads nothing back from {', '.join(sorted(stated))}: the durability mode is as you state it, "
+            "and an admin of the team must confirm on the cluster's page that its target may be written."
+        )
+    goes = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
+    if runs and goes:
+        several = " Percentiles of several clients are ranges: use one for exact ones." if plan.clients > 1 else ""
+        yield (
+            f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again, and "
+            f"no response times. Its mean is cut to whole microseconds.{several}"
+        )
+    loads: dict[str, set[int]] = {}  # of each of them
+    for run in runs:
+        if run.needs is not None and run.sweep.entry.database.name in stated:
+            loads.setdefault(run.sweep.entry.database.name, set()).add(run.needs)
+    if again := sorted(name for name, needed in loads.items() if len(needed) > 1):
+        yield (
+            f"The plan loads the data of {', '.join(again)} more than once, and Benchsite deletes nothing there: "
+            "clients that refuse keys that exist fail the second load, and records that workloads inserted remain."
+        )
+    acks = {
+        load_catalog().system(e.database.system, own_modes=e.database.own_modes).mode(e.mode).durability.ack
+        for e in plan.entries
+        if runs
+    }
+    if len(acks) > 1:
+        yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
+    for data in {run.dataset for run in runs}:
+        if data.records < 1000:
+            yield f"{data.records} records fit into a processor's cache: use 1,000 or more."
+
+
+def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
+    """An external server has the settings that its owner gave it: of modes that want different ones, one at most.
+
+    Answers server, modes, settings, and whether Benchsite can read them there.
+    """
+    modes: dict[tuple[str, str], dict[str, Mode]] = {}  # by server and system
+    administered: dict[tuple[str, str], bool] = {}
+    for entry in plan.entries:
+        database = entry.database
+        if database.provisioner == "external":
+            try:
+                system = load_catalog().system(database.system, database.flavour, database.own_modes)
+                mode = system.mode(entry.mode)
+            except (UnknownSystem, UnknownMode):
+                continue
+            server = database.address or f"of {database.cluster_name}", system.slug
+            modes.setdefault(server, {})[mode.slug] = mode
+            administered[server] = system.administered
+    for server, used in modes.items():
+        expected: dict[str, set[str]] = {}
+        for mode in used.values():
+            for readback in mode.readback:
+                expected.setdefault(readback.setting, set()).add(readback.expected)
+        differing = [setting for setting, values in expected.items() if len(values) > 1]
+        if differing:
+            yield server[0], ", ".join(used), ", ".join(differing), administered[server]
+
+
+def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
+    for entry in plan.entries:
+        for workload in plan.workloads:
+            key = (entry.database.id, entry.mode, workload.id)
+            runs = [
+                run for run in expansion.runs
+                if run.phase == "measure" and not run.is_bracket and run.sweep.key[1:] == key
+            ]  # fmt: skip
+            out = [
+                cell for cell in expansion.excluded
+                if (cell.entry.database.id, cell.entry.mode, cell.workload.id) == key
+            ]  # fmt: skip
+            reason = out[0].reason if out and not runs else ""
+            rungs = len({run.rung for run in runs})
+            database = entry.database
+            yield Cell(database.id, database.name, entry.mode, workload.id, workload.name, rungs, len(runs), reason)
+
+
+def _result_bytes(run: PlannedRun) -> int:
+    kinds = 2 * (2 if run.target_ops_s else 1)
+    return int(run.clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)

@@ -1,0 +1,140 @@
+"""A plan's sweeps and runs as rows."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from runs.catalog import load_catalog, secret_properties
+from runs.catalog.generators import generator_key
+from runs.models import Matrix, Run, RunEvent, Sweep
+from runs.plans.expansion import Expansion, PlannedRun, PlannedSweep
+from runs.plans.faults import EXCLUDED_REASON
+from runs.plans.plan import Plan
+from runs.plans.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
+from runs.results.denormalised_columns import config_key, sweep_columns
+
+
+def insert(
+    matrix: Matrix, plan: Plan, expansion: Expansion, specs: Mapping[int, RunSpec], *, by: str
+) -> dict[int, Run]:
+    """Store all rows; answers the runs by their positions. The caller holds the transaction."""
+    sweeps = {planned.key: _sweep(matrix, plan, planned) for planned in expansion.sweeps}
+    for planned in reversed(expansion.runs):
+        # The first run of a sweep is the last to say what the sweep is.
+        for column, value in sweep_columns(specs[planned.position]).items():
+            setattr(sweeps[planned.sweep.key], column, value)
+    Sweep.objects.bulk_create(sweeps.values())
+    runs: dict[int, Run] = {}
+    for planned in expansion.runs:
+        needs = runs[planned.needs] if planned.needs is not None else None
+        runs[planned.position] = _run(matrix, planned, specs[planned.position], sweeps[planned.sweep.key], needs)
+    Run.objects.bulk_create(runs.values())
+    RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=by) for run in runs.values())
+    return runs
+
+
+def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep) -> Sweep:
+    return Sweep(
+        team_id=matrix.team_id,
+        matrix=matrix,
+        phase=planned.phase,
+        name=planned.name,
+        system=planned.entry.database.system,
+        mode=planned.entry.mode,
+        purpose=plan.purpose,
+        ladder=plan.ladder,
+        tags=matrix.tags,
+        database_id=UUID(planned.entry.database.id),
+        workload_id=UUID(planned.workload.id),
+    )
+
+
+def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs: Run | None) -> Run:
+    has_faults = bool(spec.get("faults"))
+    return Run(
+        team_id=matrix.team_id,
+        matrix=matrix,
+        phase=planned.phase,
+        name=planned.name,
+        spec=spec,
+        # Histories, noise floors and baselines are of tests, and neither a trial nor a run with faults is one.
+        config_key="" if matrix.trial_of_id or has_faults else config_key(spec),
+        excluded_reason=EXCLUDED_REASON if has_faults else "",
+        system=spec["system"],
+        mode=spec["mode"]["slug"],
+        workload_name=planned.sweep.workload.name,
+        purpose=spec["purpose"],
+        threads=planned.threads,
+        target_ops_s=planned.target_ops_s,
+        repeat=planned.repeat,
+        is_bracket=planned.is_bracket,
+        position=planned.position,
+        priority=matrix.priority,
+        expected_s=planned.expected_s,
+        tags=matrix.tags,
+        sweep=sweep,
+        needs=needs,
+        cluster_id=UUID(planned.sweep.entry.database.cluster_id),
+        generator_key=generator_key(generator.id for generator in planned.generators),
+    )
+
+
+def build_spec(
+    plan: Plan, planned: PlannedRun, *, client: ClientSpec, cluster: ClusterSpec, generators: list[GeneratorSpec]
+) -> RunSpec:
+    """The immutable description of one run: everything that decides its result, as it stands now."""
+    catalog = load_catalog()
+    database, workload = planned.sweep.entry.database, planned.sweep.workload
+    system = catalog.system(database.system, database.flavour, database.own_modes)
+    mode = system.mode(planned.sweep.entry.mode)
+    secrets = secret_properties(system)
+    spec: RunSpec = {
+        "version": SPEC_VERSION,
+        "phase": planned.phase,
+        "purpose": plan.purpose,
+        "system": system.slug,
+        "system_name": system.name,
+        "catalog_digest": catalog.digest,
+        "database": {
+            "id": database.id,
+            "name": database.name,
+            "version": database.version,
+            "replication_factor": database.replication_factor,
+            "settings": dict(database.settings),
+            # Secrets stay with the Database: a spec is for ever, and is shown.
+            "binding_properties": {n: v for n, v in database.binding_properties.items() if n not in secrets},
+        },
+        "mode": {
+            "slug": mode.slug,
+            "name": mode.name,
+            "record": dict(mode.durability.as_dict()),
+            "server_settings": dict(mode.server_settings),
+            "client_properties": dict(mode.client_properties),
+        },
+        "workload": {
+            "id": workload.id,
+            "name": workload.name,
+            "short_name": workload.short_name,
+            "properties": planned.properties,
+        },
+        "dataset": {
+            "records": planned.dataset.records,
+            "record_bytes": planned.dataset.record_bytes,
+            "fingerprint": planned.dataset.fingerprint,
+        },
+        "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": planned.processes},
+        "window": {
+            "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
+            "min_measure_s": plan.min_measure_s,
+            "max_measure_s": plan.max_measure_s,
+            "min_operations": plan.min_operations,
+        },
+        "client": client,
+        "cluster": cluster,
+        "generators": generators,
+        "load_policy": plan.load_policy,
+        "resets": dict(plan.resets),
+        "priming": dict(plan.priming) if plan.priming else None,
+    }
+    if plan.faults and planned.phase == "measure":
+        spec["faults"] = sorted(plan.faults, key=lambda fault: fault["at_s"])
+    return spec

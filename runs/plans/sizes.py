@@ -1,0 +1,79 @@
+"""A scaling set: databases of one system on clusters of several sizes, with records by a stated rule."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from benchsite.core.formatting import short
+
+if TYPE_CHECKING:
+    from runs.plans.expansion import PlannedRun
+
+FIXED: Final = ""
+PER_NODE: Final = "per_node"
+RULES: Final = {
+    FIXED: "the same total on every cluster",
+    PER_NODE: "the same per node: the workload's records are those of the fewest nodes",
+}
+
+
+def overrides(rule: str, nodes: Mapping[str, int], records: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The overrides of a matrix that give each database its records: base * n / n0.
+
+    `nodes` are those of the databases' clusters, `records` what the workloads say for the fewest of them (n0).
+    """
+    sizes = {count for count in nodes.values() if count}
+    if rule != PER_NODE or len(sizes) < 2:
+        return []
+    fewest = min(sizes)
+    return [
+        {
+            "match": {"database": database, "workload": workload},
+            "set": {"recordcount": round(base * count / fewest)},
+            "rule": PER_NODE,
+        }
+        for workload, base in records.items()
+        for database, count in nodes.items()
+        if count > fewest
+    ]
+
+
+def is_by_rule(override: Mapping[str, Any]) -> bool:
+    """Whether an override was made by a rule, and not by a person."""
+    return bool(override.get("rule"))
+
+
+def get_rule(overrides: Sequence[Mapping[str, Any]]) -> str:
+    return next((rule["rule"] for rule in overrides if rule.get("rule") in RULES), FIXED)
+
+
+def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
+    """What is loaded on which size, for each workload that meets several: "20M / 30M / 40M records for 4 / 6 / 8
+    nodes (read-heavy)"."""
+    by_workload: dict[str, dict[int, set[int]]] = {}
+    for run in runs:
+        by_size = by_workload.setdefault(run.sweep.workload.name, {})
+        by_size.setdefault(len(run.sweep.entry.database.machine_ids), set()).add(run.dataset.records)
+    return tuple(
+        f"{_records(by_size)} records for {' / '.join(str(size) for size in sorted(by_size))} nodes ({name})"
+        for name, by_size in by_workload.items()
+        if len(by_size) > 1
+    )
+
+
+def _records(by_size: Mapping[int, set[int]]) -> str:
+    """One number where every size has the same; several of one size stand as a range."""
+    said = [_range(by_size[size]) for size in sorted(by_size)]
+    return said[0] if len(set(said)) == 1 else " / ".join(said)
+
+
+def _range(records: set[int]) -> str:
+    least, most = plain(min(records)), plain(max(records))
+    return least if least == most else f"{least} to {most}"
+
+
+def plain(records: int) -> str:
+    """20M rather than 20.0M: records are chosen, not measured."""
+    number, letter = short(records)[:-1], short(records)[-1]
+    if letter.isdigit():
+        return short(records)
+    return (number.rstrip("0").rstrip(".") if "." in number else number) + letter

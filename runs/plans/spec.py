@@ -1,0 +1,168 @@
+"""The shapes of the JSON that travels with a run: what was submitted, and what one client is to do.
+
+Both are written once, at submission or when the clients are ordered, and never changed afterwards. The spec of an
+uploaded run has the same shape, with what its uploader stated; what nobody knows is None or empty there.
+"""
+
+from typing import NotRequired, TypedDict
+
+SPEC_VERSION = 1
+
+
+class DatabaseSpec(TypedDict):
+    id: str
+    name: str
+    version: str  # as stated by the person who described the database
+    replication_factor: int | None
+    settings: dict[str, str]  # server settings of the database, beside the mode's
+    binding_properties: dict[str, str]
+
+
+class ModeSpec(TypedDict):
+    slug: str
+    name: str
+    record: dict[str, object]  # the typed durability record, `runs.catalog.Durability.as_dict()`
+    server_settings: dict[str, str]  # what the mode writes into the server's configuration
+    client_properties: dict[str, str]  # what the mode gives to the YCSB client
+
+
+class DatasetSpec(TypedDict):
+    records: int | None
+    record_bytes: int | None  # field values only
+    fingerprint: str  # SHA-256 over the properties that decide what is loaded
+
+
+class WorkloadSpec(TypedDict):
+    id: str
+    name: str
+    short_name: str
+    properties: dict[str, str]  # YCSB properties, checked
+
+
+class LoadSpec(TypedDict):
+    threads: int  # the total over all clients
+    target_ops_s: int | None  # the total over all clients
+    processes: int  # client processes on each load generator; of an upload: in all
+
+
+class WindowSpec(TypedDict):
+    warmup_s: int
+    min_measure_s: int | None
+    max_measure_s: int | None
+    min_operations: int
+
+
+class ClientSpec(TypedDict):
+    flavour: str
+    binding: str  # "redis", or "ycsb-0.17.0/redis" of a stock distribution
+    digest: str  # over the binding's jars; one run uses one digest on all clients
+    ycsb_version: str
+
+
+class MachineSpec(TypedDict):
+    id: str
+    name: str
+    facts: dict[str, object]
+
+
+class ClusterSpec(TypedDict):
+    id: str
+    name: str
+    provisioner: str
+    machines: list[MachineSpec]
+    separates_cpus: NotRequired[bool]  # its servers and clients on one machine use different CPUs
+
+
+class GeneratorSpec(TypedDict):
+    id: str
+    name: str
+    machine: MachineSpec
+
+
+class StatedSpec(TypedDict):
+    """What somebody said about an uploaded run that its files do not show."""
+
+    by: str
+    files: list[str]
+    hardware: str
+    client_on_database_host: bool | None
+    ci_url: NotRequired[str]  # http or https
+
+
+class FaultSpec(TypedDict):
+    """One planned fault of a run: an item of `Matrix.faults`. The kinds are `runs.plans.faults.KINDS`."""
+
+    kind: str
+    at_s: float  # from the begin of the measured window
+    duration_s: float  # of a crash or restart: how long the server is down before it starts again
+    node: int | None  # of the servers, from 1; None: all
+    value: float | None  # in the unit of its kind; None: the kind has none
+
+
+class RunSpec(TypedDict):
+    """`Run.spec`."""
+
+    version: int
+    phase: str
+    purpose: str
+    system: str  # slug in the catalog
+    system_name: str
+    catalog_digest: str
+    database: DatabaseSpec
+    mode: ModeSpec
+    workload: WorkloadSpec
+    dataset: DatasetSpec
+    load: LoadSpec
+    window: WindowSpec
+    client: ClientSpec
+    cluster: ClusterSpec
+    generators: list[GeneratorSpec]
+    load_policy: str
+    resets: dict[str, str]
+    priming: dict[str, object] | None
+    faults: NotRequired[list[FaultSpec]]  # applied while it is measured, in the order of their begin
+    stated: NotRequired[StatedSpec]  # of an uploaded run
+
+
+SLO_OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE")
+SLO_STATISTICS = ("p50", "p95", "p99", "p999")
+MAX_TRIALS_LIMIT = 50
+MAX_CURVE_PERCENT = 200
+
+
+class SloSpec(TypedDict):
+    """A limit of latency that every trial of a search has to keep."""
+
+    operation: str  # as YCSB names it
+    statistic: str  # p50, p95, p99 or p999
+    kind: str  # service or response
+    limit_us: float
+
+
+class SearchSpec(TypedDict):
+    """`Matrix.search`."""
+
+    width: float  # high / low - 1 of a bracket that is narrow enough
+    max_trials: int  # of each sweep, the probe included
+    max_error_rate: float  # failed of all operations
+    slo: SloSpec | None
+    # Of offered load: loads in % of the ceiling that are measured afterwards, as often as the matrix repeats a rung.
+    curve_percent: NotRequired[list[int]]
+
+
+class ClientOrder(TypedDict):
+    """`ClientRun.order`: everything one load generator needs to start one YCSB process."""
+
+    binding: str
+    digest: str
+    java_class: str
+    phase: str
+    threads: int
+    target_ops_s: int | None
+    duration_s: int | None  # None: until all its records are loaded
+    deadline_s: int
+    properties: dict[str, str]  # the whole property file
+    samples_host: NotRequired[bool]  # this client samples the host that it runs on
+    site_files: NotRequired[dict[str, str]]  # configuration files for its class path, by name
+    cpus: NotRequired[list[int]]  # that it may use; empty: all
+    has_faults: NotRequired[bool]  # planned ones: stalls and errors end nothing

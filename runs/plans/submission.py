@@ -1,0 +1,149 @@
+"""Writing a plan down: its sweeps and runs with their immutable specs, in one transaction; and copying one."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from benchsite.accounts import limits
+from benchsite.accounts.models import User
+from runs.catalog.generators import get_generators
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
+from runs.models.plan import Provisioner
+from runs.models.run import Phase
+from runs.plans import rows
+from runs.plans.drafts import Draft
+from runs.plans.expansion import PlannedRun, expand
+from runs.plans.plan import Plan, PlanError, Problem, stored_plan
+from runs.plans.preview import preview
+from runs.plans.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
+from runs.queue.team_usage import refuse_full_storage, refuse_more_queued_runs
+from runs.results.measures.search import Rule, State
+
+UNKNOWN_VERSION = "unknown"
+# The scheduler listens on this PostgreSQL channel, so that a submitted run need not wait for the next second.
+QUEUE_CHANNEL = "benchsite_queue"
+# Conductors listen on this one, for runs that were dispatched.
+CONDUCTOR_CHANNEL = "benchsite_conductor"
+
+
+def submit(matrix: Matrix, user: User | None) -> None:
+    """Insert the matrix's sweeps and runs. Raises PlanError and LimitReached; nothing is stored then."""
+    with transaction.atomic():
+        locked = Matrix.objects.select_for_update().get(pk=matrix.pk)
+        if locked.submitted_at:
+            raise PlanError([Problem("", "This matrix is already submitted: clone it to run it again.")])
+        # The builder offers only generators that the team may use; that may have changed since.
+        own = get_generators(locked.team).values("pk")
+        others = locked.load_generators.exclude(pk__in=own).values_list("name", flat=True)
+        if others:
+            raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
+        plan = stored_plan(locked)
+        outcome = preview(plan)
+        if outcome.problems:
+            raise PlanError(outcome.problems)
+        limits.lock(locked.team)
+        refuse_full_storage(locked.team)
+        _insert(locked, plan, user)
+        refuse_more_queued_runs(locked.team)
+        Matrix.objects.filter(pk=matrix.pk).update(submitted_at=Now())
+        wake_scheduler()
+    matrix.refresh_from_db()
+
+
+def first_decision(run: Run) -> SearchDecision:
+    """The step of a search that ordered its first trial."""
+    is_probe = run.sweep is not None and run.sweep.ladder == Matrix.Ladder.TARGET
+    sentence = f"Measure what {run.threads} threads reach" + (" without a target." if is_probe else ".")
+    rule = Rule.PROBE if is_probe else Rule.START
+    return SearchDecision(sweep=run.sweep, number=1, run=run, rule=rule, state=State.SEARCHING, sentence=sentence)
+
+
+def wake_scheduler() -> None:
+    """Tell the scheduler, once this transaction commits, that the queue has changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"NOTIFY {QUEUE_CHANNEL}")
+
+
+def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
+    expansion = expand(plan)
+    facts = _Facts(plan)
+    runs = rows.insert(
+        matrix,
+        plan,
+        expansion,
+        {planned.position: _build_spec(plan, planned, facts) for planned in expansion.runs},
+        by=user.get_username() if user else "benchsite",
+    )
+    if plan.search is not None:
+        first = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
+        SearchDecision.objects.bulk_create(first_decision(run) for run in first.values())
+    through = Run.load_generators.through
+    through.objects.bulk_create(
+        through(run_id=runs[planned.position].pk, loadgenerator_id=UUID(generator.id))
+        for planned in expansion.runs
+        for generator in planned.generators
+    )
+
+
+class _Facts:
+    """Clusters, generators and machines as they are at submission, read once for all runs."""
+
+    def __init__(self, plan: Plan) -> None:
+        clusters = Cluster.objects.filter(pk__in={e.database.cluster_id for e in plan.entries})
+        self.clusters: dict[str, ClusterSpec] = {
+            str(cluster.pk): {
+                "id": str(cluster.pk),
+                "name": cluster.name,
+                "provisioner": cluster.provisioner,
+                "machines": [_machine(node.machine) for node in cluster.nodes.all()],
+                "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+            }
+            for cluster in clusters.prefetch_related("nodes__machine")
+        }
+        generators = LoadGenerator.objects.filter(pk__in=[g.id for g in plan.generators]).select_related("machine")
+        self.generators: dict[str, GeneratorSpec] = {
+            str(g.pk): {"id": str(g.pk), "name": g.name, "machine": _machine(g.machine)} for g in generators
+        }
+        self.ycsb_versions = {str(g.pk): _ycsb_versions(g) for g in generators}
+
+
+def _ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
+    """By binding; nothing where an earlier release stored something else."""
+    versions = generator.facts.get("ycsb_versions")
+    return versions if isinstance(versions, dict) else {}
+
+
+def _machine(machine: Machine) -> MachineSpec:
+    return {"id": str(machine.pk), "name": machine.name, "facts": machine.facts}
+
+
+def _build_spec(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
+    database = planned.sweep.entry.database
+    binding, generator = database.binding, planned.generators[0]
+    return rows.build_spec(
+        plan,
+        planned,
+        client={
+            "flavour": database.flavour,
+            "binding": binding,
+            "digest": generator.bindings[binding],
+            "ycsb_version": facts.ycsb_versions[generator.id].get(binding, UNKNOWN_VERSION),
+        },
+        cluster=facts.clusters[database.cluster_id],
+        generators=[facts.generators[generator.id] for generator in planned.generators],
+    )
+
+
+# What belongs to one carrying out of a plan, and not to the plan.
+OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "notes", "trial_of")
+
+
+def clone(matrix: Matrix, *, name: str, by: User | None, **changes: Any) -> Matrix:
+    """A copy of the plan, down to its exclusions and overrides. The caller holds the transaction."""
+    fields = [field.attname for field in Matrix._meta.concrete_fields if field.name not in OF_ONE_MATRIX]
+    columns = {field: getattr(matrix, field) for field in fields}
+    entries = [(entry.database, entry.mode) for entry in matrix.entries.select_related("database")]
+    copy = Matrix(**{**columns, **changes}, name=name)
+    return Draft(copy, entries, matrix.workloads.all(), matrix.load_generators.all()).store(by)

@@ -1,0 +1,84 @@
+"""A trial run: every cell of a plan for seconds over a small data set of its own, before hours are spent on the plan.
+
+It is a matrix like any other, and its runs end at the same guards and checks.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from benchsite.accounts.models import User
+from runs.catalog import load_catalog
+from runs.models import Matrix
+from runs.models.plan import Provisioner, Purpose
+from runs.models.run import Status
+from runs.plans.plan import PlanError, Problem
+from runs.plans.submission import clone, submit
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
+
+TAG = "trial"
+RECORDS = 1_000
+MEASURE_S = 10
+TRIAL: dict[str, Any] = {
+    "purpose": Purpose.SMOKE, "repeats": 1, "looks": [], "bracket": False, "search": None, "stops_early": False,
+    "faults": [], "load_policy": Matrix.LoadPolicy.LOAD, "warmup_s": 0, "min_measure_s": MEASURE_S,
+    "max_measure_s": MEASURE_S, "min_operations": 0,
+}  # fmt: skip
+
+
+@transaction.atomic
+def start_trial(matrix: Matrix, user: User) -> Matrix:
+    """Submits a trial run of a plan that is not submitted yet. Raises PlanError; nothing is stored then."""
+    locked = Matrix.objects.select_for_update().get(pk=matrix.pk)
+    if locked.submitted_at:
+        raise PlanError([Problem("", "Only a plan that is not submitted yet can be tried: clone this matrix first.")])
+    if locked.trials.filter(runs__status__in=Status.unfinished()).exists():
+        raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])
+    # The first trial of a search over targets has no target either.
+    is_probed = locked.search is not None and locked.ladder == Matrix.Ladder.TARGET
+    loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]} if is_probed else {}
+    trial = clone(
+        locked,
+        name=f"{locked.name[:110]} (trial)",
+        by=user,
+        trial_of=locked,
+        exclusions=[*locked.exclusions, *_untouchable(locked)],
+        overrides=list(_overrides(locked)),
+        tags=[*dict.fromkeys([*locked.tags, TAG])],
+        **{**TRIAL, "rungs": _ends(locked.rungs), **loads},
+    )
+    submit(trial, user)
+    return trial
+
+
+def _ends(rungs: list[int]) -> list[int]:
+    """The first and the last rung of a ladder."""
+    return [*dict.fromkeys([rungs[0], rungs[-1]])] if rungs else []
+
+
+def _untouchable(matrix: Matrix) -> Iterator[dict[str, Any]]:
+    """Exclusions of external servers whose system has no tables: a trial would replace the data set that they hold."""
+    for entry in matrix.entries.select_related("database__cluster"):
+        system = load_catalog().system(entry.database.system, entry.database.flavour)
+        if entry.database.cluster.provisioner == Provisioner.EXTERNAL and "{table}" not in system.binding.target:
+            yield {
+                "match": {"database": str(entry.database_id)},
+                "reason": f"{system.name} has no tables: a trial would replace the data set of the external server.",
+            }
+
+
+def _overrides(matrix: Matrix) -> Iterator[dict[str, Any]]:
+    """The plan's overrides with the ends of their ladders, and for every workload a small data set of its own."""
+    for rule in matrix.overrides:
+        changes = {name: value for name, value in rule["set"].items() if name not in ("recordcount", "table")}
+        if "rungs" in changes:
+            changes["rungs"] = _ends(changes["rungs"])
+        if changes:
+            yield {"match": rule["match"], "set": changes}
+    for workload in matrix.workloads.all():
+        table = workload.properties.get("table") or WORKLOAD_PROPERTIES["table"].default
+        yield {
+            "match": {"workload": str(workload.pk)},
+            "set": {"recordcount": RECORDS, "table": f"{table}_{TAG}"},
+        }

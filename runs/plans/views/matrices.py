@@ -1,0 +1,197 @@
+"""Matrices: the list, and the builder with its preview."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from itertools import starmap
+from typing import TypeVar
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+
+from benchsite.accounts.models import Role, User
+from benchsite.accounts.permissions import get_team, get_user, team_required
+from runs.identifiers import parse_uuid
+from runs.models import Matrix, Run, Sweep
+from runs.plans import Plan, PlanError, Preview, Problem, preview, start_trial
+from runs.plans.forms.exclusions import Exclusion
+from runs.plans.forms.matrices import MatrixForm
+from runs.queue.pages.progress import COUNTS, Progress, get_progress
+from runs.queue.pages.queue import queue
+from runs.results.pages.lists import MAX_ROWS, get_page, twin
+
+M = TypeVar("M", bound=Model)
+
+
+def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
+    """None without a cell. The `value` of a row is "database:mode", as the form names it."""
+    cells = {(cell.database_id, cell.mode, cell.workload_id): cell for cell in preview.cells}
+    rows: list[dict[str, object]] = []
+    above = None
+    for entry in plan.entries:
+        key = (entry.database.id, entry.mode)
+        rows.append(
+            {
+                "database": entry.database.name,
+                "mode": entry.mode,
+                "value": ":".join(key),
+                "first": entry.database.id != above,  # the first row of its database
+                "cells": [cells[(*key, workload.id)] for workload in plan.workloads if (*key, workload.id) in cells],
+            }
+        )
+        above = entry.database.id
+    workloads = [workload.name for workload in plan.workloads]
+    return {"workloads": workloads, "rows": rows} if workloads and rows else None
+
+
+TWIN_COLUMNS = (
+    "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTS), "created_by", "created_at",
+    "submitted_at", "tags", "notes",
+)  # fmt: skip
+
+
+SORTS = {
+    "newest": "-created_at",
+    "oldest": "created_at",
+    "name": "name",
+    "name-reversed": "-name",
+    "purpose": "purpose",
+    "purpose-reversed": "-purpose",
+    "by": "created_by__username",
+    "by-reversed": "-created_by__username",
+}
+
+
+@team_required("GET")
+def matrices(request: HttpRequest) -> HttpResponse:
+    search, sort, rows = _searched(request)
+    page = get_page(request, rows)
+    return render(
+        request,
+        "runs/matrices/list.html",
+        {
+            "page": page,
+            "rows": _with_progress(page),
+            "search": search,
+            "sort": sort,
+        },
+    )
+
+
+def _with_progress(matrices: Iterable[Matrix]) -> list[tuple[Matrix, Progress]]:
+    rows = list(matrices)
+    progress = get_progress(rows)
+    return [(row, progress[row.pk]) for row in rows]
+
+
+def _searched(request: HttpRequest) -> tuple[str, str, QuerySet[Matrix]]:
+    """The search, the order, and the team's matrices that match, in that order."""
+    search = request.GET.get("q", "").strip()[:100].replace("\0", "")
+    rows = Matrix.objects.select_related("created_by")
+    if search:
+        rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "newest"
+    return search, sort, rows.order_by(SORTS[sort], "-created_at", "pk")
+
+
+@team_required("GET")
+def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    """The same search as comma-separated values or JSON."""
+    _, _, rows = _searched(request)
+    return twin(form, "matrices", TWIN_COLUMNS, starmap(_twin_row, _with_progress(rows[:MAX_ROWS])))
+
+
+def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:
+    by = matrix.created_by.get_username() if matrix.created_by else ""
+    counts = progress.counts.values()
+    return [
+        matrix.pk, matrix.name, matrix.purpose, progress.status_word, *counts, by, matrix.created_at,
+        matrix.submitted_at, matrix.tags, matrix.notes,
+    ]  # fmt: skip
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def matrix_add(request: HttpRequest) -> HttpResponse:
+    """The builder. POST previews, adds an exclusion, tries, or submits, by the button that was pressed."""
+    form = builder(request)
+    problems: tuple[Problem, ...] = ()
+    if form.final and form.is_valid():
+        try:
+            matrix = _submit(form, get_user(request), trial="trial" in request.POST)
+        except PlanError as error:
+            problems = error.problems
+        else:
+            subject = "A trial run of" if "trial" in request.POST else "The matrix"
+            messages.success(request, f"{subject} “{matrix.name}” is in the queue.")
+            return redirect("matrix", pk=matrix.pk)
+    if "exclude" in request.POST:
+        entry, _, workload = request.POST["exclude"].partition("|")
+        form.exclusions.append(Exclusion(entry[:120], workload[:40]))
+    refused = form.final
+    context = {"form": form, **foresee(form), "problems": problems, "refused": refused}
+    return render(request, "runs/matrices/builder.html", context, status=422 if refused else 200)
+
+
+@transaction.atomic
+def _submit(form: MatrixForm, user: User, *, trial: bool) -> Matrix:
+    """The stored matrix: submitted, or only its trial run is. Raises PlanError; nothing is stored then."""
+    if not trial:
+        return form.submit(user)
+    matrix = form.store(user)
+    start_trial(matrix, user)
+    return matrix
+
+
+@team_required("POST", role=Role.RUNNER)
+def matrix_preview(request: HttpRequest) -> HttpResponse:
+    """The preview alone, for the builder while a person types."""
+    form = builder(request)
+    return render(request, "runs/matrices/preview.html", {"form": form, "alone": True, **foresee(form)})
+
+
+def builder(request: HttpRequest) -> MatrixForm:
+    """The form as it was sent, or as the matrix or sweep named in the URL has it."""
+    return MatrixForm(
+        request.POST if request.method == "POST" else None,
+        team=get_team(request),
+        source=_named(request, "from", Matrix.objects.all()),
+        final=bool({"submit", "trial"} & request.POST.keys()),
+        start=request.GET,
+        extends=_named(request, "extends", Sweep.objects.select_related("team")),
+    )
+
+
+def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
+    """The team's row that the address or the form names; None without the parameter."""
+    key = request.GET.get(parameter) or request.POST.get(parameter)
+    return get_object_or_404(rows, pk=parse_uuid(key)) if key else None
+
+
+def foresee(form: MatrixForm) -> dict[str, object]:
+    """What the plan would cost; nothing but the form's own errors while there are any."""
+    bound = form
+    if not form.is_bound:
+        bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, extends=form.extends)
+    if not bound.is_valid():
+        return {"foreseen": None, "faulty": bound}
+    plan = bound.draft().plan()
+    planned = preview(plan)
+    now = timezone.now()
+    wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
+    free_at = queue(Run.objects.none(), now).free_at
+    start = max([now, *(ends_at for machine, ends_at in free_at.items() if str(machine) in wanted)])
+    return {
+        # The preview with its grid and its place in the queue.
+        "foreseen": {
+            "preview": planned,
+            "grid": build_grid(plan, planned),
+            "starts_at": start,
+            "ends_at": start + timedelta(seconds=planned.seconds),
+            "waits": start > now,
+        },
+        "no_sizes": bound.cleaned_data["records_rule"] and not planned.sizes,
+    }

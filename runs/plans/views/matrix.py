@@ -1,0 +1,103 @@
+"""The page of a submitted matrix: the grid filling in, and what can be done with it."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+
+from benchsite.accounts.permissions import get_user, team_required
+from runs.models import Matrix
+from runs.plans import PlanError, start_trial, submit
+from runs.plans.pages.matrix import matrix_page
+from runs.plans.pages.trial import get_newest_trial
+from runs.queue import lifecycle, live
+from runs.queue.pages.progress import Progress
+from runs.queue.pages.queue import last_of_lanes, queue
+from runs.results import annotations
+from runs.results.views.row_actions import row_action
+
+# The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
+NEWEST_ENTRIES = 600
+
+
+def _matrix_or_404(pk: UUID) -> Matrix:
+    return get_object_or_404(Matrix.objects.select_related("team", "created_by", "trial_of"), pk=pk)
+
+
+@team_required("GET")
+def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
+    return render(request, "runs/matrix.html", _context(request, _matrix_or_404(pk)))
+
+
+@team_required("GET")
+def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """The grid and the progress anew; when nothing is left to come, the answer asks no more."""
+    matrix = _matrix_or_404(pk)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("matrix", pk=pk)
+    context = _context(request, matrix)
+    progress = context["progress"]
+    assert isinstance(progress, Progress)
+    changed = request.GET.get("seen") != progress.status
+    return render(request, "runs/matrix/live.html", context | {"oob": True, "changed": changed})
+
+
+def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
+    page = matrix_page(matrix, queue(last_of_lanes(matrix)).rows)
+    return {
+        "matrix": matrix,
+        "page": page,
+        "progress": page.progress,
+        "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
+        "trial": get_newest_trial(matrix),
+    }
+
+
+@row_action(Matrix)
+def matrix_submit(request: HttpRequest, matrix: Matrix) -> None:
+    """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
+    is_trial = "trial" in request.POST
+    try:
+        (start_trial if is_trial else submit)(matrix, get_user(request))
+    except PlanError as error:
+        messages.error(request, f"Nothing was submitted. {error}")
+    else:
+        what = "A trial run is" if is_trial else "The runs are"
+        messages.success(request, f"{what} in the queue.")
+
+
+@row_action(Matrix)
+def matrix_cancel(request: HttpRequest, matrix: Matrix) -> None:
+    cancelled = lifecycle.request_cancel_matrix(matrix, get_user(request))
+    messages.info(
+        request,
+        f"{cancelled} runs of “{matrix.name}” are cancelled or cancelling."
+        if cancelled
+        else "Nothing was left to cancel.",
+    )
+
+
+@row_action(Matrix)
+def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
+    added = lifecycle.resume(matrix, get_user(request), skipped="skipped" in request.POST)
+    if added:
+        messages.success(request, f"Resumed: {added} runs are queued.")
+    else:
+        messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
+
+
+@row_action(Matrix)
+def matrix_add_repeats(request: HttpRequest, matrix: Matrix) -> None:
+    look = request.POST.get("look", "")
+    added = lifecycle.add_repeats(matrix, int(look), get_user(request)) if look.isdecimal() else 0
+    if added:
+        messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
+    else:
+        messages.info(request, "No repeats were added: they are in the queue already, or the plan has no such look.")
+
+
+@row_action(Matrix, annotations.AnnotationRefused)
+def matrix_notes(request: HttpRequest, matrix: Matrix) -> None:
+    annotations.set_matrix_notes(matrix, request.POST.get("notes", ""))
+    messages.success(request, "The notes are saved.")

@@ -1,0 +1,299 @@
+"""The live view of running clients: what each of them said this second, kept for an hour in Redis.
+
+Nothing here is a result. Results come from the clients' histograms after the run; this is what a person watches
+meanwhile. So Redis may be missing at any time: publishing then does nothing, reading says "no live view", and neither
+breaks a run or a page.
+
+Rates of the clients are added, their means are weighted by their counts. Percentiles cannot be merged without
+histograms and are never averaged: of several clients the highest is shown, and named so.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypedDict, cast
+from uuid import UUID
+
+from django.conf import settings
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from benchsite.core.formatting import counted, duration, throughput
+
+log = logging.getLogger(__name__)
+
+MAX_ENTRIES = 5_000
+KEPT_S = 3_600
+# A Redis that hangs costs the caller one timeout, and then nothing for a while.
+TIMEOUT_S = 1.0
+PAUSE_AFTER_FAILURE_S = 10.0
+# A second that some client has not reported yet is left out while it may still come.
+LATE_S = 3
+# One status line speaks for the seconds since the line before it, but not for a long silence.
+MAX_HOLD_S = 15
+
+
+class OperationStatus(TypedDict, total=False):
+    """One kind of operation in one status line of one client; latencies in microseconds."""
+
+    count: float
+    failed: float
+    mean_us: float
+    max_us: float
+    p99_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One status line of one client."""
+
+    client_number: int
+    elapsed_s: float
+    at_epoch_s: float
+    operations_total: int
+    rate_ops_s: float
+    by_operation: Mapping[str, OperationStatus]
+    line: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line as the client printed it, or the same facts where only the numbers were published."""
+        done = counted(self.operations_total, "operation")
+        return self.line or f"{duration(self.elapsed_s)}: {done}; {throughput(self.rate_ops_s)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSeries:
+    """One kind of operation per second, on the seconds of the series that holds it; None: nothing was said."""
+
+    rate_ops_s: tuple[float | None, ...]
+    mean_us: tuple[float | None, ...]
+    highest_p99_us: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSeries:
+    number: int
+    elapsed_s: float
+    operations_total: int
+    rate_ops_s: float
+    seconds: tuple[int, ...]
+    rates_ops_s: tuple[float, ...]
+    p99_us: Mapping[str, float]  # of the newest line, by operation
+    lines: tuple[str, ...]  # the newest last
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSeries:
+    """All clients of a run, second by second since the first of them began."""
+
+    available: bool
+    seconds: tuple[int, ...] = ()
+    rate_ops_s: tuple[float, ...] = ()
+    operations: Mapping[str, OperationSeries] = field(default_factory=dict)
+    clients: tuple[ClientSeries, ...] = ()
+
+    @property
+    def operations_total(self) -> int:
+        return sum(client.operations_total for client in self.clients)
+
+    @property
+    def current_ops_s(self) -> float | None:
+        return self.rate_ops_s[-1] if self.rate_ops_s else None
+
+    @property
+    def elapsed_s(self) -> float:
+        return max((client.elapsed_s for client in self.clients), default=0.0)
+
+
+NO_LIVE_VIEW = LiveSeries(available=False)
+
+
+def build_key(run_id: UUID | str) -> str:
+    return f"live:{run_id}"
+
+
+@cache
+def connection() -> Redis:
+    """This process's client of the site's Redis. Opens its connection when first used."""
+    return Redis.from_url(
+        settings.REDIS_URL,
+        decode_responses=True,
+        socket_timeout=TIMEOUT_S,
+        socket_connect_timeout=TIMEOUT_S,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+class _Patience:
+    """Remembers that Redis just failed, so that it is neither asked every second nor complained about twice."""
+
+    def __init__(self) -> None:
+        self.until = 0.0
+        self.failing = False
+
+    def waits(self) -> bool:
+        return time.monotonic() < self.until
+
+    def failed(self, error: Exception) -> None:
+        if not self.failing:
+            log.warning("No live view: Redis does not answer (%s). Runs go on without it.", error)
+        self.failing = True
+        self.until = time.monotonic() + PAUSE_AFTER_FAILURE_S
+
+    def succeeded(self) -> None:
+        if self.failing:
+            log.info("The live view is back: Redis answers again.")
+        self.failing = False
+        self.until = 0.0
+
+
+_patience = _Patience()
+
+
+def publish(
+    run_id: UUID | str,
+    client_number: int,
+    elapsed_s: float,
+    at_epoch_s: float,
+    operations_total: int,
+    rate_ops_s: float,
+    by_operation: Mapping[str, OperationStatus],
+    line: str = "",
+) -> None:
+    """Say what one client did this second. `at_epoch_s` is on PostgreSQL's clock. Never raises for Redis's sake."""
+    if _patience.waits():
+        return
+    fields: dict[str, str | int | float] = {
+        "c": client_number,
+        "e": elapsed_s,
+        "t": at_epoch_s,
+        "n": operations_total,
+        "r": rate_ops_s,
+        "o": json.dumps(by_operation),
+        "l": line[:1_000],
+    }
+    try:
+        pipeline = connection().pipeline(transaction=False)
+        pipeline.xadd(build_key(run_id), fields, maxlen=MAX_ENTRIES, approximate=True)  # type: ignore[arg-type]
+        pipeline.expire(build_key(run_id), KEPT_S)
+        pipeline.execute()
+    except RedisError as error:
+        _patience.failed(error)
+    else:
+        _patience.succeeded()
+
+
+def read(run_id: UUID | str, after: int | None = None, *, newest: int | None = None) -> LiveSeries:
+    """All clients of a run merged per second; only seconds later than `after`, only the `newest` entries if given."""
+    try:
+        entries = connection().xrevrange(build_key(run_id), count=newest)
+    except RedisError as error:
+        log.debug("No live view of %s: %s", run_id, error)
+        return NO_LIVE_VIEW
+    said = [_said(fields) for _, fields in reversed(cast(list[tuple[str, dict[str, str]]], entries))]
+    return merge(said, after=after)
+
+
+def _said(fields: Mapping[str, str]) -> Said:
+    return Said(
+        client_number=int(fields["c"]),
+        elapsed_s=float(fields["e"]),
+        at_epoch_s=float(fields["t"]),
+        operations_total=int(fields["n"]),
+        rate_ops_s=float(fields["r"]),
+        by_operation=cast(Mapping[str, OperationStatus], json.loads(fields["o"])),
+        line=fields.get("l", ""),
+    )
+
+
+def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
+    """The pure part of `read`: status lines in, one series out.
+
+    A client's second is its own `elapsed_s` shifted by when it began, so that the jitter of when a line was read makes
+    no holes. What a line says holds for every second since the line before it.
+    """
+    clients: dict[int, list[Said]] = {}
+    for one in said:
+        clients.setdefault(one.client_number, []).append(one)
+    if not clients:
+        return LiveSeries(available=True)
+    began = {number: min(line.at_epoch_s - line.elapsed_s for line in lines) for number, lines in clients.items()}
+    first = min(began.values())
+    slots = {number: _slots(lines, began[number] - first) for number, lines in clients.items()}
+    seconds = _whole_seconds(slots, after)
+    return LiveSeries(
+        available=True,
+        seconds=seconds,
+        rate_ops_s=tuple(sum(by[s].rate_ops_s for by in slots.values() if s in by) for s in seconds),
+        operations=_operations(slots, seconds),
+        clients=tuple(_client(number, clients[number], slots[number], after) for number in sorted(clients)),
+    )
+
+
+def _slots(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
+    slots: dict[int, Said] = {}
+    previous: int | None = None
+    for line in lines:
+        slot = round(offset_s + line.elapsed_s)
+        begin = slot if previous is None else max(previous + 1, slot - MAX_HOLD_S + 1)
+        for second in range(begin, slot + 1):
+            slots.setdefault(second, line)
+        previous = slot if previous is None else max(previous, slot)
+    return slots
+
+
+def _whole_seconds(slots: Mapping[int, Mapping[int, Said]], after: int | None) -> tuple[int, ...]:
+    seconds = sorted(set().union(*slots.values()))
+    newest = seconds[-1]
+    while seconds and newest - seconds[-1] < LATE_S and any(seconds[-1] not in by for by in slots.values()):
+        seconds.pop()
+    return tuple(s for s in seconds if after is None or s > after)
+
+
+def _operations(slots: Mapping[int, Mapping[int, Said]], seconds: Sequence[int]) -> dict[str, OperationSeries]:
+    names = sorted({name for by in slots.values() for one in by.values() for name in one.by_operation})
+    found = {}
+    for name in names:
+        per_second = [[by[s] for by in slots.values() if s in by and name in by[s].by_operation] for s in seconds]
+        found[name] = OperationSeries(
+            rate_ops_s=tuple(sum(_share(one, name) for one in said) if said else None for said in per_second),
+            mean_us=tuple(_weighted_mean([one.by_operation[name] for one in said]) for said in per_second),
+            highest_p99_us=tuple(
+                max((p99 for one in said if (p99 := one.by_operation[name].get("p99_us")) is not None), default=None)
+                for said in per_second
+            ),
+        )
+    return found
+
+
+def _share(said: Said, name: str) -> float:
+    """An operation's part of a client's rate, by the counts of the same line."""
+    counts = sum(status.get("count", 0.0) for status in said.by_operation.values())
+    return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts if counts else 0.0
+
+
+def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
+    known = [(status["count"], status["mean_us"]) for status in statuses if "count" in status and "mean_us" in status]
+    count = sum(weight for weight, _ in known)
+    return sum(weight * mean for weight, mean in known) / count if count else None
+
+
+def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after: int | None) -> ClientSeries:
+    newest = lines[-1]
+    seconds = tuple(s for s in sorted(slots) if after is None or s > after)
+    return ClientSeries(
+        number=number,
+        elapsed_s=newest.elapsed_s,
+        operations_total=newest.operations_total,
+        rate_ops_s=newest.rate_ops_s,
+        seconds=seconds,
+        rates_ops_s=tuple(slots[s].rate_ops_s for s in seconds),
+        p99_us={name: status["p99_us"] for name, status in newest.by_operation.items() if "p99_us" in status},
+        lines=tuple(line.text for line in lines[-5:]),
+    )

@@ -1,0 +1,485 @@
+"""What follows when a run has ended: the next trial of a search, or that the rest of a cell is not run.
+
+Everything is decided from rows, so a scheduler that starts again goes on where it was. A decision and the run that it
+orders are inserted in one transaction under a lock on their sweep; where nothing has ended since, nothing is decided.
+"""
+
+import logging
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.text import capfirst
+
+from benchsite.core.formatting import counted, latency, percent, throughput
+from runs.checks import CLIENT_LIMITS, RUN_CHECKS
+from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
+from runs.models.run import Phase, Status, Verdict
+from runs.plans.spec import SearchSpec, SloSpec
+from runs.queue import lifecycle
+from runs.queue.database_retries import DATABASE_ERRORS
+from runs.queue.reasons import Reason
+from runs.results.measures.search import (
+    CONFIRMATIONS,
+    Goal,
+    Rule,
+    State,
+    Step,
+    Trial,
+    best_load,
+    bracket,
+    capacity_ops_s,
+    is_confirmed,
+    peak_ops_s,
+    search_target,
+    search_threads,
+    undecided_step,
+)
+from runs.results.measures.sustained_load import MARGINAL, SUSTAINED
+
+log = logging.getLogger(__name__)
+# A run that infrastructure broke may still be completed by late output, or be retried.
+TO_COME: Final = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, late_output_at__isnull=False)
+# Checks that reject a run whose load was too much for the database or the clients: such a trial is not sustained.
+OVERLOAD: Final = frozenset({"V03", "V07", "V09", "V10"})
+BACKLOG: Final = "V10"
+TITLES: Final = {check.id: check.title for check in RUN_CHECKS}
+REOPENED: Final = frozenset({State.SEARCHING, State.FAILED})  # by runs that have ended since
+ANSWERED: Final = frozenset({State.BRACKETED, State.SPENT, State.CLIENT_LIMITED})  # later runs change the answer only
+RUNGS_BEYOND: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrial:
+    """A trial of a search with its run; `trial` is None where it has no usable result."""
+
+    run: Run
+    trial: Trial | None
+    text: str  # what came out, as a sentence
+    client_limited: bool = False
+
+
+def steer(matrix_ids: Collection[UUID]) -> None:
+    """Decide what follows in these matrices, of which runs have ended. What cannot be decided ends its search alone."""
+    matrices = Matrix.objects.filter(pk__in=matrix_ids)
+    for matrix in matrices:
+        for sweep_id in _open_sweeps(matrix):
+            try:
+                with transaction.atomic():
+                    _search_on(sweep_id) if matrix.search is not None else _stop_early(matrix, sweep_id)
+            except DATABASE_ERRORS:
+                raise
+            except Exception as error:
+                log.exception("What follows in sweep %s cannot be decided.", sweep_id)
+                if matrix.search is not None:
+                    text = f"The search could not go on ({type(error).__name__}: {error})."
+                    _end(sweep_id, State.FAILED, text)
+
+
+def _open_sweeps(matrix: Matrix) -> list[UUID]:
+    """Those whose search may go on, or that have runs to cancel."""
+    sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE)
+    if matrix.search is not None:
+        unfinished = Run.objects.filter(TO_COME, matrix=matrix, is_bracket=False).values("sweep")
+        return list(sweeps.exclude(pk__in=unfinished).values_list("pk", flat=True))
+    queued = Run.objects.filter(matrix=matrix, status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
+    return list(sweeps.filter(pk__in=queued.values("sweep")).values_list("pk", flat=True))
+
+
+def _locked(sweep_id: UUID) -> Sweep:
+    # Rows that refer to the sweep may be inserted meanwhile.
+    return Sweep.objects.select_related("matrix").select_for_update(of=("self",), no_key=True).get(pk=sweep_id)
+
+
+def _search_on(sweep_id: UUID) -> None:
+    """Order the next trial, or end the search; nothing while a trial is to come or where the search has ended."""
+    sweep = _locked(sweep_id)
+    last = sweep.decisions.last()
+    if last is None or sweep.runs.filter(TO_COME, is_bracket=False).exists():
+        return
+    if State(last.state) in ANSWERED and sweep.ladder == Matrix.Ladder.TARGET:
+        _answer_again(sweep, last)
+    if State(last.state) not in REOPENED:
+        return
+    trials = get_trials(sweep)
+    if not trials or (last.run is None and not any(_ended_since(trial.run, last) for trial in trials)):
+        return
+    newest = trials[-1]
+    if newest.trial is None:
+        is_over = newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT
+        if is_over:
+            _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", *_bounds(last))
+        else:
+            _order(
+                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), _load(newest.run),
+                capfirst(newest.text),
+            )  # fmt: skip
+        return
+    step = next_step(sweep, trials)
+    if step.next_load is not None:
+        _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
+        return
+    _end_with_answer(sweep, step, trials)
+    if sweep.ladder == Matrix.Ladder.TARGET:
+        _measure_curve(sweep, step, trials)
+
+
+def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
+    """Decide the answer of a search over targets with the runs that ended since: its curve, or two more rungs.
+
+    Where runs of a target of the curve disagree, or no run or a single one shows the upper end, another run decides: at
+    most as many as the plan has repeats.
+    """
+    ended = sweep.runs.filter(status=Status.SUCCEEDED, phase=Phase.MEASURE, finished_at__gt=last.decided_at)
+    if last.run is None and not ended.exists():
+        return
+    trials = get_trials(sweep)
+    probe, targets = _split([trial for trial in trials if trial.trial is not None])
+    low, high = bracket(targets)
+    step = undecided_step(probe, targets)
+    if step and step.rule == Rule.RAISE and _is_client_limited(low, trials):
+        step = None  # A higher target would measure the clients again.
+    answered = Q(run__isnull=False, state__in=ANSWERED)
+    if step and search_spec(sweep).get("curve_percent") and sweep.decisions.filter(answered).count() < _repeats(sweep):
+        step, newest = replace(step, state=State(last.state)), trials[-1]
+        assert step.next_load is not None
+        _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
+        return
+    is_known = step is None and is_confirmed(probe, targets)
+    state = State.BRACKETED if is_known else State.SPENT
+    _end_with_answer(sweep, Step(state, Rule.END, low, high), trials)
+
+
+def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> None:
+    """End the search with its value; called client limited where the clients set it.
+
+    A target that was sustained is no limit, of clients or database.
+    """
+    is_target = sweep.ladder == Matrix.Ladder.TARGET
+    load = step.high if is_target else best_load([t.trial for t in trials if t.trial])
+    if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(load, trials):
+        step = replace(step, state=State.CLIENT_LIMITED)
+    value = ceiling_ops_s(sweep, step, trials)
+    _end(sweep.pk, step.state, _answer(step, sweep, value, trials), step.low, step.high, value)
+
+
+def _repeats(sweep: Sweep) -> int:
+    assert sweep.matrix is not None
+    return sweep.matrix.repeats
+
+
+def _measure_curve(sweep: Sweep, end: Step, trials: Sequence[RunTrial]) -> None:
+    """Order the rungs up to the highest target sustained, pass by pass, in the place of the search's last trial.
+
+    At 100 % the search's own trials count as the first repeats. At least one run is a fresh one of that target, so it
+    confirms it or refutes it. Where the trials were spent before a target was sustained, 100 % is the least that the
+    database did under a target.
+    """
+    targets = [trial.trial for trial in trials if trial.trial is not None and trial.run.target_ops_s]
+    if end.low is not None:
+        full, text = end.low, "% of the highest target that the search has sustained."
+    elif targets and end.state == State.SPENT and all(trial.is_short for trial in targets):
+        full = math.floor(min(trial.throughput_ops_s for trial in targets))
+        text = "% of the lowest throughput of the trials, of which none reached its target."
+    else:
+        return
+    at_full = sum(trial.load == full for trial in targets)
+    run, queued_at = trials[-1].run, trials[-1].run.created_at
+    for repeat in range(_repeats(sweep)):
+        for share in search_spec(sweep).get("curve_percent", []):
+            if share == 100 and repeat < min(at_full, _repeats(sweep) - 1):
+                continue
+            # Each behind the one before, with its own load in between where it needs one.
+            queued_at += timedelta(microseconds=1)
+            target = max(round(share / 100 * full), 1)
+            lifecycle.run_at(run, run.threads, target, f"{share} {text}", queued_at=queued_at)
+
+
+def search_spec(sweep: Sweep) -> SearchSpec:
+    """What its matrix searches for."""
+    assert sweep.matrix is not None and sweep.matrix.search is not None
+    spec: SearchSpec = sweep.matrix.search
+    return spec
+
+
+def next_step(sweep: Sweep, trials: Sequence[RunTrial]) -> Step:
+    """What the pure search says to these trials."""
+    assert sweep.matrix is not None
+    spec = search_spec(sweep)
+    first = trials[0].run
+    usable = [trial for trial in trials if trial.trial is not None]
+    goal = Goal(width=spec["width"], max_trials=spec["max_trials"], confirmations=CONFIRMATIONS)
+    if sweep.ladder == Matrix.Ladder.TARGET:
+        probe, rest = _split(usable)
+        return search_target(probe, rest, goal)
+    clients = len(first.spec["generators"]) * first.spec["load"]["processes"]
+    goal = replace(goal, confirmations=sweep.matrix.repeats, min_load=clients)
+    return search_threads(first.threads, [trial.trial for trial in usable if trial.trial], goal)
+
+
+def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
+    """The throughput of the runs without a target, and the trials of targets."""
+    probes = [trial.trial.throughput_ops_s for trial in trials if trial.trial and not trial.run.target_ops_s]
+    return statistics.fmean(probes), [trial.trial for trial in trials if trial.trial and trial.run.target_ops_s]
+
+
+def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float | None:
+    """The answer. Of threads: the throughput at the peak. Of targets: the capacity where all that
+    failed fell short of their targets, else the conditional throughput, which is the mean at the lower bound.
+
+    The capacity may lie below a lower bound that fast runs sustained. It stays the answer, as raising it to the
+    conditional throughput makes it less accurate (docs/load.md).
+    """
+    usable = [trial for trial in trials if trial.trial is not None]
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        return peak_ops_s([trial.trial for trial in usable if trial.trial])
+    probe, targets = _split(usable)
+    failed = [trial for trial in targets if not trial.sustained]
+    if failed and all(trial.is_short for trial in failed):
+        return capacity_ops_s(probe, targets)
+    at_low = [trial.throughput_ops_s for trial in targets if trial.load == step.low]
+    return statistics.fmean(at_low) if at_low else None
+
+
+def get_trials(sweep: Sweep) -> list[RunTrial]:
+    """The ended trials of a search in the order of their ends, without failed ones that were repeated. Four queries."""
+    rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).select_related("needs")
+    rows = rows.order_by("finished_at", "pk")
+    runs = list(rows.filter(Q(status=Status.SUCCEEDED) | ~Exists(Run.objects.filter(rerun_of=OuterRef("pk")))))
+    spec = search_spec(sweep)
+    sets = {stored.run_id: stored for stored in MeasurementSet.objects.filter(run__in=runs, is_current=True)}
+    findings: dict[UUID, dict[str, str]] = defaultdict(dict)
+    for run_id, check, severity in Finding.objects.filter(measurement_set__in=sets.values()).values_list(
+        "measurement_set__run", "check_id", "severity"
+    ):
+        findings[run_id][check] = severity
+    limits = _latencies(list(sets.values()), spec["slo"])
+    is_target = sweep.ladder == Matrix.Ladder.TARGET
+    return [
+        _trial(
+            run, sets.get(run.pk), findings[run.pk], spec, limits.get(run.pk),
+            is_probe=is_target and not run.target_ops_s,
+        )
+        for run in runs
+    ]  # fmt: skip
+
+
+def _latencies(sets: Sequence[MeasurementSet], slo: SloSpec | None) -> dict[UUID, float]:
+    if slo is None:
+        return {}
+    rows = Measurement.objects.filter(
+        measurement_set__in=sets, operation=slo["operation"], latency_kind=slo["kind"]
+    ).values_list("measurement_set__run", f"{slo['statistic']}_us")
+    return {run_id: value for run_id, value in rows if value is not None}
+
+
+def _trial(
+    run: Run,
+    cut: MeasurementSet | None,
+    findings: dict[str, str],
+    spec: SearchSpec,
+    latency_us: float | None,
+    *,
+    is_probe: bool,
+) -> RunTrial:
+    """`is_probe`: it only shows where the search of targets may begin, so no limit of latency holds for it."""
+    if run.status != Status.SUCCEEDED:
+        cause = run.needs if run.needs and run.needs.status == Status.FAILED else run
+        return RunTrial(run, None, f"{cause.get_reason_display()}. {cause.reason_detail}".strip())
+    rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
+    if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
+        named = (f"{TITLES.get(check, '')} ({check})".strip() for check in sorted(rejected_by - OVERLOAD))
+        text = run.excluded_reason or f"rejected by {', '.join(named)}"
+        return RunTrial(run, None, f"{run.name} is not counted: {text}.")
+    if run.throughput_ops_s is None or cut is None:
+        return RunTrial(run, None, f"{run.name} has no throughput.")
+    target, reached = run.target_ops_s, run.throughput_ops_s
+    if target:
+        reached = min(reached, target)  # More is a backlog from before the window, which V31 reports.
+    is_short = target is not None and reached < SUSTAINED * target
+    broken = [f"{percent(reached / target)} of the target"] if target and is_short else []
+    errors = (cut.failed or 0) / cut.operations if cut.operations else 0.0
+    if errors > spec["max_error_rate"]:
+        broken.append(f"{percent(errors)} errors")
+    if BACKLOG in rejected_by:
+        broken.append("a growing backlog")
+    slo = spec["slo"]
+    if slo is not None and not is_probe:
+        if latency_us is None:
+            text = f"{run.name} has no {slo['operation']} {slo['statistic']} ({slo['kind']} time)."
+            return RunTrial(run, None, text)
+        if latency_us > slo["limit_us"]:
+            broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
+    trial = Trial(_load(run), reached, not broken, is_short)
+    client_limited = any(findings.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
+    return RunTrial(run, trial, f"not sustained: {', '.join(broken)}" if broken else "sustained", client_limited)
+
+
+def _load(run: Run) -> int:
+    return run.target_ops_s or run.threads
+
+
+def _ended_since(run: Run, decision: SearchDecision) -> bool:
+    is_later = run.finished_at is not None and run.finished_at > decision.decided_at
+    return is_later and run.status != Status.CANCELLED
+
+
+def _is_client_limited(load: int | None, trials: Sequence[RunTrial]) -> bool:
+    """Whether the clients were at their limit in every trial at a load."""
+    flags = [trial.client_limited for trial in trials if trial.trial and trial.trial.load == load]
+    return bool(flags) and all(flags)
+
+
+def _order(sweep: Sweep, run: Run, step: Step, load: int, text: str) -> None:
+    """The next trial, as a run in the place of the last one."""
+    is_target = sweep.ladder == Matrix.Ladder.TARGET and (step.rule != Rule.REPEAT or run.target_ops_s)
+    threads, target = (run.threads, load) if is_target else (load, None)
+    repeats = step.rule == Rule.REPEAT
+    trial = lifecycle.run_at(run, threads, target, text, queued_at=run.created_at, repeats=repeats)
+    _decide(sweep.pk, step.rule, step.state, text, step.low, step.high, run=trial)
+
+
+def _end(
+    sweep_id: UUID, state: State, text: str, low: int | None = None, high: int | None = None, value: float | None = None
+) -> None:
+    _decide(sweep_id, Rule.END, state, text, low, high, value=value)
+
+
+def _decide(
+    sweep_id: UUID,
+    rule: Rule,
+    state: State,
+    text: str,
+    low: int | None,
+    high: int | None,
+    *,
+    run: Run | None = None,
+    value: float | None = None,
+) -> None:
+    last = SearchDecision.objects.filter(sweep=sweep_id).order_by("number").last()
+    SearchDecision.objects.create(
+        sweep_id=sweep_id, number=(last.number if last else 0) + 1, run=run, rule=rule, state=state, sentence=text,
+        low=low, high=high, value_ops_s=value,
+    )  # fmt: skip
+
+
+def _bounds(decision: SearchDecision) -> tuple[int | None, int | None]:
+    return decision.low, decision.high
+
+
+def named_load(sweep: Sweep, load: int | None) -> str:
+    """ "41.2k ops/s" or "16 threads"."""
+    if load is None:
+        return "none"
+    return throughput(load) if sweep.ladder == Matrix.Ladder.TARGET else counted(load, "thread")
+
+
+def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
+    """Why this load is next, in one sentence."""
+    load, low, high = (named_load(sweep, value) for value in (step.next_load, step.low, step.high))
+    # After a search over targets, the last run may be a lower rung of its curve, or one without a result.
+    is_threads = sweep.ladder == Matrix.Ladder.THREADS
+    before = named_load(sweep, last.trial.load if is_threads and last.trial else step.low)
+    ends = "the peak" if is_threads else f"{low} and {high}"
+    return {
+        Rule.START: f"Start just below what was reached without a target: {load}.",
+        Rule.RAISE: f"No end yet at {before}: go up to {load}.",
+        Rule.LOWER: f"No lower bound yet: go down to {load}.",
+        Rule.BISECT: f"{load}: the geometric mean between the bounds around {ends}.",
+        Rule.DECIDE: f"As many trials at {load} were sustained as not: one more decides.",
+        Rule.CONFIRM: f"Confirm {load} with a run that did not select it.",
+    }[step.rule]  # fmt: skip
+
+
+def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunTrial]) -> str:
+    low, high = named_load(sweep, step.low), named_load(sweep, step.high)
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        between = (
+            f"The peak lies between {low} and {high}." if step.low and step.high else f"Neighbours: {low}, {high}."
+        )
+    else:
+        between = f"Sustained: {low}. Not sustained: {high}."
+    estimate = f" Estimate: {throughput(value)}." if value is not None else ""
+    if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
+        if value < SUSTAINED * (step.low or 0):
+            estimate = f" Estimate: {throughput(value)}, of all runs; those at {low} were faster than their mean."
+        elif value > (step.high or math.inf):
+            estimate = f" Estimate: {throughput(value)}, of all runs; those at {high} were slower than their mean."
+    open_end = "an end of the bracket has a single trial"
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        open_end = "the trials were spent before the peak was located and confirmed"
+    elif not (step.low and step.high):
+        open_end = f"no run shows {'an upper' if step.low else 'a lower'} bound"
+        if _is_client_limited(step.low, trials):
+            open_end += f", and the clients were at their limit at {low}: add clients"
+    return {
+        State.BRACKETED: f"{between}{estimate}",
+        State.SPENT: f"{between}{estimate} Unconfirmed: {open_end}.",
+        State.CLIENT_LIMITED: f"{between}{estimate} A lower bound: the clients, not the database, set it. Add clients.",
+        State.NO_LOAD: f"No load keeps the limits, down to {high}: the last trial was {trials[-1].text}.",
+    }[step.state]
+
+
+# Early stop and paused cells ------------------------------------------------------------------------------------------
+
+
+def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
+    """Cancel the queued rungs of a sweep that show nothing more, or all of them after two failed rungs in a row."""
+    sweep = _locked(sweep_id)
+    runs = list(sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
+    repeated = {run.rerun_of_id for run in runs}
+    ended = [run for run in runs if run.finished_at and run.pk not in repeated and run.status != Status.CANCELLED]
+    ended.sort(key=lambda run: (run.finished_at, run.pk))
+    queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
+    # What a person has asked for since is run.
+    if text := _two_failures(ended):
+        queued = queued.filter(created_at__lte=ended[-1].finished_at)
+        _cancel(queued, Reason.CELL_PAUSED, f"Two rungs failed in a row: {text}. Resume runs what is left.")
+    elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
+        is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
+        queued = queued.filter(is_beyond, created_at__lte=ended[0].finished_at)
+        _cancel(queued, Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
+
+
+def _two_failures(ended: Sequence[Run]) -> str:
+    """Why the last rung failed, where the last two that ended are different rungs and failed, not by infrastructure."""
+    last = ended[-2:]
+    failed = all(run.status == Status.FAILED and run.reason not in lifecycle.INFRASTRUCTURE for run in last)
+    is_pair = len({_load(run) for run in last}) == 2
+    return str(last[-1].get_reason_display()) if failed and is_pair else ""
+
+
+def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[int]:
+    """The rungs that no run has measured yet and that lie beyond two measured ones that are beyond saturation.
+
+    Saturation is the lowest rung within 5 % of the highest throughput (analysis 1.b); of targets the highest that
+    reached 95 % of itself. Values are medians of the runs that count.
+    """
+    values: dict[int, list[float]] = defaultdict(list)
+    for run in ended:
+        rejected = run.verdict == Verdict.REJECT and not run.verdict_override
+        is_target = ladder == Matrix.Ladder.TARGET
+        if run.throughput_ops_s and not run.excluded_reason and (is_target or not rejected):
+            values[_load(run)].append(min(run.throughput_ops_s, run.target_ops_s or math.inf))
+    medians = {load: statistics.median(values[load]) for load in sorted(values)}
+    if ladder == Matrix.Ladder.TARGET:
+        saturation = max((load for load, ops_s in medians.items() if ops_s >= MARGINAL * load), default=0)
+    else:
+        highest = max(medians.values(), default=math.inf)
+        saturation = next((load for load, ops_s in medians.items() if ops_s >= MARGINAL * highest), 0)
+    beyond = [load for load in medians if load > saturation]
+    best = max(medians, key=lambda load: medians[load], default=0)
+    last = max(best, beyond[RUNGS_BEYOND - 1]) if len(beyond) >= RUNGS_BEYOND else math.inf
+    started = {_load(run) for run in runs if run.status in (Status.DISPATCHED, Status.RUNNING)}
+    return {load for run in runs if (load := _load(run)) > last and load not in values and load not in started}
+
+
+def _cancel(runs: QuerySet[Run], reason: Reason, text: str) -> None:
+    lifecycle.transition_all(runs, Status.CANCELLED, actor="scheduler", reason=reason, reason_detail=text)

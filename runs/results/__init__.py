@@ -1,0 +1,1 @@
+"""What runs measured: artifacts, rows made of outputs, measures, annotations, and the pages and endpoints of runs."""

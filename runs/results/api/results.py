@@ -1,0 +1,368 @@
+"""What was measured in a run: its numbers, histograms, series, and what the validity checks found."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Max
+from django.http import HttpRequest
+from ninja import Query, Schema
+from pydantic import Field
+
+from benchsite.accounts.models import Scope
+from benchsite.rest.authentication import Needs
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import Word, owned
+from runs.api.routers import runs
+from runs.models import Measurement, MeasurementSet, Run, Series
+from runs.models.run import Phase
+from runs.results.api.runs import team_runs
+from runs.results.pages.recovery import applied_faults
+from runs.results.recording.intervals import stored_intervals
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.histogram import Histogram, highest_values, lowest_values
+from runs.ycsb.series import POINT, unpack
+from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.window import Cut, regrouped, windowed
+
+WHOLE: Final = Cut(phase="load")
+# A window's length is kept with fewer digits than its ends; intervals are a second long.
+ROUNDED_S: Final = 1e-4
+
+
+def collect_operations(stored: Sequence[StoredIntervals]) -> list[tuple[str, str]]:
+    """Of which operations and kinds of latency there are histograms of what succeeded."""
+    parsed = [entry.timeline.parsed for entry in stored]
+    return sorted({(name.operation, name.kind) for name in parsed if not name.status})
+
+
+def merged_histogram(
+    kept: MeasurementSet, stored: Sequence[StoredIntervals], operation: str, kind: str
+) -> Histogram | None:
+    """All clients of one operation in the window of this cut; None where there is no such operation.
+
+    Raises YcsbError where the intervals do not fit the cut any more.
+    """
+    named = [(entry, entry.timeline.parsed) for entry in stored]
+    wanted = [entry for entry, is_of in named if (is_of.operation, is_of.kind, is_of.status) == (operation, kind, "")]
+    if not wanted:
+        return None
+    numbers = sorted({int(client["number"]) for client in kept.clients})
+    is_load = kept.run.phase == Phase.LOAD
+    cut = WHOLE if is_load else Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
+    window = windowed([entry.timeline for entry in stored], numbers, cut)
+    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
+        window = regrouped(window, [entry.kept for entry in stored])
+    return Histogram.merged(
+        entry.histogram(number, window.inside(entry.kept)) for entry in wanted for number in window.ranges
+    )
+
+
+Kind = Literal["service", "response"]
+COLUMNS = tuple(name for name in POINT.names or () if name != "second")
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
+
+
+class CutQuery(Schema):
+    """Which cut of the run."""
+
+    cut: int | None = Field(None, ge=1, le=32767, description="Its number; left out: the current one.")
+
+
+class CutAnswer(Schema):
+    """One cut: the window that is measured, and how the clients were merged."""
+
+    number: int
+    is_current: bool
+    note: str
+    warmup_s: float
+    tail_s: float
+    window_from: datetime | None
+    window_to: datetime | None
+    window_s: float
+    clients_merged: int
+    clients_expected: int
+    overlap: float | None = Field(description="The clients' common time as a share of the whole.")
+    reader_version: int
+    algorithm_version: int
+
+
+class MeasurementAnswer(Schema):
+    """One operation, all clients merged."""
+
+    operation: str
+    latency_kind: Kind = Field(description="`service`: from the call; `response`: from the scheduled start.")
+    count: int | None
+    ok: int | None
+    failed: int | None
+    mean_us: float | None
+    min_us: float | None
+    max_us: float | None
+    p50_us: float | None
+    p90_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+    p999_us: float | None
+    p9999_us: float | None
+    bounds: dict[str, list[float | None]] = Field(
+        description="Percentiles only known to lie between two values, in µs; null: without bound."
+    )
+    upper_bounds: dict[str, int] = Field(
+        description="Percentile -> µs that it exceeds with a probability of at most 1 %, within this run; absent: "
+        "not known. Comparisons use the variation between runs."
+    )
+    resolution_us: float | None = Field(description="Of the client's buckets; null: HdrHistogram with 3 digits.")
+    returns: dict[str, int] = Field(description="Return codes of the whole run.")
+
+
+class MeasurementsAnswer(Schema):
+    """The numbers of one run."""
+
+    run: UUID
+    cut: CutAnswer
+    cuts: list[int] = Field(description="The numbers of all cuts.")
+    operations: int | None = Field(description="In the window, failed ones included.")
+    failed: int | None
+    throughput_ops_s: float | None
+    basis: str = Field(description="From what it was computed: `window`, `stated` or `sum`.")
+    throughput_sum_ops_s: float | None = Field(description="The sum of what the clients printed, whole runs.")
+    throughput_wall_ops_s: float | None = Field(description="All operations from the first start to the last end.")
+    measurements: list[MeasurementAnswer]
+
+
+class HistogramQuery(CutQuery):
+    latency_kind: Kind = "service"
+
+
+class HistogramAnswer(Schema):
+    """The merged histogram of one operation in the window, bucket by bucket; buckets without counts are left out."""
+
+    run: UUID
+    cut: int
+    operation: str
+    latency_kind: Kind
+    count: int
+    mean_us: float | None
+    min_us: int | None
+    max_us: int | None
+    percentiles_us: dict[str, int | None]
+    from_us: list[int] = Field(description="The least value of each bucket.")
+    to_us: list[int] = Field(description="The greatest value of each bucket.")
+    counts: list[int]
+
+
+class SeriesQuery(Schema):
+    points: int = Field(2_000, ge=1, le=20_000, description="At most so many: of a longer run a coarser level.")
+    operation: Word | None = None
+
+
+class SeriesOf(Schema):
+    """One operation over time, column by column; null: nothing was measured in that interval."""
+
+    operation: str
+    latency_kind: Kind
+    second: list[int] = Field(description="Since `begins_at`.")
+    columns: dict[str, list[int | float | None]] = Field(description="By name: " + ", ".join(COLUMNS) + ".")
+
+
+class SeriesAnswer(Schema):
+    """A run over time, all clients merged."""
+
+    run: UUID
+    begins_at: datetime | None
+    interval_s: int
+    series: list[SeriesOf]
+
+
+class RecoveryAnswer(Schema):
+    """What one fault did to the throughput, from its begin to the next fault or the end of the window."""
+
+    level_ops_s: float = Field(description="The median second of the window before the first fault.")
+    lowest_ops_s: float = Field(description="Of its seconds until it recovered.")
+    depth: float = Field(description="1 - lowest / level.")
+    below_s: int = Field(description="Seconds below 90 % of the level.")
+    errors: int
+    first_success_s: float | None = Field(
+        description="From its begin to the end of the first second with a success after one without; 0: all had one."
+    )
+    recovered_s: float | None = Field(
+        description="From its begin to the end of the first of three seconds in a row at 90 % of the level; null: none."
+    )
+    catch_up_s: int = Field(description="Seconds above the target by more than 5 %.")
+    catch_up_operations: float = Field(description="Done in them beyond the target.")
+    during_ops_s: float | None = Field(description="Mean of the whole seconds until the fault ended; null: none.")
+    returning_ops_s: float | None = Field(description="Mean of those from its end until it recovered; null: none.")
+
+
+class FaultAnswer(Schema):
+    """One planned fault, as it was applied."""
+
+    number: int
+    fault: dict[str, Any] = Field(description="As in the plan.")
+    began_at: datetime | None = Field(description="Null: the run ended before.")
+    ended_at: datetime | None = Field(description="When it was undone; of a crash: when the server answered again.")
+    began_s: float | None = Field(description="From the begin of the measured window.")
+    error: str = Field(description="Why it could not be applied or undone; empty: it was.")
+    recovery: RecoveryAnswer | None
+
+
+class FaultsAnswer(Schema):
+    """The planned faults of a run."""
+
+    run: UUID
+    faults: list[FaultAnswer]
+
+
+class FindingAnswer(Schema):
+    """What one validity check says."""
+
+    check: str = Field(validation_alias="check_id")
+    severity: Literal["pass", "info", "warn", "reject", "not_assessed"]
+    title: str
+    measured: str
+    threshold: str
+    message: str
+    remedy: str
+
+
+class FindingsAnswer(Schema):
+    """What the validity checks say of one cut."""
+
+    run: UUID
+    cut: int
+    verdict: str = Field(description="Of the run: that of its current cut.")
+    findings: list[FindingAnswer]
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/measurements",
+    response={200: MeasurementsAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    summary="The numbers of a run",
+)
+def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> MeasurementsAnswer:
+    run = owned(team_runs(), run_id)
+    kept = _cut(run, query)
+    return MeasurementsAnswer(
+        run=run.pk,
+        cut=CutAnswer.from_orm(kept),
+        cuts=list(run.measurement_sets.values_list("number", flat=True)),
+        operations=kept.operations,
+        failed=kept.failed,
+        throughput_ops_s=kept.throughput_ops_s,
+        basis=kept.basis,
+        throughput_sum_ops_s=kept.throughput_sum_ops_s,
+        throughput_wall_ops_s=kept.throughput_wall_ops_s,
+        measurements=[MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=kept)],
+    )
+
+
+def _cut(run: Run, query: CutQuery) -> MeasurementSet:
+    sets = MeasurementSet.objects.filter(run=run)
+    measurement_set = (sets.filter(is_current=True) if query.cut is None else sets.filter(number=query.cut)).first()
+    if measurement_set is None and query.cut is not None:
+        raise Problem("not-found", f"“{run.name}” has no cut {query.cut}.")
+    if measurement_set is None:
+        raise Problem("not-found", f"“{run.name}” has not been measured: it is {run.status}.")
+    measurement_set.run = run
+    return measurement_set
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/histogram/{operation}",
+    response={200: HistogramAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    summary="The merged histogram of one operation",
+)
+def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Query[HistogramQuery]) -> HistogramAnswer:
+    """Of its successful operations in the window. Of a run of which only summaries exist there is none."""
+    run = owned(team_runs(), run_id)
+    kept = _cut(run, query)
+    try:
+        stored = stored_intervals(run)
+        histogram = merged_histogram(kept, stored, operation, query.latency_kind) if stored else None
+    except (OSError, YcsbError) as error:
+        raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
+    if histogram is None:
+        there = ", ".join(f"{name} ({kind})" for name, kind in collect_operations(stored))
+        raise Problem("not-found", f"There are histograms of: {there}." if there else "Only summaries exist of it.")
+    indices, counts = histogram.sparse()
+    values = histogram.percentiles(list(PERCENTILES.values()))
+    return HistogramAnswer(
+        run=run.pk,
+        cut=kept.number,
+        operation=operation,
+        latency_kind=query.latency_kind,
+        count=histogram.count,
+        mean_us=histogram.mean,
+        min_us=histogram.min,
+        max_us=histogram.max,
+        percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
+        from_us=lowest_values(indices).tolist(),
+        to_us=highest_values(indices).tolist(),
+        counts=counts.tolist(),
+    )
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/series", response={200: SeriesAnswer}, auth=Needs(Scope.RUNS_READ), summary="A run over time"
+)
+def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) -> SeriesAnswer:
+    """The finest level that has no more than so many points; a coarser level is computed from all values, none is
+    left out. `points` below the coarsest level's are not kept to.
+    """
+    run = owned(team_runs(), run_id)
+    rows = Series.objects.filter(run=run)
+    levels = rows.order_by().values("interval_s").annotate(most=Max("points")).values_list("interval_s", "most")
+    fitting = [interval_s for interval_s, most in levels if most <= query.points]
+    interval_s = min(fitting) if fitting else max((interval_s for interval_s, _ in levels), default=1)
+    rows = rows.filter(interval_s=interval_s)
+    if query.operation is not None:
+        rows = rows.filter(operation=query.operation)
+    unpacked = [unpack(bytes(row.data)) for row in rows.order_by("operation", "latency_kind")]
+    base_s = min((part.base_s for part in unpacked), default=None)
+    return SeriesAnswer(
+        run=run.pk,
+        begins_at=None if base_s is None else datetime.fromtimestamp(base_s, UTC),
+        interval_s=interval_s,
+        series=[
+            SeriesOf(
+                operation=part.operation,
+                latency_kind=part.kind,
+                second=(part.points["second"] + round(part.base_s - (base_s or 0.0))).tolist(),
+                columns={name: _numbers(part.points[name]) for name in COLUMNS},
+            )
+            for part in unpacked
+        ],
+    )
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/faults",
+    response={200: FaultsAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    summary="The faults of a run, and how it recovered",
+)
+def get_faults(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """Empty for a run without planned faults, and until it has ended."""
+    run = owned(team_runs(), run_id)
+    return {"run": run.pk, "faults": applied_faults(run)}
+
+
+def _numbers(column: Any) -> list[int | float | None]:
+    """With null for what JSON has no number for."""
+    return [value if known else None for value, known in zip(column.tolist(), np.isfinite(column), strict=True)]
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/findings",
+    response={200: FindingsAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    summary="What the validity checks say",
+)
+def get_findings(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> dict[str, object]:
+    run = owned(team_runs(), run_id)
+    kept = _cut(run, query)
+    return {"run": run.pk, "cut": kept.number, "verdict": run.verdict, "findings": kept.findings.all()}

@@ -1,0 +1,161 @@
+"""Runs: found, annotated, cancelled, deleted. What was measured in them is in `runs.results.api.results`."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from ninja import Query, Schema, Status
+from pydantic import ConfigDict, Field
+
+from benchsite.accounts.models import Scope
+from benchsite.rest.authentication import Needs, bearer_in
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
+from runs.api.routers import runs
+from runs.api.schemas import RunAnswer
+from runs.models import Run
+from runs.models.run import Status as RunStatus
+from runs.queue import lifecycle
+from runs.results import annotations, deletion
+from runs.results.pages.run_list import HEAVY
+
+# In the order of the list's index.
+ORDER = ("-created_at", "-pk")
+
+
+class RunQuery(PageQuery):
+    """Which runs; what is left out restricts nothing."""
+
+    system: Word | None = Field(None, description="Its slug in the catalog, such as `redis`.")
+    database: Word | None = Field(None, description="The database's name.")
+    mode: Word | None = Field(None, description="The durability mode's slug.")
+    workload: Word | None = Field(None, description="The workload's name.")
+    commit: Word | None = Field(None, description="Its first characters are enough.", min_length=4)
+    branch: Word | None = None
+    label: Word | None = None
+    status: Literal["queued", "dispatched", "running", "succeeded", "failed", "cancelled"] | None = None
+    verdict: Literal["pass", "warn", "reject"] | None = None
+    source: Literal["scheduled", "uploaded"] | None = None
+    phase: Literal["measure", "load", "any"] = Field("measure", description="Loads are left out unless asked for.")
+    matrix: UUID | None = None
+    sweep: UUID | None = None
+    since: Moment | None = Field(None, description="Submitted or uploaded then or later.")
+    until: Moment | None = Field(None, description="Submitted or uploaded before.")
+
+    def restricted(self, rows: QuerySet[Run]) -> QuerySet[Run]:
+        """The rows that this query lets through."""
+        filters = {
+            "system": self.system,
+            "mode": self.mode,
+            "workload_name": self.workload,
+            "branch": self.branch,
+            "status": self.status,
+            "verdict": self.verdict,
+            "source": self.source,
+            "matrix_id": self.matrix,
+            "sweep_id": self.sweep,
+            "sweep__database_name": self.database,
+            "commit__startswith": self.commit,
+            "commit__gt": "" if self.commit else None,  # the condition of the index
+            "tags__contains": [self.label.lower()] if self.label is not None else None,
+            "phase": None if self.phase == "any" else self.phase,
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+        }
+        return rows.filter(**{column: value for column, value in filters.items() if value is not None})
+
+
+class RunPage(PageAnswer):
+    """Runs, the newest first."""
+
+    items: list[RunAnswer]
+
+
+class RunChange(RequestSchema):
+    """What people say about a run. What is left out, or null, stays; numbers never change."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"labels": ["nightly"], "excluded_reason": "another job ran on the host"}]},
+    )
+
+    labels: list[Word] | None = Field(None, description="All labels, in the place of those before.", max_length=200)
+    notes: Text | None = None
+    excluded_reason: Word | None = Field(
+        None, description="Why it is excluded from comparisons; empty: it counts again."
+    )
+
+
+class CancelAnswer(Schema):
+    """A run that is cancelled, or asked to stop."""
+
+    run: RunAnswer
+    cancel_requested_at: datetime | None = Field(description="Null: it had not started, and is cancelled.")
+
+
+def team_runs() -> QuerySet[Run]:
+    """The team's runs, as answers need them: without what only their pages show."""
+    return Run.objects.select_related("sweep").defer(*HEAVY)
+
+
+@runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
+def list_runs(request: HttpRequest, query: Query[RunQuery]) -> Slice[Run]:
+    return get_page(request, query.restricted(team_runs()), ORDER, query)
+
+
+@runs.get("/runs/{uuid:run_id}", response={200: RunAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one run")
+def get_run(request: HttpRequest, run_id: UUID) -> Run:
+    return owned(team_runs(), run_id)
+
+
+@runs.patch(
+    "/runs/{uuid:run_id}",
+    response={200: RunAnswer},
+    auth=Needs(Scope.RUNS_WRITE),
+    summary="Change a run's labels and notes, or leave it out with a reason",
+)
+def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
+    run, user = owned(team_runs(), run_id), bearer_in(request).user
+    with transaction.atomic():
+        if change.labels is not None:
+            annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))
+        if change.notes is not None:
+            annotations.set_notes(run, user, change.notes)
+        if change.excluded_reason:
+            annotations.exclude([run], user, change.excluded_reason)
+        elif change.excluded_reason is not None:
+            annotations.include([run], user)
+    return owned(team_runs(), run_id)
+
+
+@runs.delete(
+    "/runs/{uuid:run_id}",
+    response={204: None, **refusals(409)},
+    auth=Needs(Scope.RUNS_DELETE),
+    summary="Delete a run for ever",
+)
+def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
+    """With everything measured in it. One that a baseline pins stays (`run-pinned`), and so does one that has not
+    ended or whose data another run needs (`conflict`).
+    """
+    deletion.delete_run(owned(team_runs(), run_id), bearer_in(request).user)
+    return Status(204, None)
+
+
+@runs.post(
+    "/runs/{uuid:run_id}/cancel",
+    response={200: CancelAnswer, **refusals(409)},
+    auth=Needs(Scope.MATRICES_RUN),
+    summary="Cancel a run",
+)
+def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """What has not started is cancelled at once; what has is asked to stop. Asking twice changes nothing."""
+    run = owned(team_runs(), run_id)
+    if run.status in RunStatus.terminal():
+        raise Problem("conflict", f"“{run.name}” had ended before it could be cancelled.")
+    lifecycle.request_cancel(run, bearer_in(request).user)
+    changed = owned(team_runs(), run_id)
+    return {"run": changed, "cancel_requested_at": changed.cancel_requested_at}

@@ -1,0 +1,104 @@
+"""How busy the servers' machines were, and what the servers counted, within the window of a run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from benchsite.core.formatting import percent
+from runs.results.measures.host import HostSamples, Samples
+
+Resource = Literal["CPU", "a core", "disk", "network", "memory"]
+# A single busy core says more than the CPU as a whole where it is this much busier, as with servers of one thread.
+MIN_CORE_EXCESS: Final = 0.15
+MIN_MEMORY_SHARE: Final = 0.9  # in use without caches: below it memory holds nothing up
+HITS, MISSES = "cache_hits_per_s", "cache_misses_per_s"
+PARTS: Final = 3  # of a window; the trend is from the first to the last
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How busy one resource of one machine was, as a share of what it can do, mean within the window."""
+
+    machine: str
+    node: int  # the position of its first node in the cluster, from 1
+    resource: Resource
+    share: float
+
+
+def rank_uses(hosts: Sequence[HostSamples]) -> list[Use]:
+    """Of all machines that run servers, the busiest first. `hosts` are within the window."""
+    uses = [
+        Use(host.machine, host.node, resource, share)
+        for host in hosts
+        if host.node is not None and len(host)
+        for resource, share in _shares(host)
+        if np.isfinite(share)
+    ]
+    return sorted(uses, key=lambda use: -use.share)
+
+
+def _shares(host: HostSamples) -> Iterator[tuple[Resource, float]]:
+    cores = [
+        host.mean(f"core{core}_busy")
+        for core in host.server_cpus or range(host.cores)
+        if f"core{core}_busy" in host.columns
+    ]
+    if cores:
+        cpu, core = float(np.mean(cores)), max(cores)
+        yield ("a core", core) if core > cpu + MIN_CORE_EXCESS else ("CPU", cpu)
+    if "disk_busy" in host.columns:
+        yield "disk", host.mean("disk_busy")
+    if host.nic_bits_per_s and "network_sent_bytes_s" in host.columns:
+        busier = max(host.mean(f"network_{way}_bytes_s") for way in ("received", "sent"))
+        yield "network", busier * 8 / host.nic_bits_per_s
+    if "memory_bytes" in host.columns:
+        used = 1 - host.mean("memory_available_bytes") / max(1.0, host.mean("memory_bytes"))
+        if used >= MIN_MEMORY_SHARE:
+            yield "memory", used
+
+
+def busiest_sentence(uses: Sequence[Use]) -> str:
+    """ "Busiest: disk of node 1 (db-1), 97 % utilised; CPU 41 %, network 3 %." Empty without samples."""
+    if not uses:
+        return ""
+    busiest, nodes = uses[0], {use.node for use in uses}
+    where = busiest.machine if len(nodes) == 1 else f"node {busiest.node} ({busiest.machine})"
+    others = [f"{use.resource} {percent(round(use.share, 3))}" for use in uses[1:] if use.node == busiest.node]
+    beside = f"; {', '.join(others)}" if others else ""
+    return f"Busiest: {busiest.resource} of {where}, {percent(round(busiest.share, 3))} utilised{beside}."
+
+
+def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
+    """The share of reads that the servers answered from memory, and by how much it changed from the first third of the
+    window to the last; None where it was not counted.
+    """
+    if counters is None or not {HITS, MISSES} <= set(counters.columns):
+        return None, None
+    hits, misses = (counters.columns[name] * counters.columns["interval_s"] for name in (HITS, MISSES))
+    known = np.isfinite(hits) & np.isfinite(misses)
+    hits, misses = hits[known], misses[known]
+    ratios = [
+        float(part_hits.sum() / total) if (total := part_hits.sum() + part_misses.sum()) > 0 else None
+        for part_hits, part_misses in zip(np.array_split(hits, PARTS), np.array_split(misses, PARTS), strict=True)
+    ]
+    total = hits.sum() + misses.sum()
+    whole = float(hits.sum() / total) if total > 0 else None
+    first, last = ratios[0], ratios[-1]
+    return whole, last - first if first is not None and last is not None else None
+
+
+def summary(hosts: Sequence[HostSamples], counters: Samples | None) -> dict[str, Any]:
+    """What is kept with a measurement set, as plain JSON; empty without samples. Both are within the window."""
+    uses = rank_uses(hosts)
+    names = [name for name in counters.columns if name not in ("at_s", "interval_s")] if counters else []
+    means = {name: counters.mean(name) for name in names} if counters is not None and len(counters) else {}
+    ratio, trend = hit_ratio(counters)
+    kept = {
+        "uses": [{"machine": u.machine, "node": u.node, "resource": u.resource, "share": u.share} for u in uses],
+        "counters": {name: value for name, value in means.items() if np.isfinite(value)},
+        "hit_ratio": ratio,
+        "hit_ratio_trend": trend,
+    }
+    return {name: value for name, value in kept.items() if value not in (None, [], {})}

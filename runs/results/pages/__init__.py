@@ -1,0 +1,1 @@
+"""What the pages of runs show, as plain values."""

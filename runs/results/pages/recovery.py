@@ -1,0 +1,120 @@
+"""The faults of a run as they were applied, each with what it did to the throughput."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from runs.models import MeasurementSet, Run, Series
+from runs.plans.faults import KINDS, fault_sentence
+from runs.plans.spec import FaultSpec
+from runs.results.measures.recovery import Floats, Recovery, recoveries
+from runs.ycsb.names import COMPOSITE
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import unpack
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedFault:
+    """One planned fault. `began_s` counts from the begin of the window; None: the run ended before."""
+
+    number: int
+    fault: FaultSpec
+    began_at: float | None  # seconds since 1970
+    ended_at: float | None
+    began_s: float | None
+    error: str
+    recovery: Recovery | None  # None: no second of the run is stored, or none before the first fault
+
+    @property
+    def name(self) -> str:
+        return KINDS[self.fault["kind"]].name
+
+    @property
+    def sentence(self) -> str:
+        return fault_sentence(self.fault)
+
+    @property
+    def note(self) -> str:
+        return KINDS[self.fault["kind"]].note
+
+    @property
+    def lasted_s(self) -> float | None:
+        return None if self.began_at is None or self.ended_at is None else self.ended_at - self.began_at
+
+
+def applied_faults(run: Run) -> list[AppliedFault]:
+    """Empty, without a query, for a run without faults; else two queries."""
+    return applied_faults_by_run([run])[run]
+
+
+def applied_faults_by_run(runs: Sequence[Run]) -> dict[Run, list[AppliedFault]]:
+    """Two queries, none where no run has faults."""
+    affected = [run for run in runs if run.evidence.get("faults")]
+    cuts: dict[UUID, Mapping[str, Any]] = {}
+    series: dict[UUID, list[UnpackedSeries]] = defaultdict(list)
+    if affected:
+        sets = MeasurementSet.objects.filter(run__in=affected, is_current=True)
+        cuts = {cut["run_id"]: cut for cut in sets.values("run_id", "window_from", "window_s", "warmup_s")}
+        for run_id, data in Series.objects.filter(run__in=affected, interval_s=1).values_list("run_id", "data"):
+            series[run_id].append(unpack(bytes(data)))
+    return {run: _applied_faults(run, cuts.get(run.pk), series[run.pk]) for run in runs}
+
+
+def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[UnpackedSeries]) -> list[AppliedFault]:
+    records = run.evidence.get("faults") or ()
+    begin_at = cut["window_from"].timestamp() if cut and cut["window_from"] else None
+    applied = [record for record in records if record["began_at"] is not None]
+    measures: list[Recovery] | None = None
+    if cut and begin_at is not None and series:
+        base_s = min(stored.base_s for stored in series)
+        seconds, rate, failed = _totals(series, base_s)
+        # The clients begin their seconds when they have started, a little after the instant that they agreed on.
+        late_s = begin_at - cut["warmup_s"] - base_s
+        seconds += late_s if 0 < late_s < 1 else 0.0
+        measures = recoveries(
+            seconds,
+            rate,
+            failed,
+            [
+                (record["began_at"] - base_s, None if record["ended_at"] is None else record["ended_at"] - base_s)
+                for record in applied
+            ],
+            begin_s=begin_at - base_s,
+            end_s=begin_at + cut["window_s"] - base_s,
+            target_ops_s=run.target_ops_s,
+        )
+    by_begin = dict(zip([record["began_at"] for record in applied], measures or (), strict=False))
+    return [
+        AppliedFault(
+            number=number,
+            fault=record["fault"],
+            began_at=record["began_at"],
+            ended_at=record["ended_at"],
+            began_s=None if begin_at is None or record["began_at"] is None else record["began_at"] - begin_at,
+            error=record["error"],
+            recovery=by_begin.get(record["began_at"]),
+        )
+        for number, record in enumerate(records, 1)
+    ]
+
+
+def _totals(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Floats, Floats]:
+    """Seconds since `base_s`, and of each the successful operations per second and the failed ones, of all operations.
+
+    Service and response times are of the same operations, so one kind counts. A read-modify-write counts once.
+    """
+    kind = "service" if any(stored.kind == "service" for stored in series) else "response"
+    parts = [stored for stored in series if stored.kind == kind and stored.points.size]
+    begins = [stored.points["second"] + round(stored.base_s - base_s) for stored in parts]
+    seconds = np.unique(np.concatenate(begins)) if begins else np.array([], dtype=np.int64)
+    rate, failed = np.zeros(seconds.size), np.zeros(seconds.size)
+    for stored, begin in zip(parts, begins, strict=True):
+        at = np.searchsorted(seconds, begin)
+        sign = -1.0 if stored.operation == COMPOSITE else 1.0
+        rate[at] += sign * np.nan_to_num(stored.points["rate_ops_s"])
+        failed[at] += 0 if stored.operation == COMPOSITE else stored.points["failed"]
+    return seconds.astype(float), rate, failed

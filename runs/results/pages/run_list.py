@@ -1,0 +1,151 @@
+"""The runs list: a filter that lives in the URL, and the query it means."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models.expressions import OrderBy
+from django.db.models.functions import Concat
+
+from benchsite.accounts.models import Team
+from runs.catalog import load_catalog
+from runs.models import Matrix, Run, Sweep
+from runs.models.plan import Purpose
+from runs.models.run import Phase, Status, Verdict
+from runs.results.pages.lists import AddressFilter
+
+# So many keys are looked up one by one; of more, every second run is meant anyhow.
+MAX_KEYS = 500
+THREADS = re.compile(r"([0-9]{1,9})t")
+TARGET = re.compile(r"@([0-9]{1,9})")
+# One text instead of five to search in.
+SEARCH_TEXT = Concat(
+    "name", Value(" "), "database_name", Value(" "), "version", Value(" "), "cluster_name", Value(" "), "workload_name"
+)
+REPEAT = re.compile(r"r([0-9]{1,4})")
+
+
+def mentions(team: Team, word: str) -> Q:
+    """Name, notes, tag, reason, matrix, commit, database and its version, cluster: whatever a person remembers.
+
+    The end of a run's name is read as what it says: "16t", "@5000" and "r2" are threads, target and repeat.
+    Two queries.
+    """
+    systems = [slug for slug, system in load_catalog().systems.items() if word.casefold() in system.name.casefold()]
+    sweeps = Sweep.objects.filter(team=team).exclude(system__in=systems).alias(search_text=SEARCH_TEXT)
+    condition = (
+        Q(system__in=systems)
+        | _among("sweep", sweeps.filter(search_text__icontains=word))
+        | _among("matrix", Matrix.objects.filter(team=team, name__icontains=word))
+        | Q(tags__contains=[word.lower()])
+        # Few runs have any of these: each has an index over those that do.
+        | ~Q(notes="") & Q(notes__icontains=word)
+        | ~Q(reason_detail="") & Q(reason_detail__icontains=word)
+        | ~Q(commit="") & (Q(commit__startswith=word) | Q(commit__startswith=word.lower()))
+    )
+    for pattern, column in ((THREADS, "threads"), (TARGET, "target_ops_s"), (REPEAT, "repeat")):
+        if number := pattern.fullmatch(word):
+            condition |= Q((column, int(number[1])))
+    return condition
+
+
+def _among(column: str, rows: QuerySet[Any]) -> Q:
+    """By their keys where these are few, so that PostgreSQL can use the index of the column."""
+    keys = list(rows.order_by().values_list("pk", flat=True)[: MAX_KEYS + 1])
+    return Q((f"{column}__in", rows.values("pk") if len(keys) > MAX_KEYS else keys))
+
+
+PER_PAGE = 50
+MAX_ROWS_IN_CSV = 50_000
+MAX_CHOICES = 100  # of one menu
+MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
+# What a list never needs: the whole submitted spec and the conductor's evidence.
+HEAVY = ("spec", "evidence")
+ACTIVE = "active"
+EXCLUDED = "excluded"
+
+THROUGHPUT = F("throughput_ops_s")
+SORTS: dict[str, tuple[str | OrderBy, ...]] = {
+    "newest": ("-created_at", "position"),
+    "oldest": ("created_at", "position"),
+    "name": ("name", "-created_at"),
+    "name-reversed": ("-name", "created_at"),
+    "fastest": (THROUGHPUT.desc(nulls_last=True), "-created_at"),
+    "slowest": (THROUGHPUT.asc(nulls_last=True), "-created_at"),
+    "most-threads": ("-threads", "-created_at"),
+    "fewest-threads": ("threads", "-created_at"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter(AddressFilter):
+    """Which runs are asked for."""
+
+    q: str = ""
+    status: str = ""
+    verdict: str = ""
+    system: str = ""
+    mode: str = ""
+    workload: str = ""
+    phase: str = Phase.MEASURE.value
+    purpose: str = ""
+    source: str = ""
+    matrix: str = ""
+    sweep: str = ""
+    tag: str = ""
+    sort: str = "newest"
+
+    COLUMNS = {
+        "system": "system",
+        "mode": "mode",
+        "workload": "workload_name",
+        "purpose": "purpose",
+        "source": "source",
+        "matrix": "matrix_id",
+        "sweep": "sweep_id",
+    }
+    CHOICES = {
+        "status": {*Status.values, ACTIVE},
+        "verdict": {*Verdict.values, "none", EXCLUDED},
+        "purpose": Purpose.values,
+        "source": Run.Source.values,
+        "sort": SORTS,
+    }
+    IDS = ("matrix", "sweep")
+
+    def apply(self, team: Team) -> QuerySet[Run]:
+        """The team's runs that this filter lets through, in its order."""
+        runs = self.narrowed(Run.objects.filter(team=team))
+        if self.tag:
+            runs = runs.filter(tags__contains=[self.tag])
+        if self.status == ACTIVE:
+            runs = runs.exclude(status__in=Status.terminal())
+        elif self.status:
+            runs = runs.filter(status=self.status)
+        if self.verdict == EXCLUDED:
+            runs = runs.exclude(excluded_reason="")
+        elif self.verdict:
+            runs = runs.filter(verdict="" if self.verdict == "none" else self.verdict)
+        for word in self.words:
+            runs = runs.filter(mentions(team, word))
+        return runs.order_by(*SORTS[self.sort], "pk")
+
+
+def choices(team: Team) -> dict[str, list[Any]]:
+    """What the filter's menus offer: only what the team's runs hold.
+
+    Three queries, whatever the number of runs: every run is of a sweep, and of those there are few.
+    """
+    held = list(Sweep.objects.filter(team=team).order_by().values_list("system", "mode", "workload_name").distinct())
+    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-created_at")
+    tagged = Run.objects.filter(team=team).exclude(tags=[]).order_by("-created_at").values("pk")[:MAX_TAGGED]
+    each = Func("tags", function="unnest", output_field=TextField())
+    tags = Run.objects.filter(pk__in=tagged).order_by().annotate(tag=each).values_list("tag", flat=True).distinct()
+    return {
+        "systems": sorted({system for system, _, _ in held}),
+        "modes": sorted({mode for _, mode, _ in held}),
+        "workloads": sorted({workload for _, _, workload in held if workload}),
+        "tags": sorted(tags[:MAX_CHOICES]),  # of the runs that were tagged last
+        "matrices": [(str(key), name) for key, name in matrices.values_list("pk", "name")[:MAX_CHOICES]],
+    }

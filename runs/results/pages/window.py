@@ -1,0 +1,135 @@
+"""The window of an ended run: its cuts, what a steady state suggests, and what the form needs."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Max
+
+from runs.checks.results import find_worst
+from runs.models import Finding, Measurement, MeasurementSet, Run, Series
+from runs.models.result import LatencyKind
+from runs.models.run import Phase
+from runs.results.measures.steady import Suggestion, suggest
+from runs.results.recording.recut import WholeRun, whole_run
+from runs.ycsb.names import COMPOSITE
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import unpack
+
+# Of a longer run a coarser level of its series says the same in less time.
+MAX_POINTS = 7_200
+
+
+def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: bool) -> dict[str, object] | None:
+    """The cuts of a run, and what the form needs where it can be cut: by its suggestion, and as shares of its time.
+
+    Four queries; None for a run that was not measured. A run without intervals has one cut and no way to another.
+    """
+    current = next((kept for kept in sets if kept.is_current), None)
+    if current is None:
+        return None
+    panel: dict[str, object] = {"cuts": _cuts(sets), "can_be_cut": False}
+    whole = whole_run(current, ())
+    if whole is None or run.phase == Phase.LOAD or not has_intervals:
+        return panel
+    series = _series(run)
+    base_s = min((samples.base_s for samples in series), default=whole.from_s)
+    rates = Rates.of(series, whole)
+    suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s) if rates else None
+    to_s = whole.length_s - current.tail_s
+    return panel | {
+        "can_be_cut": True,
+        "common_s": whole.length_s,
+        # The clients' common time on the axis of the run's figure.
+        "begin_s": whole.from_s - base_s,
+        "end_s": whole.to_s - base_s,
+        "bar": _bar(current, whole, suggestion),
+        "suggestion": suggestion,
+        # Whether the current warm-up already leaves out what is suggested.
+        "is_covered": suggestion is not None and suggestion.cut_s <= current.warmup_s,
+        # By the series: over the current window, and with the suggested warm-up.
+        "rate_now_ops_s": rates.mean(current.warmup_s, to_s) if rates else 0.0,
+        "rate_suggested_ops_s": rates.mean(suggestion.cut_s, to_s) if rates and suggestion else 0.0,
+    }
+
+
+def _cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
+    """The sets with their verdicts, and their service times by operation, response times where there are no others."""
+    keys = [kept.pk for kept in sets]
+    severities: dict[UUID, list[str]] = defaultdict(list)
+    for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
+        severities[key].append(severity)
+    lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
+    for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
+        lines[row.measurement_set_id].setdefault(row.operation, row)
+    return [
+        {"row": kept, "verdict": _verdict(severities[kept.pk]), "lines": list(lines[kept.pk].values())} for kept in sets
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The run's series over the clients' common time, one value for each interval that lies in it whole."""
+
+    interval_s: int
+    rate_ops_s: list[float]  # all operations; a read-modify-write once
+    p95_us: Mapping[str, list[float]]  # by operation
+
+    @classmethod
+    def of(cls, series: Sequence[UnpackedSeries], whole: WholeRun) -> "Rates | None":
+        """None without series. Where a read-modify-write was measured, so were its read and its update."""
+        if not series:
+            return None
+        interval_s = series[0].interval_s
+        base_s = min(samples.base_s for samples in series)
+        first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
+        size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
+        rate, p95 = np.zeros(size), {}
+        for samples in series:
+            at = samples.points["second"] // interval_s + round((samples.base_s - base_s) / interval_s) - first
+            inside = (at >= 0) & (at < size)
+            values = np.full(size, np.nan)
+            values[at[inside]] = samples.points["p95_us"][inside]
+            p95[samples.operation] = values.tolist()
+            sign = -1.0 if samples.operation == COMPOSITE else 1.0
+            rate[at[inside]] += sign * np.nan_to_num(samples.points["rate_ops_s"][inside])
+        return cls(interval_s, rate.tolist(), p95)
+
+    def mean(self, from_s: float, to_s: float) -> float:
+        """Of the throughput over this part of the common time."""
+        part = self.rate_ops_s[round(from_s / self.interval_s) : round(to_s / self.interval_s)]
+        return float(np.mean(part)) if part else 0.0
+
+
+def _series(run: Run) -> list[UnpackedSeries]:
+    """Of one kind, service times where they were measured, the finest one that is not too long; two queries."""
+    rows = Series.objects.filter(run=run)
+    levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
+    short = [(level["latency_kind"], level["interval_s"]) for level in levels if level["most"] <= MAX_POINTS]
+    if not short:
+        return []
+    kind, interval_s = min(short, key=lambda level: (level[0] != LatencyKind.SERVICE, level[1]))
+    chosen = rows.filter(latency_kind=kind, interval_s=interval_s)
+    return [unpack(bytes(data)) for data in chosen.values_list("data", flat=True)]
+
+
+def _verdict(severities: Sequence[str]) -> str:
+    """The verdict of a set by its stored findings, as recording copies it onto the run."""
+    if not severities:
+        return ""
+    worst = find_worst(severities)  # type: ignore[arg-type]  # the column's own choices
+    return worst if worst in ("warn", "reject") else "pass"
+
+
+def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> dict[str, float | None]:
+    """The clients' common time as shares of 100: what is left out, what is measured, where a suggested cut begins."""
+    share = 100 / whole.length_s
+    warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)
+    return {
+        "warmup": warmup,
+        "measured": max(100.0 - warmup - tail, 0.0),
+        "tail": tail,
+        "suggested": suggestion.cut_s * share if suggestion and not suggestion.at_limit else None,
+    }

@@ -1,0 +1,145 @@
+"""What two computations of the same run say differently: stored rows against rows that were just made."""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from django.db.models import Model
+
+from benchsite.core.formatting import exact
+from runs.models import Artifact, Finding, Measurement, MeasurementSet
+from runs.models import Series as StoredSeries
+from runs.results.recording.intervals import FreshIntervals, read_artifact
+from runs.results.recording.rows import FINDING_FIELDS
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.series import Series, unpack
+
+# Sums of floats in another order differ in their last digits, which is no difference.
+TOLERANCE: Final = 1e-9
+SET_FIELDS: Final = (
+    "warmup_s", "tail_s", "window_from", "window_to", "window_s", "clients_merged", "clients_expected", "operations",
+    "failed", "throughput_ops_s", "basis", "throughput_sum_ops_s", "throughput_wall_ops_s", "overlap",
+)  # fmt: skip
+MEASUREMENT_FIELDS: Final = (
+    "count", "ok", "failed", "mean_us", "min_us", "max_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us",
+    "p9999_us", "bounds", "upper_bounds", "resolution_us", "returns",
+)  # fmt: skip
+SeriesKey = tuple[str, str, int]  # operation, kind of latency, seconds of an interval
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One number or text as it is stored, and as it is today; None is what is not there."""
+
+    label: str  # "READ service p99_us"
+    old: object
+    new: object
+
+    def __str__(self) -> str:
+        return f"{self.label}: {_said(self.old)} → {_said(self.new)}"
+
+
+def of_sets(old: MeasurementSet, new: MeasurementSet) -> Iterator[Difference]:
+    """The numbers of the whole run and of each client; only what the old set has of a client is looked at."""
+    yield from _fields("run", old, new, SET_FIELDS)
+    clients = {client["number"]: client for client in new.clients}
+    for client in old.clients:
+        other = clients.get(client["number"], {})
+        for name, value in client.items():
+            if not same(value, other.get(name)):
+                yield Difference(f"client {client['number']} {name}", value, other.get(name))
+
+
+def of_measurements(old: Iterable[Measurement], new: Iterable[Measurement]) -> Iterator[Difference]:
+    yield from _rows(old, new, lambda row: f"{row.operation} {row.latency_kind}", MEASUREMENT_FIELDS)
+
+
+def of_findings(old: Iterable[Finding], new: Iterable[Finding]) -> Iterator[Difference]:
+    yield from _rows(old, new, lambda row: row.check_id, FINDING_FIELDS)
+
+
+def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Difference]:
+    """By operation, kind and interval, how many points differ."""
+    stored: dict[SeriesKey, StoredSeries] = {(row.operation, row.latency_kind, row.interval_s): row for row in old}
+    fresh: dict[SeriesKey, Series] = {(series.operation, series.kind, series.interval_s): series for series in new}
+    for key in sorted(stored.keys() | fresh.keys()):
+        label = f"series {key[0]} {key[1]} every {key[2]} s"
+        if key not in stored or key not in fresh:
+            yield Difference(label, *(f"{n} points" if n else None for n in _lengths(stored.get(key), fresh.get(key))))
+            continue
+        try:
+            before = unpack(bytes(stored[key].data))
+        except YcsbError as error:
+            yield Difference(label, str(error), f"{fresh[key].points.size} points")
+            continue
+        if differing := _points_differing(before, fresh[key]):
+            yield Difference(label, f"{before.points.size} points", f"{differing} of them differ")
+
+
+def of_intervals(old: Mapping[str, Artifact], new: Sequence[FreshIntervals]) -> Iterator[Difference]:
+    """By measurement name, whether the stored histograms are the same."""
+    fresh = {intervals.name: intervals for intervals in new}
+    for name in sorted(old.keys() | fresh.keys()):
+        if name not in old or name not in fresh:
+            yield Difference(name, *(("stored" if name in side else None) for side in (old, fresh)))
+            continue
+        now = fresh[name].read()
+        try:
+            before = read_artifact(old[name])
+            differs = not now.equals(before)
+        except (OSError, YcsbError) as error:
+            yield Difference(name, str(error), f"{len(now.kept)} intervals")
+            continue
+        if differs:
+            yield Difference(name, f"{len(before.kept)} intervals", f"{len(now.kept)} intervals, others")
+
+
+def same(old: object, new: object) -> bool:
+    """Whether two values are the same but for the last digits of a float, however deep they lie."""
+    if isinstance(old, float | int) and isinstance(new, float | int) and not isinstance(old, bool):
+        return math.isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(same(old[key], new[key]) for key in old)
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return len(old) == len(new) and all(same(a, b) for a, b in zip(old, new, strict=True))
+    return old == new
+
+
+def _rows(old: Iterable[Any], new: Iterable[Any], key: Any, names: Sequence[str]) -> Iterator[Difference]:
+    before: dict[Hashable, Model] = {key(row): row for row in old}
+    after: dict[Hashable, Model] = {key(row): row for row in new}
+    for name in sorted({*before, *after}, key=str):
+        if name not in before or name not in after:
+            yield Difference(str(name), *(("there" if name in side else None) for side in (before, after)))
+        else:
+            yield from _fields(str(name), before[name], after[name], names)
+
+
+def _fields(label: str, old: Model, new: Model, names: Sequence[str]) -> Iterator[Difference]:
+    for name in names:
+        before, after = getattr(old, name), getattr(new, name)
+        if not same(before, after):
+            yield Difference(f"{label} {name}", before, after)
+
+
+def _lengths(old: StoredSeries | None, new: Series | None) -> tuple[int, int]:
+    return (old.points if old else 0, int(new.points.size) if new else 0)
+
+
+def _points_differing(old: Series, new: Series) -> int:
+    if (old.base_s, old.points.shape) != (new.base_s, new.points.shape):
+        return max(int(old.points.size), int(new.points.size))
+    differs = np.zeros(old.points.size, dtype=np.bool_)
+    for name in old.points.dtype.names or ():
+        differs |= ~np.isclose(old.points[name], new.points[name], rtol=1e-6, atol=0.0, equal_nan=True)
+    return int(differs.sum())
+
+
+def _said(value: object) -> str:
+    if value is None or value == "":
+        return "nothing"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return exact(value)
+    return str(value)

@@ -1,0 +1,118 @@
+"""Building a run's numbers anew from its artifacts, with the code of today.
+
+What differs from what is stored is told number by number. Applying it keeps the old numbers: they stay as a
+measurement set of their own, and the new one takes its place as the current one. Where nothing differs, nothing is
+written; series and intervals are no numbers of a set, and are replaced.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from runs.checks import CheckResult
+from runs.models import MeasurementSet, Run
+from runs.results.recording import differences, scheduled_runs, uploaded_runs
+from runs.results.recording.client_merge import Collected, Merged
+from runs.results.recording.differences import Difference
+from runs.results.recording.intervals import INTERVALS, store_intervals
+from runs.results.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
+from runs.results.recording.rows import finding_rows, measurement_rows, set_fields, write_series, write_set
+from runs.ycsb.errors import YcsbError
+
+
+class RecomputeSkipped(Exception):
+    """This run cannot be built anew. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A run as its artifacts give it today, beside what is stored."""
+
+    run: Run
+    current: MeasurementSet
+    collected: Collected
+    merged: Merged  # over the window of the current set
+    findings: Sequence[CheckResult]
+    numbers: Sequence[Difference] = field(default_factory=tuple)
+    series: Sequence[Difference] = field(default_factory=tuple)
+    intervals: Sequence[Difference] = field(default_factory=tuple)
+
+    @property
+    def differences(self) -> list[Difference]:
+        return [*self.numbers, *self.series, *self.intervals]
+
+
+def rebuild(run: Run) -> Rebuilt:
+    """Compute everything, store nothing. Raises RecomputeSkipped."""
+    current = run.measurement_sets.filter(is_current=True).first()
+    if current is None:
+        raise RecomputeSkipped("it was never measured")
+    try:
+        # Without an upload an uploaded run was planned by an earlier release and run by hand: its clients have files.
+        collected = (uploaded_runs if run.upload_id else scheduled_runs).collect(run)
+        merged, tail_s = _over_the_same_window(run, current, collected)
+    except (OSError, YcsbError, RecutRefused) as error:
+        raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error
+    if merged.clients_merged < current.clients_merged:
+        missing = "; ".join(f"client {client.number}: {client.reason}" for client in merged.missing)
+        raise RecomputeSkipped(f"artifacts of its clients are missing: {missing}")
+    findings = judge_again(run, merged, collected.series, tail_s=tail_s)
+    stored = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
+    return Rebuilt(
+        run=run,
+        current=current,
+        collected=collected,
+        merged=merged,
+        findings=findings,
+        numbers=tuple(_numbers(current, merged, findings)),
+        series=tuple(differences.of_series(run.series.all(), collected.series)),
+        intervals=tuple(differences.of_intervals(stored, collected.intervals)),
+    )
+
+
+def apply(rebuilt: Rebuilt) -> None:
+    """Store what differs. Raises RecomputeSkipped where the run was cut again while this was computed."""
+    if not rebuilt.differences:
+        return
+    run, merged = rebuilt.run, rebuilt.merged
+    how = f"recomputed with reader {merged.reader_version}, algorithm {merged.algorithm_version}"
+    with transaction.atomic():
+        before = locked(run)
+        if not run.measurement_sets.filter(pk=rebuilt.current.pk, is_current=True).exists():
+            raise RecomputeSkipped("it was cut again meanwhile: recompute it once more")
+        kept = rebuilt.current
+        if rebuilt.numbers:
+            kept = write_set(run, next_number(run), merged, rebuilt.findings, note=how)
+            adopt(run, kept, before)
+        if rebuilt.series:
+            write_series(run, rebuilt.collected.series, merged.reader_version)
+        if rebuilt.intervals:
+            store_intervals(run, rebuilt.collected.intervals)
+        note(run, kept, "recompute", f"{how}: {len(rebuilt.differences)} differences")
+
+
+def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collected) -> tuple[Merged, float]:
+    """The run over the window of its current set, and what that set leaves out at the end beyond the plan."""
+    merged = collected.merged
+    fresh = MeasurementSet(run=run, **set_fields(merged))
+    if (fresh.warmup_s, fresh.tail_s) == (current.warmup_s, current.tail_s):
+        return merged, 0.0
+    whole = whole_run(fresh, measurement_rows(fresh, merged))
+    if whole is None:
+        raise RecutRefused("the times of its clients are unknown")
+    again = cut(
+        run,
+        [interval.read() for interval in collected.intervals],
+        whole,
+        warmup_s=current.warmup_s,
+        tail_s=current.tail_s,
+    )
+    return again, current.tail_s
+
+
+def _numbers(current: MeasurementSet, merged: Merged, findings: Sequence[CheckResult]) -> Iterator[Difference]:
+    fresh = MeasurementSet(run=current.run, **set_fields(merged))
+    yield from differences.of_sets(current, fresh)
+    yield from differences.of_measurements(current.measurements.all(), measurement_rows(fresh, merged))
+    yield from differences.of_findings(current.findings.all(), finding_rows(fresh, findings))

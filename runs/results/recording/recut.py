@@ -1,0 +1,236 @@
+"""Cutting an ended run again from its stored intervals, and choosing which of its measurement sets counts.
+
+Nothing that was stored is lost by it: a cut makes the next measurement set, judged by the same checks, and any older
+one can be made the current one again. The run's own verdict and throughput are copies of the current set's.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from django.db import transaction
+from django.db.models import Max
+
+from benchsite.accounts.models import User
+from benchsite.core.formatting import exact, grouped
+from runs.checks import CheckResult, compute_verdict
+from runs.checks.team_thresholds import get_thresholds
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
+from runs.models.run import Phase, Status
+from runs.plans.spec import RunSpec
+from runs.results.recording.client_merge import Merged
+from runs.results.recording.intervals import INTERVALS, stored_intervals
+from runs.results.recording.rows import write_set
+from runs.results.recording.scheduled_runs import get_clients, judge
+from runs.results.recording.uploaded_runs import judge_by
+from runs.ycsb.clock_steps import ClockStep
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.evidence import ClientEvidence
+from runs.ycsb.merge import recut as merge_stored
+from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.names import VERIFY
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.series import Series, unpack
+from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.summary import Summary
+from runs.ycsb.window import Cut
+
+MAX_REASON_LENGTH = 2_000
+
+
+class RecutRefused(Exception):
+    """This run cannot be cut so. The message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """What a cut needs beside the intervals: what each client stated of its whole run, and its return codes.
+
+    The window is taken from the time that all clients have in common, [from_s, to_s] in seconds since the epoch.
+    """
+
+    clients: Mapping[int, Mapping[str, Any]]  # by client number, as `MeasurementSet.clients` has them
+    returns: Mapping[tuple[str, str], Mapping[str, int]]  # by operation and kind of latency
+    from_s: float
+    to_s: float
+
+    @property
+    def length_s(self) -> float:
+        return self.to_s - self.from_s
+
+
+def whole_run(kept: MeasurementSet, measurements: Iterable[Measurement]) -> WholeRun | None:
+    """None where nobody knows when the clients worked."""
+    times = [(client.get("started_s"), client.get("ended_s")) for client in kept.clients]
+    if not times or any(start is None or end is None for start, end in times):
+        return None
+    return WholeRun(
+        clients={client["number"]: client for client in kept.clients},
+        returns={(row.operation, row.latency_kind): row.returns for row in measurements},
+        from_s=max(start for start, _ in times),
+        to_s=min(end for _, end in times),
+    )
+
+
+def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str = "") -> MeasurementSet:
+    """Leave out `warmup_s` at the beginning of the clients' common time and `tail_s` at its end; the result counts.
+
+    Raises RecutRefused. Two at once make two sets, of which the later one is current.
+    """
+    whole = _cuttable(run, warmup_s, tail_s)
+    # The logs' own times have three decimals, and a cut that is kept with fewer digits could not be made again.
+    warmup_s, tail_s = round(warmup_s, 3), round(tail_s, 3)
+    try:
+        stored = stored_intervals(run)
+    except (OSError, YcsbError) as error:
+        raise RecutRefused(
+            f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
+        ) from error
+    merged = cut(run, stored, whole, warmup_s=warmup_s, tail_s=tail_s)
+    findings = judge_again(run, merged, stored_series(run), tail_s=tail_s)
+    with transaction.atomic():
+        before = locked(run)
+        for other in run.measurement_sets.filter(warmup_s=warmup_s, tail_s=tail_s):
+            if (other.reader_version, other.algorithm_version) == (merged.reader_version, merged.algorithm_version):
+                instead = "" if other.is_current else " Make it current instead."
+                raise RecutRefused(f"That is cut {other.number}.{instead}")
+        kept = write_set(run, next_number(run), merged, findings, created_by=user, note=reason[:MAX_REASON_LENGTH])
+        adopt(run, kept, before)
+        note(run, kept, user.get_username(), reason)
+    return kept
+
+
+def choose_set(run: Run, number: int, user: User) -> MeasurementSet:
+    """Make the measurement set of that number the current one. Raises RecutRefused where there is none."""
+    with transaction.atomic():
+        before = locked(run)
+        chosen = run.measurement_sets.filter(number=number).first()
+        if chosen is None:
+            raise RecutRefused(f"This run has no cut {number}.")
+        if not chosen.is_current:
+            run.measurement_sets.filter(is_current=True).update(is_current=False)
+            run.measurement_sets.filter(pk=chosen.pk).update(is_current=True)
+            chosen.is_current = True
+            adopt(run, chosen, before)
+            note(run, chosen, user.get_username(), "made current again")
+    return chosen
+
+
+def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_s: float, tail_s: float) -> MergedRun:
+    """The run merged over another window. Raises RecutRefused."""
+    clients = [_client(row, whole.clients.get(row.number, {})) for row in run.client_runs.all()]
+    try:
+        merged = merge_stored(stored, clients, Cut(warmup_s, None, tail_s))
+    except YcsbError as error:
+        raise RecutRefused(str(error)) from error
+    # Return codes do not depend on the cut, and are not in the intervals.
+    returns = (whole.returns.get((part.operation, part.kind), {}) for part in merged.operations)
+    operations = (replace(part, returns=codes) for part, codes in zip(merged.operations, returns, strict=True))
+    return replace(merged, operations=tuple(operations))
+
+
+def stored_series(run: Run) -> list[Series]:
+    """The whole run second by second. Raises RecutRefused where that cannot be read any more."""
+    try:
+        return [unpack(bytes(row.data)) for row in run.series.filter(interval_s=1)]
+    except YcsbError as error:
+        raise RecutRefused(f"The stored series of this run cannot be read: {error}. Recompute the run.") from error
+
+
+def judge_again(run: Run, merged: Merged, series: Sequence[Series], *, tail_s: float) -> list[CheckResult]:
+    """The checks over another cut, whose window was to be as long as the cut leaves of what was planned."""
+    spec = cast(RunSpec, run.spec)
+    if run.source == Run.Source.UPLOADED:
+        return judge_by(get_thresholds(run.team_id, spec["purpose"]), spec, merged, series)
+    assert isinstance(merged, MergedRun)  # Benchsite's own clients always leave histograms.
+    window = spec["window"]
+    planned_s = window["min_measure_s"]
+    asked_s = None
+    if planned_s is not None and run.phase == Phase.MEASURE:
+        asked_s = max(window["warmup_s"] + planned_s - merged.warmup_s - tail_s, 0.0)
+    return judge(run, merged, series, get_clients(run), rows=run.evidence.get("rows"), asked_s=asked_s)
+
+
+def locked(run: Run) -> frozenset[str]:
+    """Lock the run for this transaction; which checks reject it as it stands."""
+    Run.objects.select_for_update(of=("self",)).only("pk").get(pk=run.pk)
+    return _rejecting(Finding.objects.filter(measurement_set__run=run, measurement_set__is_current=True))
+
+
+def next_number(run: Run) -> int:
+    most: int | None = run.measurement_sets.aggregate(most=Max("number"))["most"]
+    return (most or 0) + 1
+
+
+def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
+    """Copy what the current set says onto its run, which the caller has locked; `before` is what `locked` answered.
+
+    A written reason for counting a rejected run was given for the checks that rejected it then. Where another one
+    rejects it now, nobody has vouched for that.
+    """
+    findings = list(kept.findings.all())
+    fields: dict[str, Any] = {
+        **compute_verdict(finding.severity for finding in findings),  # type: ignore[misc]  # the column's own choices
+        "throughput_ops_s": kept.throughput_ops_s,
+    }
+    if not _rejecting(findings) <= before and Run.objects.filter(pk=run.pk).exclude(verdict_override="").exists():
+        fields["verdict_override"] = ""
+        RunEvent.objects.create(run=run, kind="override_withdrawn", text="Another check rejects the run now.")
+    Run.objects.filter(pk=run.pk).update(**fields)
+    for name, value in fields.items():
+        setattr(run, name, value)
+
+
+def note(run: Run, kept: MeasurementSet, actor: str, reason: str) -> None:
+    """What the timeline says of a new current set."""
+    cut = f"Cut {kept.number}: {exact(kept.warmup_s)} s of warm-up, {exact(kept.tail_s)} s at the end left out."
+    text = f"{cut} {reason}".strip()
+    RunEvent.objects.create(run=run, kind="cut", new=str(kept.number), actor=actor[:80], text=text)
+
+
+def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
+    """What the cut is taken from; raises RecutRefused where it cannot be made."""
+    first = run.measurement_sets.order_by("number").first()
+    if first is None or run.status not in Status.terminal():
+        raise RecutRefused("This run has not been measured yet: cut it again when it has ended.")
+    if run.phase == Phase.LOAD:
+        raise RecutRefused("A load is measured as a whole: it has no warm-up to cut.")
+    whole = whole_run(first, first.measurements.all())
+    if whole is None or not run.artifacts.filter(kind=INTERVALS).exists():
+        raise RecutRefused("Of this run only summaries exist: without histograms by interval it cannot be cut.")
+    if not all(math.isfinite(seconds) and seconds >= 0 for seconds in (warmup_s, tail_s)):
+        raise RecutRefused("Warm-up and tail are seconds, from 0 on.")
+    if warmup_s + tail_s >= whole.length_s:
+        raise RecutRefused(
+            f"The clients have {grouped(whole.length_s, 1)} s in common: {exact(warmup_s)} s of warm-up and "
+            f"{exact(tail_s)} s at the end leave nothing of it. Cut less."
+        )
+    return whole
+
+
+def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
+    """What one client printed about its whole run."""
+    evidence = stated.get("evidence")  # An earlier release stored none.
+    return ClientStatement(
+        number=row.number,
+        summary=_summary(stated) if stated.get("printed_counts") is not None else None,
+        threads=stated.get("threads"),
+        truncated=bool(stated.get("truncated")),
+        evidence=ClientEvidence(**evidence) if evidence else None,
+        clock_steps=tuple(ClockStep(*step) for step in stated.get("clock_steps", ())),
+    )
+
+
+def _summary(stated: Mapping[str, Any]) -> Summary:
+    operations = {name: ReadOperation(count=count) for name, count in stated["printed_counts"].items()}
+    if stated.get("cleanup_s") is not None:
+        counted = operations.get("CLEANUP", ReadOperation())
+        operations["CLEANUP"] = replace(counted, max_us=stated["cleanup_s"] * 1e6)
+    if verified := stated.get("verified"):
+        operations[VERIFY] = replace(operations.get(VERIFY, ReadOperation()), returns=verified)
+    return Summary(stated.get("runtime_ms"), stated.get("printed_throughput_ops_s"), operations)
+
+
+def _rejecting(findings: Any) -> frozenset[str]:
+    return frozenset(finding.check_id for finding in findings if finding.severity == Finding.Severity.REJECT)

@@ -1,0 +1,209 @@
+"""One measurement set as rows, whether its clients left histograms or only summaries.
+
+The callers hold the transaction.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+
+from benchsite.accounts.models import User
+from runs.checks import CheckResult
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Series
+from runs.results.recording.server_samples import compute_server_use
+from runs.ycsb.bounds import Bounds
+from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import pack
+from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
+
+# The percentiles that have columns of their own.
+COLUMNS: Final[Mapping[str, float]] = {
+    "p50_us": 50.0, "p90_us": 90.0, "p95_us": 95.0, "p99_us": 99.0, "p999_us": 99.9, "p9999_us": 99.99,
+}  # fmt: skip
+# What a finding has of its CheckResult, beside the id of the check.
+FINDING_FIELDS: Final = ("severity", "title", "measured", "threshold", "message", "remedy")
+# One client's share of the set, and what it printed about its whole run: cutting again asks for that.
+CLIENT_FIELDS: Final = (
+    "number", "throughput_ops_s", "operations", "failed", "started_s", "ended_s", "runtime_ms", "threads",
+    "printed_throughput_ops_s", "printed_counts", "cleanup_s", "verified",
+    "truncated",
+)  # fmt: skip
+
+
+def write_set(
+    run: Run,
+    number: int,
+    merged: MergedRun | SummarisedRun,
+    findings: Iterable[CheckResult],
+    *,
+    created_by: User | None = None,
+    note: str = "",
+) -> MeasurementSet:
+    """Store one measurement set with its operations and findings; as the current one, in the place of another.
+
+    Raises OSError where the samples of the run's servers cannot be read.
+    """
+    run.measurement_sets.filter(is_current=True).update(is_current=False)
+    kept = set_row(run, number, merged, created_by=created_by, note=note)
+    if merged.window is not None:
+        kept.server_use = compute_server_use(run, merged.window.from_s, merged.window.to_s)
+    kept.save(force_insert=True)
+    Measurement.objects.bulk_create(measurement_rows(kept, merged))
+    Finding.objects.bulk_create(finding_rows(kept, findings))
+    return kept
+
+
+def set_row(
+    run: Run, number: int, merged: MergedRun | SummarisedRun, *, created_by: User | None = None, note: str = ""
+) -> MeasurementSet:
+    """The row of a measurement set, not yet stored."""
+    return MeasurementSet(
+        run=run,
+        number=number,
+        is_current=True,
+        created_by=created_by,
+        note=note or " ".join(merged.notes),
+        **set_fields(merged),
+        reader_version=merged.reader_version,
+        algorithm_version=merged.algorithm_version,
+    )
+
+
+def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
+    """The numbers of a whole run, by their columns in MeasurementSet."""
+    return {
+        **_window(merged),
+        "clients_merged": merged.clients_merged,
+        "clients_expected": merged.clients_expected,
+        "operations": merged.total_operations,
+        "failed": merged.failed_operations,
+        "throughput_ops_s": merged.throughput_ops_s,
+        "basis": merged.basis,
+        "throughput_sum_ops_s": merged.throughput_sum_ops_s,
+        "throughput_wall_ops_s": merged.throughput_wall_ops_s,
+        "overlap": merged.overlap,
+        "clients": [_client(client) for client in merged.clients],
+    }
+
+
+def measurement_rows(kept: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
+    """The rows of a set's operations, not yet stored."""
+    return [
+        Measurement(
+            measurement_set_id=kept.pk,
+            operation=operation.operation,
+            latency_kind=operation.kind,
+            count=operation.count,
+            ok=operation.ok,
+            failed=operation.failed,
+            mean_us=operation.mean_us,
+            min_us=operation.min_us,
+            max_us=operation.max_us,
+            returns=dict(operation.returns),
+            **(_exact(operation) if isinstance(operation, MergedOperation) else _bounded(operation)),
+        )
+        for operation in merged.operations
+    ]
+
+
+def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[Finding]:
+    """The rows of what the checks say, not yet stored."""
+    return [
+        Finding(
+            measurement_set_id=kept.pk,
+            algorithm_version=kept.algorithm_version,
+            check_id=result.check_id,
+            **{name: getattr(result, name) for name in FINDING_FIELDS},
+        )
+        for result in findings
+    ]
+
+
+def client_row(run: Run, number: int, order: Mapping[str, Any], **fields: Any) -> ClientRun:
+    """A client that somebody else ran, not yet stored. What its `order` leaves out is not known."""
+    unknown = {
+        "binding": "", "digest": "", "java_class": "", "threads": 0, "target_ops_s": None, "duration_s": None,
+        "deadline_s": 0, "properties": {},
+    }  # fmt: skip
+    return ClientRun(
+        run=run, number=number, process_number=number, state=ClientRun.State.FINISHED,
+        order={**unknown, "phase": run.phase, **order}, **fields,
+    )  # fmt: skip
+
+
+def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int) -> None:
+    """Replace the run's series."""
+    run.series.all().delete()
+    Series.objects.bulk_create(series_rows(run, series, reader_version))
+
+
+def series_rows(run: Run, series: Iterable[UnpackedSeries], reader_version: int) -> list[Series]:
+    """The rows of a run's series, not yet stored."""
+    return [
+        Series(
+            run_id=run.pk,
+            operation=part.operation,
+            latency_kind=part.kind,
+            interval_s=part.interval_s,
+            points=int(np.size(part.points)),
+            data=pack(part),
+            reader_version=reader_version,
+        )
+        for part in series
+    ]
+
+
+def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
+    window = merged.window
+    if window is None:
+        return {}
+    return {
+        "warmup_s": merged.warmup_s,
+        "tail_s": merged.tail_s,
+        "window_from": datetime.fromtimestamp(window.from_s, UTC),
+        "window_to": datetime.fromtimestamp(window.to_s, UTC),
+        "window_s": window.length_s,
+    }
+
+
+def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
+    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    evidence = {"evidence": client.evidence.as_dict()} if client.evidence is not None else {}
+    steps = {"clock_steps": client.clock_steps} if isinstance(client, MergedClient) and client.clock_steps else {}
+    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+    return {**plain, **evidence, **steps}
+
+
+def _exact(operation: MergedOperation) -> dict[str, Any]:
+    """The percentiles of its histogram, with the upper bounds of what they may be in the long run."""
+    highest = operation.upper_bounds_us.items()
+    return {
+        **{column: operation.percentiles_us[percentile] for column, percentile in COLUMNS.items()},
+        "upper_bounds": {f"p{percentile:g}": value for percentile, value in highest if value is not None},
+    }
+
+
+def _bounded(operation: SummarisedOperation) -> dict[str, Any]:
+    """The percentiles that are known exactly, and the bounds of the others."""
+    known = {float(name): bounds for name, bounds in operation.percentiles_us.items()}
+    exact = {column: known[percentile] for column, percentile in COLUMNS.items() if percentile in known}
+    return {
+        **{column: bounds.low_us for column, bounds in exact.items() if bounds.is_exact},
+        "bounds": _bounds(known, operation),
+        "resolution_us": operation.resolution_us,
+    }
+
+
+def _bounds(known: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:
+    """What has no column, or no exact value to put into it."""
+    shown = {
+        f"p{percentile:g}": bounds
+        for percentile, bounds in sorted(known.items())
+        if not bounds.is_exact or percentile not in COLUMNS.values()
+    }
+    if operation.mean_us is None and operation.mean_bounds_us is not None:
+        shown["mean"] = operation.mean_bounds_us
+    return {name: [bounds.low_us, bounds.high_us] for name, bounds in shown.items()}

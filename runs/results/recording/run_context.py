@@ -1,0 +1,183 @@
+"""What is known of a scheduled run beside its clients' output: its machines, its clocks, and other runs of its kind."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, cast
+from uuid import UUID
+
+from django.db.models import Count, Prefetch, Q
+
+from runs.catalog import GO_FLAVOUR
+from runs.checks import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, collect_facts, judge_run
+from runs.checks.concurrency import mean_service_us
+from runs.checks.spec_facts import cluster_facts, shared_machine
+from runs.models import ClientRun, Measurement, MeasurementSet, Run
+from runs.models.result import LatencyKind
+from runs.models.run import Phase, Status, Verdict
+from runs.plans.spec import RunSpec
+from runs.results import artifacts
+from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
+from runs.ycsb.clock_steps import ClockStep
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.names import COMPOSITE
+from runs.ycsb.series import Series, total_rate
+from runs.ycsb.summary import Summary, parse_summary
+from runs.ycsb.summary_run import SummarisedRun
+
+_COLLECTING = "TOTAL_GC_TIME_% "
+# Measured runs that others may be compared with.
+USABLE: Final = Q(phase=Phase.MEASURE, status=Status.SUCCEEDED) & ~Q(verdict=Verdict.REJECT)
+
+
+# The lowest rung of a sweep over targets, by its first repeat: its target, and the mean service time in µs.
+LowestRung = tuple[int, float | None]
+
+
+def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
+    """Read from the rows of the run; `clients` are with their generators' machines and their artifacts."""
+    generators = {client.number: client.load_generator for client in clients if client.load_generator}
+    cores = {
+        client.number: len(client.order.get("cpus", ())) or int(g.machine.facts.get("cores", {}).get("value", 0))
+        for client in clients
+        if (g := client.load_generator)
+    }
+    collecting = {client.number: _gc_share(read_summary(client)) for client in clients}
+    return Surroundings(
+        client_on_database_host=shared_machine(spec),
+        divided_cpus=_divided_cpus(run),
+        machines={number: g.machine.name for number, g in generators.items()},
+        cores={number: core for number, core in cores.items() if core},
+        cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
+        clock_offsets_s={c.number: c.clock_offset_s for c in clients if c.clock_offset_s is not None},
+        gc_shares={number: share for number, share in collecting.items() if share is not None},
+        low_latency_us=low_latency_us(run, lowest_rungs([run.sweep_id])) if run.sweep_id and run.target_ops_s else None,
+        probe=_find_probe(run, len(clients), profile),
+        cluster=cluster_facts(spec),
+        durability=spec["mode"]["record"],
+        mode_stated=bool(run.evidence.get("mode_stated")),
+        has_faults=bool(spec.get("faults")),
+        made_elsewhere=run.source == Run.Source.UPLOADED,
+        without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
+        hosts=read_host_samples(run, get_sample_artifacts(run)),
+    )
+
+
+def collect_findings(
+    spec: RunSpec,
+    thresholds: Profile,
+    merged: MergedRun | SummarisedRun,
+    series: Sequence[Series],
+    known: Surroundings,
+    *,
+    workload: Mapping[str, str] | None,
+    rows: int | None = None,
+    asked_s: float | None = None,
+) -> list[CheckResult]:
+    """All validity checks over one merged run.
+
+    `series` is of the whole run, `workload` is checked. `asked_s` is how long the window was to be: of a run that is
+    cut again, what the cut leaves of the plan.
+    """
+    measured = spec["phase"] == Phase.MEASURE
+    rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
+    facts = collect_facts(
+        merged,
+        threads=spec["load"]["threads"],
+        target_ops_s=spec["load"]["target_ops_s"],
+        workload=workload,
+        rows_loaded=rows,
+        measure_s=asked_s,
+        rate_ops_s=rate,
+        series=series if measured else (),
+        phase=cast(YcsbPhase, spec["phase"]),
+        known=known,
+    )
+    return judge_run(facts, thresholds)
+
+
+def _divided_cpus(run: Run) -> tuple[int, int] | None:
+    """How many CPUs of one machine servers and clients had each; None where they were not divided."""
+    cpus = run.evidence.get("cpus")
+    return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
+
+
+def read_summary(client: ClientRun) -> Summary | None:
+    """What the client printed at its end; None where it printed nothing that can be read."""
+    for artifact in client.artifacts.all():
+        if artifact.kind == "summary":
+            try:
+                return parse_summary(artifacts.open_artifact(artifact).decode("utf-8", errors="replace"))
+            except YcsbError:
+                return None
+    return None
+
+
+def read_clock_steps(client: ClientRun) -> tuple[float, list[ClockStep]]:
+    """By how much the client's clock was stepped between the measurement of its offset and its start, and its steps
+    since then, on its clock at its start.
+    """
+    started_s = client.facts.get("started_epoch_s") or 0.0
+    steps = [ClockStep(*step) for step in client.facts.get("clock_steps", ())]
+    stepped_s = sum(step.by_s for step in steps if step.at_s < started_s)
+    return stepped_s, [ClockStep(step.at_s + stepped_s, step.by_s) for step in steps if step.at_s >= started_s]
+
+
+def _gc_share(summary: Summary | None) -> float | None:
+    """The part of its run time that a client's JVM collected garbage."""
+    process = summary.process if summary else {}
+    return next((percent / 100 for name, percent in process.items() if name.startswith(_COLLECTING)), None)
+
+
+def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float | None:
+    """The mean service time on the lowest rung of the run's sweep, where that is another one."""
+    target_ops_s, mean_us = lowest.get(run.sweep_id, (0, None))
+    return mean_us if run.target_ops_s and target_ops_s < run.target_ops_s else None
+
+
+def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
+    """Of each sweep the run with the lowest target that may be compared with; three queries."""
+    current = MeasurementSet.objects.filter(is_current=True).prefetch_related("measurements")
+    runs = Run.objects.filter(USABLE, sweep__in=sweeps, target_ops_s__isnull=False)
+    lowest = runs.order_by("sweep_id", "target_ops_s", "repeat").distinct("sweep_id").only("sweep", "target_ops_s")
+    return {
+        run.sweep_id: (run.target_ops_s or 0, mean_service_us(get_service_times(rows.measurements.all())))
+        for run in lowest.prefetch_related(Prefetch("measurement_sets", current))
+        for rows in run.measurement_sets.all()
+    }
+
+
+def get_service_times(measurements: Iterable[Measurement]) -> list[OperationFacts]:
+    """Stored service times, as the checks see them."""
+    return [
+        OperationFacts(
+            row.operation,
+            ok=row.ok,
+            mean_us=row.mean_us,
+            percentiles_us={99.0: row.p99_us if row.p99_us is not None else row.bounds.get("p99", [None])[0]},
+        )
+        for row in measurements
+        if row.latency_kind == LatencyKind.SERVICE and row.operation != COMPOSITE
+    ]
+
+
+def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
+    """The newest run of the same load on the same threads with so many more clients that it tests them."""
+    sweep = run.sweep
+    if run.target_ops_s or run.phase != Phase.MEASURE or sweep is None or sweep.database_id is None:
+        return None
+    same = Run.objects.filter(
+        USABLE,
+        team=run.team_id,
+        sweep__database=sweep.database_id,
+        sweep__workload=sweep.workload_id,
+        mode=run.mode,
+        threads=run.threads,
+        target_ops_s=None,
+        throughput_ops_s__isnull=False,
+    )
+    counted = same.exclude(pk=run.pk).annotate(clients=Count("client_runs"))
+    larger = counted.filter(clients__gte=math.ceil(profile.probe_clients * clients))
+    probe = larger.order_by("-finished_at").first()
+    return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0) if probe else None

@@ -1,0 +1,196 @@
+"""A run that Benchsite made itself: its clients' stored output is merged, judged and recorded."""
+
+import io
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import PurePath
+from typing import Final, cast
+
+from django.db import transaction
+from django.db.models import F, Max
+
+from runs.catalog import GO_FLAVOUR, generators
+from runs.checks import CheckResult, compute_verdict
+from runs.checks.team_thresholds import get_thresholds
+from runs.models import ClientRun, Run
+from runs.models.run import Phase, Status
+from runs.plans.spec import RunSpec
+from runs.queue import lifecycle
+from runs.results import artifacts
+from runs.results.recording.client_merge import Collected, Merged, merge_logs
+from runs.results.recording.intervals import store_intervals
+from runs.results.recording.rows import write_series, write_set
+from runs.results.recording.run_context import build_run_context, collect_findings, read_clock_steps, read_summary
+from runs.ycsb.clients import summarised_run
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.grouping import ClientFiles, RunFiles
+from runs.ycsb.ingest import ClientLogs
+from runs.ycsb.logscan import LogSource
+from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.readers.file_reader import read_file
+from runs.ycsb.series import Series
+from runs.ycsb.window import Cut
+
+# The kinds of artifacts without which a client's output is not complete, and their files.
+OUTPUT_FILES: Final = {"summary": "summary.txt", "hdr": "*.hdr"}
+# The CPU time of clients in shorter windows is mostly that of a JVM which compiles.
+MIN_RATED_S: Final = 10
+
+
+def collect(run: Run) -> Collected:
+    """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
+    spec = cast(RunSpec, run.spec)
+    clients = get_clients(run)
+    if spec["client"]["flavour"] == GO_FLAVOUR:
+        # go-ycsb has left its warm-up out, and no histograms that could be cut.
+        files = tuple(_reports(client) for client in clients)
+        summarised = summarised_run(RunFiles(cast(YcsbPhase, spec["phase"]), files))
+        assert summarised is not None  # None is for clients with histograms.
+        return Collected(summarised, summarised.series, clients=clients)
+    cut = Cut(phase="load")
+    if run.phase == Phase.MEASURE:
+        cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
+    base_s = run.starts_at.timestamp() if run.starts_at else None
+    return replace(merge_logs([_logs(client) for client in clients], cut, base_s), clients=clients)
+
+
+def get_clients(run: Run) -> tuple[ClientRun, ...]:
+    """The run's clients with what reading and judging ask of them."""
+    return tuple(run.client_runs.select_related("load_generator__machine").prefetch_related("artifacts"))
+
+
+def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None) -> list[CheckResult]:
+    """Store measurements, series, findings and the run's verdict, or nothing of them; doing it again replaces them.
+
+    Fenced on `claim`: raises ClaimLost where the run was ended meanwhile.
+    """
+    with transaction.atomic():
+        findings = _write(run, collected, rows)
+        throughput = collected.merged.throughput_ops_s
+        if throughput is None:
+            raise YcsbError("The reports of go-ycsb state no throughput: no operation succeeded.")
+        lifecycle.note(
+            run.pk, claim, throughput_ops_s=throughput, **compute_verdict(finding.severity for finding in findings)
+        )
+        if run.phase == Phase.MEASURE and (run.spec["window"]["min_measure_s"] or 0) >= MIN_RATED_S:
+            generators.note_core_rate(collected.clients, throughput)
+    return findings
+
+
+def complete(run: Run) -> None:
+    """Record a failed run whose output turned out complete after its end, and have it succeed.
+
+    Raises Incomplete with everything that is missing, TransitionRefused where the run was no such run any more, and
+    OSError or YcsbError where the output cannot be read.
+    """
+    if missing := missing_evidence(run):
+        raise Incomplete("; ".join(missing))
+    collected = collect(run)
+    late = Max("client_runs__output_stored_at") - F("finished_at")
+    late_by = Run.objects.annotate(late=late).get(pk=run.pk).late
+    # The previous release did not write down when output was stored.
+    late_s = max(0, round(late_by.total_seconds())) if late_by is not None else 0
+    when = f"stored {late_s} s late" if late_s else "stored in time"
+    with transaction.atomic():
+        findings = _write(run, collected, run.evidence.get("rows"))
+        lifecycle.complete(
+            run.pk,
+            f"Completed from the clients' output, {when}.",
+            throughput_ops_s=collected.merged.throughput_ops_s,
+            **compute_verdict(finding.severity for finding in findings),
+        )
+
+
+class Incomplete(Exception):
+    """Something that a success needs is missing. The message lists what."""
+
+
+def missing_evidence(run: Run) -> list[str]:
+    """What a run that infrastructure broke lacks, in words; empty where it can be completed."""
+    missing = missing_output(run)
+    if run.status != Status.FAILED or run.reason not in lifecycle.INFRASTRUCTURE:
+        missing.append("it is not a run that infrastructure broke")
+    for when in () if run.evidence.get("mode_stated") else ("before", "after"):
+        if not run.evidence.get(when, {}).get("in_force"):
+            missing.append(f"the durability mode was not read back {when} the clients ran")
+    if run.phase == Phase.LOAD and run.evidence.get("rows") is None:
+        missing.append("the records were not counted after the load")
+    return missing
+
+
+def missing_output(run: Run) -> list[str]:
+    """For each client whose output is not complete: which client, where it ran, and which files are missing."""
+    clients = get_clients(run)
+    is_go = cast(RunSpec, run.spec)["client"]["flavour"] == GO_FLAVOUR
+    output = {"stdout": "stdout.txt"} if is_go else OUTPUT_FILES
+    lines = []
+    for client in clients:
+        if client.state != ClientRun.State.FINISHED:
+            kinds = {artifact.kind for artifact in client.artifacts.all()}
+            files = [name for kind, name in output.items() if kind not in kinds] or ["its result"]
+            place = f" on {client.load_generator.name}" if client.load_generator else ""
+            lines.append(f"client {client.number}{place}: {', '.join(files)}")
+    return lines if clients else ["no client was started"]
+
+
+def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult]:
+    """The caller holds the transaction."""
+    merged = collected.merged
+    asked_s = cast(RunSpec, run.spec)["window"]["min_measure_s"] if run.phase == Phase.MEASURE else None
+    findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s)
+    run.measurement_sets.filter(number=1).delete()
+    write_set(run, 1, merged, findings)
+    write_series(run, collected.series, merged.reader_version)
+    store_intervals(run, collected.intervals)
+    return findings
+
+
+def judge(
+    run: Run,
+    merged: Merged,
+    series: Sequence[Series],
+    clients: Sequence[ClientRun],
+    *,
+    rows: int | None,
+    asked_s: float | None,
+) -> list[CheckResult]:
+    """The run's findings, by the team's thresholds of its purpose."""
+    spec = cast(RunSpec, run.spec)
+    thresholds = get_thresholds(run.team_id, spec["purpose"])
+    known = build_run_context(run, spec, clients, thresholds)
+    workload = spec["workload"]["properties"]
+    return collect_findings(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
+
+
+def _reports(client: ClientRun) -> ClientFiles:
+    """What go-ycsb printed. Raises YcsbError where there is no report in it."""
+    for artifact in client.artifacts.all():
+        if artifact.kind == "stdout":
+            runs = read_file(artifact.name, io.BytesIO(artifacts.open_artifact(artifact)))[0].runs
+            if runs:
+                # Its own run time has the warm-up in it; what it counts has not.
+                total = runs[-1].operations.get("TOTAL")
+                measured_ms = (
+                    total.count / total.rate_ops_s * 1000 if total and total.count and total.rate_ops_s else None
+                )
+                return ClientFiles(client.number, (artifact.name,), replace(runs[-1], runtime_ms=measured_ms), ())
+    raise YcsbError(f"Client {client.number} left no report of go-ycsb.")
+
+
+def _logs(client: ClientRun) -> ClientLogs:
+    stepped_s, steps = read_clock_steps(client)
+    return ClientLogs(
+        number=client.number,
+        logs=[
+            LogSource(partial(artifacts.chunks, artifact.sha256), PurePath(artifact.name).stem)
+            for artifact in client.artifacts.all()
+            if artifact.kind == "hdr"
+        ],
+        summary=read_summary(client),
+        clock_offset_s=(client.clock_offset_s or 0.0) - stepped_s,
+        clock_steps=steps,
+        threads=client.order["threads"],
+        response_only=client.order.get("properties", {}).get("measurement.interval") == "intended",
+    )

@@ -1,0 +1,155 @@
+"""Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, cast
+
+from django.db import transaction
+from django.db.models import Model
+
+from runs.catalog import OTHER_SYSTEM, STOCK_FLAVOUR, UNKNOWN_MODE, load_catalog, recognise
+from runs.checks import CheckResult, Profile, Surroundings
+from runs.checks.spec_facts import cluster_facts, shared_machine
+from runs.checks.team_thresholds import get_thresholds
+from runs.models import Run, Sweep, Upload
+from runs.models.plan import Matrix
+from runs.models.run import Phase
+from runs.plans.spec import RunSpec
+from runs.results.denormalised_columns import sweep_columns
+from runs.results.recording.client_merge import Collected, Merged, merge_upload
+from runs.results.recording.run_context import collect_findings
+from runs.results.recording.upload_rows import UploadedRun, insert_runs
+from runs.uploads import upload_lifecycle
+from runs.uploads.file_pipeline import Progress, Reads, read_members, runs_in
+from runs.uploads.metadata import Stated, StatedRun, build_spec, checked
+from runs.ycsb.errors import MergeError
+from runs.ycsb.grouping import RunFiles
+from runs.ycsb.redact import allow_names
+from runs.ycsb.series import Series
+
+STOCK: Final = "ycsb"
+FLAVOURS: Final = frozenset({"go-ycsb", "ycsb-cpp", "ycsb-c"})
+# No workload has so many: what states more states nonsense, and would fill tables.
+MAX_OPERATIONS: Final = 1_000
+
+
+def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
+    """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
+    stated = cast(Stated, upload.stated)
+    progress = Progress(upload.pk, claim)
+    with allow_names(upload.team.harmless_properties):
+        reads = read_members(list(upload.files.all()), progress)
+        groups = runs_in(reads, upload.grouping, upload.utc_offsets)
+        progress.begin("merging, judging and saving", 0)
+        runs = judged_runs(upload, stated, groups, reads)
+    with transaction.atomic():
+        # First of all the fence: nobody else saves this upload, or has saved it.
+        upload_lifecycle.saved(upload.pk, claim)
+        return save_runs(upload, stated, runs, reads)
+
+
+def judged_runs(upload: Upload, stated: Stated, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
+    """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
+    profile = get_thresholds(upload.team_id, stated["purpose"])
+    return [_judged(upload, stated, run, groups[run["index"]], reads, profile) for run in stated["runs"]]
+
+
+def save_runs(
+    upload: Upload,
+    stated: Stated,
+    runs: Sequence[UploadedRun],
+    reads: Reads,
+    before: Sequence[Sequence[Model]] = (),
+    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
+) -> list[Run]:
+    """Their rows, curves and artifacts, between the rows `before` and those that `after` makes.
+
+    The caller holds the transaction.
+    """
+    sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {run.stated["phase"] for run in runs}}
+    return insert_runs(upload, stated, runs, sweeps, reads, before, after)
+
+
+def collect(run: Run) -> Collected:
+    """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
+    assert run.upload is not None  # Every uploaded run has one.
+    with allow_names(run.team.harmless_properties):
+        reads = read_members(list(run.upload.files.all()))
+    groups = runs_in(reads, run.upload.grouping, run.upload.utc_offsets)
+    return merge_upload(groups[run.position], reads, cast(RunSpec, run.spec))
+
+
+def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
+    """All validity checks over an uploaded run: what is not stated is not assessed."""
+    known = Surroundings(
+        client_on_database_host=shared_machine(spec),
+        cluster=cluster_facts(spec),
+        durability=spec["mode"]["record"],
+        mode_properties=_mode_properties(spec["system"], spec["mode"]["slug"]),
+        made_elsewhere=True,
+        other_system=_other_system(spec, merged),
+    )
+    return collect_findings(spec, thresholds, merged, series, known, workload=checked(spec["workload"]))
+
+
+def _other_system(spec: RunSpec, merged: Merged) -> str:
+    """The system whose binding the command lines name, where another one is stated."""
+    bindings = {each.properties.get("db", "") for client in merged.clients if (each := client.evidence) is not None}
+    slugs = {recognise(binding) for binding in bindings if binding} - {None, spec["system"]}
+    is_stated = spec["system"] != OTHER_SYSTEM
+    return ", ".join(load_catalog().system(slug).name for slug in sorted(filter(None, slugs))) if is_stated else ""
+
+
+@lru_cache(maxsize=256)
+def _mode_properties(system: str, mode: str) -> Mapping[str, str]:
+    """What the stated mode gives to a stock YCSB client, as the catalog has it."""
+    if system == OTHER_SYSTEM or mode == UNKNOWN_MODE:
+        return {}
+    modes = load_catalog().system(system, STOCK_FLAVOUR).modes
+    return modes[mode].client_properties if mode in modes else {}
+
+
+def _judged(
+    upload: Upload, stated: Stated, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
+) -> UploadedRun:
+    first = next((client.summary for client in files.clients if client.summary is not None), None)
+    spec = build_spec(
+        stated,
+        run,
+        catalog=load_catalog(),
+        upload_id=str(upload.pk),
+        by=upload.user.get_username() if upload.user else "",
+        files=[name for client in files.clients for name in client.names],
+        clients=len(files.clients),
+        version=(first.version or "") if first else "",
+        flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
+    )
+    collected = merge_upload(files, reads, spec)
+    if (number := len(collected.merged.operations)) > MAX_OPERATIONS:
+        raise MergeError(
+            f"The files state {number:,} operations, and a run has at most {MAX_OPERATIONS:,}: "
+            "they are not what a client printed."
+        )
+    return UploadedRun(run, files, collected, spec, tuple(judge_by(profile, spec, collected.merged, collected.series)))
+
+
+def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: str) -> Sweep:
+    """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
+    if phase == Phase.MEASURE and stated["sweep"]:
+        return Sweep.objects.select_for_update().get(pk=stated["sweep"], team=upload.team_id, matrix=None)
+    label = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
+    throttled = any(run.stated["target_ops_s"] for run in runs if run.stated["phase"] == phase)
+    return Sweep(  # stored with its runs
+        team_id=upload.team_id,
+        workload_id=stated["workload"]["id"] or None,
+        phase=phase,
+        name=f"{stated['database']} {stated['mode']} {label}",
+        system=stated["system"],
+        mode=stated["mode"],
+        purpose=stated["purpose"],
+        ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
+        tags=stated["tags"],
+        notes=stated["notes"],
+        **sweep_columns(next(uploaded.spec for uploaded in runs if uploaded.stated["phase"] == phase)),
+    )

@@ -1,0 +1,331 @@
+"""Files to what a person is shown: unpacked, redacted, read, grouped into runs. Memory stays bounded throughout.
+
+First every file is unpacked and written again without its secrets; then only those copies are read, here and when the
+runs are saved. So nothing secret can get any further, and whatever is shown can be computed again from what is kept.
+"""
+
+import hashlib
+import io
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, get_args
+
+import msgspec
+import numpy as np
+import zstandard
+
+from runs.models import Upload, UploadedFile
+from runs.results import artifacts
+from runs.uploads import staging, upload_handlers, upload_lifecycle
+from runs.uploads.file_redaction import without_secrets
+from runs.uploads.recognition import MAX_RUNS, Recognised, describe_file, describe_run, shortened
+from runs.uploads.upload_lifecycle import own_name
+from runs.ycsb.block import Note
+from runs.ycsb.clients import merge_run
+from runs.ycsb.errors import UnreadableFile, YcsbError
+from runs.ycsb.files import Member, open_members
+from runs.ycsb.grouping import RunFiles, group, is_named
+from runs.ycsb.grouping_notes import GroupingNote
+from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.hints import read_hints
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.readers import read_file
+from runs.ycsb.readers.results import ReadFile
+from runs.ycsb.redact import allow_names
+from runs.ycsb.summary_run import SummarisedRun
+
+# Of one upload, all archives unpacked.
+MAX_MEMBERS = 300
+REPORT_EVERY_S = 1.0
+# What a damaged file did to the runs in it.
+ALL_DOUBTFUL, END_MISSING = "doubtful", "cut"
+
+
+class Progress:
+    """Tells the upload's row how far its reader is, at most once a second. Raises UploadGone where it is gone."""
+
+    def __init__(self, upload_id: uuid.UUID, claim: uuid.UUID) -> None:
+        self.upload_id, self.claim = upload_id, claim
+        self.step, self.total, self.before, self.done = "", 0, 0, 0
+        self.reported_at = 0.0
+
+    def begin(self, step: str, total: int) -> None:
+        """A step of so many bytes."""
+        self.step, self.total, self.before, self.done = step, total, 0, 0
+        self._tell()
+
+    def file(self, size: int) -> Callable[[int], None]:
+        """For one file of the step: what it returns is told how many bytes of it are done."""
+        self.before, self.done = self.before + self.done, 0
+
+        def within(done: int) -> None:
+            self.done = min(done, size)
+            if time.monotonic() - self.reported_at >= REPORT_EVERY_S:
+                self._tell()
+
+        return within
+
+    def _tell(self) -> None:
+        self.reported_at = time.monotonic()
+        upload_lifecycle.beat(
+            self.upload_id, self.claim, step=self.step, bytes_done=self.before + self.done, bytes_total=self.total
+        )
+
+
+# What a manifest says of the runs that were found; raises YcsbError.
+State = Callable[[Upload, "Reads", Sequence[RunFiles]], Mapping[str, object]]
+
+
+def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
+    """READING -> RECOGNISED, whatever the files hold, or -> COMPLETED with what `state` says. Raises UploadGone."""
+    with allow_names(upload.team.harmless_properties):
+        _read_all(upload, claim, state)
+
+
+def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
+    progress = Progress(upload.pk, claim)
+    stored = list(upload.files.all())
+    # What was read before is only to be grouped otherwise.
+    is_read = any(file.sha256 or file.error for file in stored)
+    kept = stored if is_read else redact_all(upload.pk, stored, progress)
+    reads = read_members(kept, progress)
+    stated = state(upload, reads, runs_in(reads, upload.grouping, upload.utc_offsets)) if state is not None else None
+    recognised = recognise(reads, upload.grouping, upload.utc_offsets)
+    upload_lifecycle.recognise(upload.pk, claim, kept, recognised, stated)
+    if not is_read:
+        for file in stored:
+            staging.drop(file.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What the redacted files of an upload say, one answer for each.
+
+    However long a histogram log is, it stands here as one interval over all of it: that says whose it is and what it
+    counts, and leaves memory bounded however many files there are. Of a few small files the logs are `whole`.
+    """
+
+    members: Mapping[str, UploadedFile]
+    files: tuple[ReadFile, ...]
+    whole: bool = False
+
+    def origin(self, log: IntervalLog) -> tuple[ReadFile, IntervalLog]:
+        """Where this very log stands, and the name it has there: clients' logs are given common names."""
+        return next(
+            (file, stored_log)
+            for file in self.files
+            for run in file.runs
+            for stored_log in run.logs
+            if stored_log.count is log.count
+        )
+
+
+def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None, *, whole: bool = False) -> Reads:
+    """Every file, one after the other; `whole` for those that are small enough to stay in memory."""
+    if progress is not None:
+        progress.begin("reading", sum(member.size for member in kept))
+    files = []
+    for member in kept:
+        report = progress.file(member.size) if progress is not None else None
+        file = None if whole else _read_before(member)
+        if file is None:
+            file = _read(member, report, summed=not whole)
+            if not whole:
+                runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
+                file = replace(file, runs=runs)
+                _keep(member, file)
+        elif report is not None:
+            report(member.size)
+        files.append(file)
+    return Reads({member.name: member for member in kept}, tuple(files), whole)
+
+
+def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, ...]:
+    """The same logs with all their intervals, read once more."""
+    wanted: dict[str, list[tuple[IntervalLog, IntervalLog]]] = {}
+    for log in logs:
+        file, stands = reads.origin(log)
+        wanted.setdefault(file.name, []).append((log, stands))
+    whole_logs = []
+    for name, pairs in wanted.items():
+        again = [log for run in _read(reads.members[name], None).runs for log in run.logs]
+        before = [log for file in reads.files if file.name == name for run in file.runs for log in run.logs]
+        whole_logs += [replace(whole, operation=log.operation) for log, stands in pairs
+                  for whole, other in zip(again, before, strict=True) if other is stands]  # fmt: skip
+    return tuple(whole_logs)
+
+
+def _keep(member: UploadedFile, file: ReadFile) -> None:
+    """Grouping an upload otherwise, and saving it, need the sums of its logs again, and decoding takes long."""
+    if member.path and file.format == "hdr-log":
+        staging.keep_sums(member.path, msgspec.msgpack.encode(file, enc_hook=lambda array: array.tolist()))
+
+
+def _read_before(member: UploadedFile) -> ReadFile | None:
+    """What `_keep` kept of this member; None where it kept nothing, or a process that died left a part of it."""
+    kept = staging.read_sums(member.path) if member.path else None
+    try:
+        return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array) if kept is not None else None
+    except msgspec.DecodeError:
+        return None
+
+
+def _array(kind: Any, values: Any) -> "np.ndarray[Any, Any]":
+    """The type of a column is np.ndarray[Any, np.dtype[np.float64]]."""
+    return np.array(values, dtype=get_args(get_args(kind)[1])[0])
+
+
+def overall(log: IntervalLog) -> IntervalLog:
+    """The log as one interval from its beginning to its end."""
+    if not len(log):
+        return log
+    start_s = log.start_s.min()
+    index, count = log.histogram().sparse()
+    return replace(
+        log,
+        start_s=np.array([start_s]),
+        length_s=np.array([(log.start_s + log.length_s).max() - start_s]),
+        max_us=np.array([log.max_us.max()]),
+        offsets=np.array([0, index.size]),
+        index=index.astype(np.int32),
+        count=count,
+    )
+
+
+def read_chunks(member: UploadedFile) -> Iterator[bytes]:
+    """The content of a redacted file, piece by piece."""
+    with _opened(member) as stream:
+        while piece := stream.read(artifacts.CHUNK):
+            yield piece
+
+
+def _opened(member: UploadedFile) -> AbstractContextManager[BinaryIO]:
+    """What was saved lies among the artifacts."""
+    if member.content is not None:
+        return nullcontext(io.BytesIO(member.content))
+    return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
+
+
+def _read(member: UploadedFile, report: Callable[[int], None] | None, *, summed: bool = False) -> ReadFile:
+    if member.error:
+        return ReadFile(name=member.name, error=member.error, size=member.size)
+    noticed = tuple(Note(note["text"], note["line"]) for note in member.notes)
+    with _opened(member) as stream:
+        (read,) = read_file(member.name, stream, progress=report, summed=summed)
+    runs = read.runs
+    if member.damage:
+        doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]
+        runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
+    return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
+
+
+def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> list[RunFiles]:
+    """The runs that these files are of."""
+    offsets_s = {name: parse_utc_offset(text) for name, text in (utc_offsets or {}).items()}
+    if grouping == Upload.Grouping.APART:
+        runs = [run for file in reads.files for run in group([file], utc_offsets_s=offsets_s)]
+    else:
+        together = grouping == Upload.Grouping.TOGETHER
+        runs = list(group(reads.files, together=together, utc_offsets_s=offsets_s))
+    clients = [client for run in runs for client in run.clients]
+    unused = [name for name in offsets_s if not any(is_named(name, client) for client in clients)]
+    notes = [GroupingNote("offset_of_no_client", (), {"name": name}) for name in unused]
+    return [replace(run, notes=(*run.notes, *notes)) for run in runs]
+
+
+def parse_utc_offset(text: str) -> float:
+    """Seconds of an offset from UTC as it is stated: +02:00."""
+    hours, minutes = text[1:].split(":")
+    return (int(hours) * 3600 + int(minutes) * 60) * (-1 if text.startswith("-") else 1)
+
+
+def recognise(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> Recognised:
+    """What a person is shown before anything is saved."""
+    groups = runs_in(reads, grouping, utc_offsets)
+    used = {name for run in groups for client in run.clients for name in client.names}
+    files = [replace(file, error=None) if file.name in used else file for file in reads.files]
+    return {
+        "files": shortened([describe_file(file, reads.members[file.name].redacted_lines) for file in files]),
+        "runs": [
+            describe_run(
+                files, merged_or_why(files), read_hints([c.summary for c in files.clients if c.summary is not None])
+            )
+            for files in groups[:MAX_RUNS]
+        ],
+        "more_runs": max(len(groups) - MAX_RUNS, 0),
+    }
+
+
+def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
+    """The merge of a run's clients over their whole runs, or the reason why there is none."""
+    try:
+        return merge_run(files)
+    except YcsbError as error:
+        return error
+
+
+def redact_all(
+    upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MAX_MEMBERS
+) -> list[UploadedFile]:
+    """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
+    progress.begin("unpacking, and taking secrets out", sum(original.size for original in stored))
+    kept: list[UploadedFile] = []
+    names: set[str] = set()
+    for original in stored:
+        with staging.opened(original.path) as stream:
+            try:
+                for member in open_members(original.name, stream, progress=progress.file(original.size)):
+                    if len(kept) >= most:
+                        raise UnreadableFile(
+                            f"There are more than {most:,} files; the rest was not looked at: bring fewer."
+                        )
+                    kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
+                    names.add(kept[-1].name)
+            except UnreadableFile as error:
+                kept.append(UploadedFile(name=own_name(original.name, names), size=original.size, error=str(error)))
+                names.add(kept[-1].name)
+    return kept
+
+
+def _redacted_into_storage(upload_id: uuid.UUID, position: int, member: Member, name: str) -> UploadedFile:
+    with tempfile.TemporaryFile(dir=upload_handlers.folder()) as draft:
+        with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
+            read = redacted(member, name, compressed.write)
+        if read.error:
+            return read
+        draft.seek(0)
+        read.path = staging.keep_redacted(upload_id, position, draft)
+        return read
+
+
+def redacted(
+    member: Member, name: str, write: Callable[[bytes], object], *, raises: tuple[type[Exception], ...] = ()
+) -> UploadedFile:
+    """One file without its secrets, block by block into `write`; what is wrong with it stands in its `error`.
+
+    Only errors of the classes `raises` are raised.
+    """
+    digest, size, hidden, damage = hashlib.sha256(), 0, 0, ""
+    try:
+        for block in member.blocks():
+            content, lines = without_secrets(block.data)
+            if block.unterminated:
+                # Ended with a line feed it would be read as a whole line, and its last value may be cut.
+                content = content.removesuffix(b"\n")
+            write(content)
+            digest.update(content)
+            size, hidden = size + len(content), hidden + lines
+    except raises:
+        raise
+    except UnreadableFile as error:
+        return UploadedFile(name=name, size=member.size, error=str(error))
+    if member.damage is not None:
+        damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
+    notes = [{"text": note.text, "line": note.line} for note in member.notes]
+    return UploadedFile(
+        name=name, size=size, sha256=digest.hexdigest(), redacted_lines=hidden, notes=notes, damage=damage
+    )

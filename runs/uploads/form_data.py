@@ -1,0 +1,212 @@
+"""The multipart body of an upload by a program, taken apart while it arrives.
+
+Small files stay in memory. Once all of them together are too many bytes for that, what still comes goes to disk, up to
+a limit. Nothing is reserved by what a request claims of its length, and one that broke off is refused.
+"""
+
+import hashlib
+import io
+from dataclasses import dataclass, field
+from typing import IO, Any, Final, NoReturn
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.files.base import File
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload
+from django.http import HttpRequest, UnreadablePostError
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+
+from benchsite.core import formatting
+from runs.uploads.inline import NamedContent
+from runs.uploads.manifest import MAX_MANIFEST
+from runs.uploads.upload_handlers import MAX_FILES, ArrivingFile
+
+MANIFEST: Final = "manifest"
+FILES: Final = "files"
+MAX_NAME_LENGTH: Final = 280
+# What separates the parts of a body, and says their names.
+_ROOM: Final = 256 * 1024
+_TOO_MANY: Final = f"One upload takes at most {MAX_FILES} files: put more of them into a zip or tar archive."
+
+
+class BodyRefused(Exception):
+    """The body cannot be taken. `slug` is the kind of problem; the message says what to do."""
+
+    def __init__(self, slug: str, message: str) -> None:
+        self.slug = slug
+        super().__init__(message)
+
+
+@dataclass
+class Arrived:
+    """One file that has come, in memory or on disk."""
+
+    name: str
+    file: IO[bytes]
+    size: int = 0
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def write(self, piece: bytes) -> None:
+        self.file.write(piece)
+        self.digest.update(piece)
+        self.size += len(piece)
+
+    def named_content(self) -> NamedContent:
+        self.file.seek(0)
+        return NamedContent(self.name, self.file.read())
+
+    def content(self) -> "File[bytes]":
+        """As something to be stored; what lies on disk is moved there."""
+        self.file.seek(0)
+        return self.file if isinstance(self.file, File) else File(self.file, name=self.name)
+
+    def close(self) -> None:
+        self.file.close()
+
+
+@dataclass
+class Body:
+    """A manifest and the files that came with it."""
+
+    manifest: bytes
+    files: list[Arrived]
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    def close(self) -> None:
+        for file in self.files:
+            file.close()
+
+
+def read_body(request: HttpRequest) -> Body:
+    """All of the body. The caller closes it. Raises BodyRefused."""
+    length = _length(request)
+    keeping = _Keeping(request)
+    stream = _Counted(request)
+    try:
+        fields, files = FolderParser(request.META, stream, [keeping], "utf-8").parse()  # type: ignore[arg-type]
+        if keeping.refused:
+            raise BodyRefused("payload-too-large", keeping.refused)
+        if keeping.interrupted or stream.bytes < length:
+            raise BodyRefused(
+                "validation-error", "The body broke off before its end. Nothing was stored: send it again."
+            )
+        manifests = [_read_text(part) for part in files.getlist(MANIFEST)]
+        manifests += [text.encode(errors="replace") for text in fields.getlist(MANIFEST)]
+        if unknown := sorted({*fields.keys(), *files.keys()} - {MANIFEST, FILES}):
+            raise BodyRefused(
+                "validation-error", f"The form has the field “{unknown[0][:60]}”: send “manifest” and “files”."
+            )
+        if len(manifests) != 1:
+            raise BodyRefused("validation-error", "Send one field “manifest” with JSON, and the results as “files”.")
+        return Body(manifests[0], files.getlist(FILES))
+    except BodyRefused:
+        keeping.close()
+        raise
+    except TooManyFilesSent as error:
+        keeping.close()
+        raise BodyRefused("payload-too-large", _TOO_MANY) from error
+    except (TooManyFieldsSent, RequestDataTooBig) as error:
+        keeping.close()
+        raise BodyRefused(
+            "payload-too-large", "The form has more than a manifest and files: send only these."
+        ) from error
+    except (MultiPartParserError, UnreadablePostError, OSError, UnicodeError) as error:
+        keeping.close()
+        raise BodyRefused("validation-error", f"The body cannot be read as multipart/form-data: {error}") from error
+
+
+def _read_text(manifest: Arrived) -> bytes:
+    if manifest.size > MAX_MANIFEST:
+        raise BodyRefused("payload-too-large", f"The manifest is longer than {MAX_MANIFEST:,} bytes.")
+    return manifest.named_content().content
+
+
+def _length(request: HttpRequest) -> int:
+    kind = request.META.get("CONTENT_TYPE", "")
+    if not kind.startswith("multipart/form-data"):
+        raise BodyRefused("unsupported-format", "Send multipart/form-data with a manifest and files, as curl -F does.")
+    if request.META.get("HTTP_CONTENT_ENCODING", "identity") not in ("", "identity"):
+        raise BodyRefused("unsupported-format", "Send the form as it is: compress its files, not the whole of it.")
+    try:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        length = 0
+    if length <= 0:
+        raise BodyRefused("validation-error", "Send the body with its Content-Length: it is empty, or sent in chunks.")
+    if length > settings.MAX_UPLOAD_BYTES + _ROOM + settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        raise BodyRefused("payload-too-large", _too_large())
+    return length
+
+
+def _too_large() -> str:
+    return (
+        f"One upload takes at most {formatting.size(settings.MAX_UPLOAD_BYTES)} of files: compress them, or upload "
+        "the runs one by one."
+    )
+
+
+class FolderParser(MultiPartParser):
+    def sanitize_file_name(self, file_name: str) -> str | None:
+        """Names are labels, and the folder in one tells whose file it is: nothing is ever opened by it."""
+        parts = [part for part in file_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        return "/".join(parts)[-MAX_NAME_LENGTH:] or "unnamed"
+
+
+class _Counted:
+    """The body, its bytes counted: one that breaks off ends as one that is complete does."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request, self.bytes = request, 0
+
+    def read(self, size: int) -> bytes:
+        data = self._request.read(size)
+        self.bytes += len(data)
+        return data
+
+
+class _Keeping(FileUploadHandler):
+    """In memory while that is little, then on disk. Beyond the limits it stops, and nothing is left."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.kept: list[Arrived] = []
+        self.bytes = 0
+        self.refused = ""
+        self.interrupted = False
+
+    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
+        if len(self.kept) > MAX_FILES:
+            self._refuse(_TOO_MANY)
+        self.kept.append(Arrived(file_name, io.BytesIO()))
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self.bytes += len(raw_data)
+        if self.bytes > settings.MAX_UPLOAD_BYTES:
+            self._refuse(_too_large())
+        last = self.kept[-1]
+        try:
+            if self.bytes > settings.UPLOAD_AT_ONCE_BYTES and isinstance(last.file, io.BytesIO):
+                on_disk = ArrivingFile(last.name, "", None)
+                on_disk.write(last.file.getvalue())
+                last.file = on_disk
+            last.write(raw_data)
+        except OSError as error:
+            self._refuse(f"The files could not be kept ({error.strerror}): tell an operator of this site.")
+
+    def file_complete(self, file_size: int) -> Any:
+        return self.kept[-1]
+
+    def upload_interrupted(self) -> None:
+        self.interrupted = True
+
+    def close(self) -> None:
+        for file in self.kept:
+            file.close()
+
+    def _refuse(self, why: str) -> NoReturn:
+        # The rest of the request is read and thrown away: a program that is cut off in the middle hears no reason.
+        self.refused = why
+        raise StopUpload(connection_reset=False)

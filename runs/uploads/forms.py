@@ -1,0 +1,322 @@
+"""The form that completes an import: what the files cannot know, and which of the runs in them to save."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from benchsite.accounts.models import Team
+from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
+from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
+from runs.models import Sweep, Upload, Workload
+from runs.models.plan import Purpose
+from runs.models.run import Phase
+from runs.plans.forms.workloads import in_order
+from runs.plans.plan_spec import PURPOSES
+from runs.plans.spec import WorkloadSpec
+from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
+from runs.uploads.metadata import Stated, StatedRun
+from runs.uploads.recognition import FoundRun, Recognised
+from runs.ycsb.errors import PropertyError
+from runs.ycsb.properties import (
+    CLIENT_PROPERTIES,
+    MAX_INT,
+    MAX_RECORDS,
+    REFUSED_PROPERTIES,
+    check_stated_workload,
+)
+
+MAX_REPEAT = 1000
+MAX_SWEEPS = 200
+YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
+DESCRIBED = ""  # of the workload: as written below
+NEW = ""  # of the sweep
+UNNAMED = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
+COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
+
+
+class GroupingForm(DescribedForm):
+    """How the files of an import are grouped into runs, and how their dates are read."""
+
+    grouping = forms.ChoiceField(choices=Upload.Grouping.choices)
+    utc_offsets = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="Offsets from UTC of clients whose status lines are in local time",
+        help_text="file=offset or folder=offset, one per line, as in client-2.txt=+02:00. Of others the time zone is "
+        "recognised only where all files are taken for one run.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "class": "mono"}),
+    )
+
+    def __init__(self, posted: Mapping[str, Any] | None, *, upload: Upload) -> None:
+        super().__init__(posted, initial={"utc_offsets": as_lines(upload.utc_offsets)})
+
+    def clean_utc_offsets(self) -> dict[str, str]:
+        lines = [line.strip() for line in self.cleaned_data["utc_offsets"].splitlines()]
+        # A file's name may have an equals sign; an offset has none.
+        pairs = [line.rpartition("=") for line in lines if line]
+        if len(pairs) > MAX_UTC_OFFSETS:
+            raise ValidationError(f"There are {len(pairs)} offsets; at most {MAX_UTC_OFFSETS} are allowed.")
+        offsets = {}
+        for name, _, offset in pairs:
+            if not name.strip():
+                raise ValidationError(f"“{offset[:60]}” is no line as in client-2.txt=+02:00.")
+            try:
+                offsets[name.strip()] = check_utc_offset(offset.strip())
+            except ValueError as error:
+                raise ValidationError(f"{name[:60]}: {error}.") from error
+        return offsets
+
+
+class FoundRunForm(DescribedForm):
+    """One run that was recognised: whether to save it, and how much load it was. One that is not kept is not bound."""
+
+    keep = forms.BooleanField(required=False)
+    phase = forms.ChoiceField(choices=Phase.choices)
+    threads = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_INT,
+        error_messages={"required": "State the client threads, all clients together."},
+    )
+    target = forms.IntegerField(min_value=1, max_value=MAX_INT, required=False)
+    repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
+
+    def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int) -> None:
+        self.run, self.number = run, number
+        prefix, hints = f"run-{number}", run["hints"]
+        kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
+        initial = {
+            "keep": kept,
+            "phase": run["phase"] or Phase.MEASURE.value,
+            "threads": hints["threads"],
+            "target": hints["target_ops_s"],
+        }
+        super().__init__(posted if kept else None, prefix=prefix, initial=initial)
+        for name, label in (("keep", "Save"), ("phase", "Phase of"), ("threads", "Threads of"), ("target", "Target of"),
+                            ("repeat", "Repeat of")):  # fmt: skip
+            self.fields[name].widget.attrs["aria-label"] = f"{label} run {number + 1}"
+        self.fields["keep"].disabled = bool(run["error"])
+
+    def stated(self) -> StatedRun:
+        data = self.cleaned_data
+        return {
+            "index": self.number,
+            "phase": data["phase"],
+            "threads": data["threads"],
+            "target_ops_s": data["target"],
+            "repeat": data["repeat"],
+        }
+
+
+class ImportForm(DescribedForm):
+    """What all runs of an import have in common, with one `FoundRunForm` each."""
+
+    mode = forms.ChoiceField(
+        label="Database system and durability mode",
+        help_text="The files do not say it. A result whose mode is unknown is never compared by durability.",
+        error_messages={"required": "Choose the system and its mode; both may be unknown."},
+    )
+    system_name = forms.CharField(
+        required=False,
+        max_length=80,
+        label="Name of another system",
+        help_text="Where the list does not have it.",
+    )
+    database = name_field(label="Name in figures", help_text="Such as Redis, or PostgreSQL tuned.")
+    version = forms.CharField(required=False, max_length=40, label="Database version")
+    replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)
+    workload = forms.ChoiceField(required=False, help_text="One of your team's, or the one described here.")
+    workload_name = forms.CharField(required=False, max_length=80, label="Name of the described workload")
+    properties = PropertiesField(
+        rows=8,
+        label="Its YCSB properties",
+        help_text="name=value, one per line, as far as they are known. A whole workload file can be pasted.",
+    )
+    records = forms.IntegerField(
+        required=False, min_value=1, max_value=MAX_RECORDS, help_text="How many were loaded before."
+    )
+    purpose = forms.ChoiceField(choices=list(PURPOSES.items()), initial=Purpose.MEASURED)
+    hardware = forms.CharField(
+        required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Processor, disks, network, provider: whatever a reader needs to judge the numbers.",
+    )  # fmt: skip
+    nodes = forms.IntegerField(required=False, min_value=1, max_value=100, label="Database nodes")
+    cores = forms.IntegerField(required=False, min_value=1, max_value=4096, label="Cores of each")
+    memory_gib = forms.FloatField(required=False, min_value=0.1, max_value=1_000_000, label="Memory of each, GiB")
+    same_host = forms.ChoiceField(
+        required=False, choices=YES_NO, label="Did clients run on a database node?",
+        help_text="They then take its processor away.",
+    )  # fmt: skip
+    warmup_s = forms.IntegerField(
+        required=False, min_value=0, max_value=100_000, initial=0, label="Warm-up to leave out, seconds",
+        help_text="Possible where there are histograms over time. It can be cut otherwise later.",
+    )  # fmt: skip
+    commit = forms.CharField(
+        required=False, max_length=64, help_text="Of the code that was measured; a history is read along it.",
+    )  # fmt: skip
+    branch = forms.CharField(required=False, max_length=120)
+    sweep = forms.ChoiceField(required=False, label="Curve", help_text="Which curve the measured runs are points of.")
+    tags = TagsField(required=False, max_length=1_000, help_text="Commas between several.")
+    notes = notes_field()
+
+    def __init__(self, posted: QueryDict | None, *, upload: Upload) -> None:
+        self.team: Team = upload.team
+        recognised = cast(Recognised, upload.recognised)
+        posted = _as_above(posted, len(recognised["runs"]))
+        self.runs = [FoundRunForm(posted, run=run, number=number) for number, run in enumerate(recognised["runs"])]
+        super().__init__(posted, initial=_initial(recognised))
+        self.workloads = list(Workload.objects.filter(team=self.team))
+        self.sweeps = list(
+            Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")[:MAX_SWEEPS]
+        )
+        self.offer("mode", mode_choices())
+        self.offer("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
+        sweeps = [(str(s.pk), f"{s.name}, {s.purpose}, of {s.created_at:%-d %b %Y}") for s in self.sweeps]
+        self.offer("sweep", [(NEW, "a new one"), *sweeps])
+        if not any(run["intervals"] for run in recognised["runs"]):
+            del self.fields["warmup_s"]
+
+    def is_valid(self) -> bool:
+        # Every form is asked, so that every one shows what is wrong with it.
+        rows = [row.is_valid() for row in self.kept]
+        return super().is_valid() and all(rows)
+
+    @property
+    def kept(self) -> list[FoundRunForm]:
+        return [row for row in self.runs if row.is_bound]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not self.kept:
+            raise ValidationError("Select at least one run to save.")
+        if cleaned.get("mode", "").startswith(f"{OTHER_SYSTEM}:") and not cleaned.get("system_name"):
+            self.add_error("system_name", "Write which system it was.")
+        if "workload" in cleaned and not cleaned["workload"]:
+            self._clean_description(cleaned)
+        if cleaned.get("sweep") and "mode" in cleaned:
+            self._check_sweep(cleaned)
+        return cleaned
+
+    def clean_commit(self) -> str:
+        commit: str = self.cleaned_data["commit"]
+        if commit and not COMMIT.fullmatch(commit):
+            raise ValidationError("A commit has 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c.")
+        return commit
+
+    def clean_branch(self) -> str:
+        branch: str = self.cleaned_data["branch"]
+        if not branch.isprintable():
+            raise ValidationError("A branch has printable characters only: write its name on one line.")
+        return branch
+
+    def _clean_description(self, cleaned: dict[str, Any]) -> None:
+        """A described workload need not be complete; what is written must be right."""
+        if not cleaned.get("workload_name"):
+            self.add_error("workload_name", "Name the workload, or choose one of your team's.")
+        # People paste whole workload files, which name classes and the work of a client too.
+        of_clients = {*CLIENT_PROPERTIES, *REFUSED_PROPERTIES}
+        properties = {name: text for name, text in (cleaned.get("properties") or {}).items() if name not in of_clients}
+        if cleaned.get("records"):
+            properties["recordcount"] = str(cleaned["records"])
+        try:
+            cleaned["properties"] = check_stated_workload(properties) if properties else {}
+        except PropertyError as error:
+            problems = {n: text for n, text in error.problems.items() if n != "recordcount" or n in properties}
+            for text in problems.values():
+                self.add_error("properties", text)
+            cleaned["properties"] = properties
+
+    def _check_sweep(self, cleaned: Mapping[str, Any]) -> None:
+        """A curve has one system, mode, purpose and workload."""
+        sweep = next(row for row in self.sweeps if str(row.pk) == cleaned["sweep"])
+        system, _, mode = cleaned["mode"].partition(":")
+        if (sweep.system, sweep.mode) != (system, mode):
+            self.add_error("sweep", f"That curve is of {sweep.system} in mode {sweep.mode}: begin a new one.")
+        elif sweep.purpose != cleaned.get("purpose"):
+            self.add_error("sweep", f"That curve's purpose is {sweep.purpose}: begin a new one.")
+        else:
+            other = sweep.runs.values_list("workload_name", flat=True).first()
+            if other is not None and other != self._workload(cleaned)["name"]:
+                self.add_error("sweep", f"That curve is of the workload “{other}”: begin a new one.")
+
+    def _workload(self, cleaned: Mapping[str, Any]) -> WorkloadSpec:
+        chosen = next((workload for workload in self.workloads if str(workload.pk) == cleaned.get("workload")), None)
+        if chosen is None:
+            name = " ".join(cleaned.get("workload_name", "").split())
+            short = UNNAMED.sub("-", name.removeprefix("YCSB ")).strip("-")[:12]
+            return {"id": "", "name": name, "short_name": short, "properties": dict(cleaned.get("properties") or {})}
+        properties = dict(chosen.properties)
+        if cleaned.get("records"):
+            properties["recordcount"] = str(cleaned["records"])
+        return {"id": str(chosen.pk), "name": chosen.name, "short_name": chosen.short_name, "properties": properties}
+
+    def stated(self) -> Stated:
+        data = self.cleaned_data
+        system, _, mode = data["mode"].partition(":")
+        return {
+            "system": system,
+            "system_name": data["system_name"] if system == OTHER_SYSTEM else "",
+            "mode": mode,
+            "database": " ".join(data["database"].split()),
+            "version": data["version"].strip(),
+            "replication_factor": data["replication_factor"],
+            "workload": self._workload(data),
+            "purpose": data["purpose"],
+            "hardware": data["hardware"].strip(),
+            "nodes": data["nodes"],
+            "cores": data["cores"],
+            "memory_gib": data["memory_gib"],
+            "client_on_database_host": {"yes": True, "no": False}.get(data["same_host"]),
+            "warmup_s": data.get("warmup_s") or 0,
+            "sweep": data["sweep"],
+            "tags": data["tags"],
+            "notes": data["notes"],
+            "commit": data["commit"],
+            "branch": data["branch"],
+            "runs": [row.stated() for row in self.kept],
+        }
+
+
+def _as_above(posted: QueryDict | None, runs: int) -> QueryDict | None:
+    """Threads that were left empty are those of the run above that is kept."""
+    if posted is None:
+        return None
+    filled, above = posted.copy(), ""
+    for prefix in (f"run-{number}" for number in range(runs)):
+        if f"{prefix}-keep" in filled:
+            above = filled.get(f"{prefix}-threads", "").strip() or above
+            filled[f"{prefix}-threads"] = above
+    return filled
+
+
+def mode_choices() -> list[Any]:
+    """Every mode of every system of the catalog, by system; last what the catalog does not know."""
+    systems = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
+    groups: list[Any] = [("", "choose …")]
+    for system in systems:
+        modes = [(f"{system.slug}:{mode.slug}", f"{system.name}: {mode.name}") for mode in system.modes.values()]
+        groups.append((system.name, [*modes, (f"{system.slug}:{UNKNOWN_MODE}", f"{system.name}: mode unknown")]))
+    return [
+        *groups,
+        ("Not listed", [(f"{OTHER_SYSTEM}:{UNKNOWN_MODE}", f"{UPLOAD_NAMES[OTHER_SYSTEM]}, mode unknown")]),
+    ]
+
+
+def _initial(recognised: Recognised) -> dict[str, Any]:
+    """What the command lines say; the mode is nowhere in them."""
+    hints = [run["hints"] for run in recognised["runs"]]
+    first = next((hint for hint in hints if hint["binding"] or hint["properties"]), None)
+    if first is None:
+        return {}
+    system = recognise(first["binding"], first["connection"])
+    letter = first["letter"]
+    return {
+        "mode": f"{system}:{UNKNOWN_MODE}" if system else "",
+        "database": load_catalog().system(system).name if system else "",
+        "workload_name": f"YCSB {letter}" if letter else "",
+        "properties": in_order({name: value for name, value in first["properties"].items() if name != "recordcount"}),
+        "records": first["records"],
+    }

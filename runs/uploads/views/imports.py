@@ -1,0 +1,150 @@
+"""Import: results that people bring along, recognised, completed and saved."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+from benchsite.accounts.models import Role
+from benchsite.accounts.permissions import get_team, get_user, team_required
+from runs.models import Upload
+from runs.results.pages.lists import get_page
+from runs.uploads import upload_lifecycle
+from runs.uploads.form_data import FolderParser
+from runs.uploads.forms import GroupingForm, ImportForm
+from runs.uploads.processing import receive_files, work_at_once
+from runs.uploads.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
+
+State = Upload.State
+BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
+
+
+@csrf_exempt  # Only until it is settled where the files go: `_imports` checks the token, which reads the whole request.
+@team_required("GET", "POST", role=Role.RUNNER)
+def imports(request: HttpRequest) -> HttpResponseBase:
+    """The page that takes files. GET shows the form and what is under way, POST takes the files."""
+    handler = ImportedFiles(request)
+    request.upload_handlers = [handler]
+    # A browser sends the files of a folder with their paths, which Django's own parser drops.
+    request.parse_file_upload = lambda meta, body: FolderParser(meta, body, [handler]).parse()  # type: ignore[assignment,method-assign]
+    return _imports(request, handler)
+
+
+@csrf_protect
+def _imports(request: HttpRequest, handler: ImportedFiles) -> HttpResponseBase:
+    if request.method == "POST":
+        files = request.FILES.getlist("files")
+        problem = handler.refused or ("" if files else "Choose at least one file.")
+        if not problem:
+            return _received(request, files)
+        return _page(request, problem, 413 if handler.refused else 422)
+    return _page(request)
+
+
+def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
+    # What programs saved is among the runs: by the thousand it would hide what people wait for.
+    rows = Upload.objects.exclude(~Q(manifest={}), state=State.SAVED)
+    rows = rows.select_related("user").defer("recognised", "stated")
+    page = get_page(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
+    context = {"page": page, "problem": problem, "most_bytes": MAX_BYTES, "most_files": MAX_FILES}
+    return render(request, "runs/imports/list.html", context, status=status)
+
+
+def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpResponseBase:
+    """A few files are read at once, many by a worker."""
+    upload = receive_files(
+        get_team(request), get_user(request), [(getattr(file, "path_name", file.name) or "", file) for file in files]
+    )
+    return redirect("import", pk=upload.pk)
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """What was recognised, with the form that completes it; POST saves."""
+    row = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
+    if request.method == "POST" and row.state != State.RECOGNISED:
+        return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
+    form = ImportForm(request.POST if request.method == "POST" else None, upload=row) if completable(row) else None
+    if form is not None and form.is_bound and form.is_valid():
+        return _save(request, row, form)
+    return _show(request, row, form, GroupingForm(None, upload=row))
+
+
+def _show(request: HttpRequest, row: Upload, form: ImportForm | None, regroup: GroupingForm) -> HttpResponse:
+    files = row.recognised.get("files", ())
+    refused = [file for file in files if file["error"]]
+    context = {
+        "upload": row, "form": form, "regroup": regroup, "busy": row.state in BUSY,
+        "groupings": Upload.Grouping.choices,
+        "refused": refused, "accepted": len(files) - len(refused), **_told(row),
+    }  # fmt: skip
+    is_refused = regroup.is_bound or (form is not None and form.is_bound)
+    return render(request, "runs/imports/page.html", context, status=422 if is_refused else 200)
+
+
+def completable(upload: Upload) -> bool:
+    """Whether there is a run in it that could be saved."""
+    return upload.state == State.RECOGNISED and any(not run["error"] for run in upload.recognised["runs"])
+
+
+def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpResponseBase:
+    if upload_lifecycle.complete(upload, form.stated()):
+        work_at_once(upload)
+    runs = list(upload.runs.order_by("position").only("pk", "name", "sweep"))
+    if not runs:
+        return redirect("import", pk=upload.pk)  # A worker saves it, or it could not be saved: that page says so.
+    messages.success(request, f"{len(runs)} run{'s' if len(runs) > 1 else ''} saved from {upload}.")
+    if len(runs) == 1:
+        return redirect("run", pk=runs[0].pk)
+    return redirect("import", pk=upload.pk)
+
+
+@team_required("GET", role=Role.RUNNER)
+def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """How far its reader is; once it is done the whole page is asked for again."""
+    upload = get_object_or_404(Upload.objects.defer("recognised", "stated"), pk=pk)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("import", pk=pk)
+    if upload.state not in BUSY:
+        response = HttpResponse()
+        response["HX-Refresh"] = "true"
+        return response
+    return render(request, "runs/imports/progress.html", {"upload": upload, **_told(upload)})
+
+
+def _told(upload: Upload) -> dict[str, object]:
+    """How long it has been worked on, and how much of it is done."""
+    began = upload.began_at if upload.claim else None
+    return {
+        "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
+        "share": upload.bytes_done / upload.bytes_total if upload.bytes_total else None,
+        "kept_until": upload.created_at + upload_lifecycle.KEPT_FOR,
+    }
+
+
+@team_required("POST", role=Role.RUNNER)
+def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Read it once more with its files grouped otherwise, or its dates read otherwise."""
+    upload = get_object_or_404(Upload, pk=pk)
+    form = GroupingForm(request.POST, upload=upload)
+    if not form.is_valid() and completable(upload):
+        return _show(request, upload, ImportForm(None, upload=upload), form)
+    if form.is_valid() and upload_lifecycle.regroup(upload, **form.cleaned_data):
+        work_at_once(upload)
+    return redirect("import", pk=pk)
+
+
+@team_required("POST", role=Role.RUNNER)
+def upload_discard(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Forget it, whatever it waits for; saved runs stay."""
+    upload = get_object_or_404(Upload, pk=pk)
+    if upload_lifecycle.discard(upload):
+        messages.success(request, "The import was discarded: nothing of it is kept.")
+        return redirect("imports")
+    messages.info(request, "It was saved before it could be discarded.")
+    return redirect("import", pk=pk)

@@ -1,0 +1,1 @@
+"""Carries out runs: scheduling, deployments, data sets, planned faults."""

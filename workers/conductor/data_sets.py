@@ -1,0 +1,86 @@
+"""The target of a run's data set, from its spec, its cluster and what the owner of an external server confirmed."""
+
+from typing import cast
+
+from django.db.models import QuerySet
+
+from runs.catalog import data_target, load_catalog
+from runs.catalog.data_confirmations import find_confirmation
+from runs.models import DataConfirmation, Deployment, Run
+from runs.models.plan import Provisioner
+from runs.models.run import Phase
+from runs.plans.spec import RunSpec
+from runs.ycsb.keys import loaded_keys
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from workers.provision.ownership import DataTarget, StatedTarget
+from workers.provision.provisioner_factory import site_marks
+from workers.provision.servers import Server
+
+
+def deployments_of_target(deployment: Deployment) -> QuerySet[Deployment]:
+    """This deployment, and on an external server all that load their data sets into the same database there."""
+    pks = [deployment.pk]
+    if deployment.cluster.provisioner == Provisioner.EXTERNAL:
+        others = Deployment.objects.filter(cluster=deployment.cluster).select_related("database")
+        pks += [other.pk for other in others if _place(other) == _place(deployment)]
+    return Deployment.objects.filter(pk__in=pks)
+
+
+def _place(deployment: Deployment) -> str:
+    database = deployment.database
+    system = load_catalog().system(database.system, database.flavour)
+    return data_target(system, "", database.binding_properties, "")
+
+
+def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
+    """Where the run's data set lies on this server. On servers that Benchsite starts itself everything is its own."""
+    spec = cast(RunSpec, run.spec)
+    assert run.cluster is not None  # Uploads have no server.
+    properties = spec["workload"]["properties"]
+    table, count, prefix = (
+        str(properties.get(name, WORKLOAD_PROPERTIES[name].default))
+        for name in ("table", "fieldcount", "fieldnameprefix")
+    )
+    system, external = server.wanted.system, run.cluster.provisioner == Provisioner.EXTERNAL
+    address = run.cluster.address if external else f"{server.host}:{server.port}"
+    target = data_target(system, address, spec["database"]["binding_properties"], table)
+    confirmation = find_confirmation(run.cluster, target) if external else None
+    if not system.administered:
+        return _stated_target(run, f"{system.name} at {target}", confirmation)
+    administration = server.administration
+    choices = f"the database's property {system.binding.endpoint.database}"
+    if administration.has_tables:
+        choices += " or the workload's table"
+    return DataTarget(
+        administration=administration,
+        name=f"{system.name} at {target}",
+        remedy=(
+            f"Empty it, choose another by {choices}, or let an admin of the team confirm on the page of the cluster "
+            f"{run.cluster.name} what Benchsite may write and delete there."
+        ),
+        sites=site_marks(),
+        cluster=str(run.cluster.pk),
+        table=table,
+        fields=[f"{prefix}{number}" for number in range(int(count))],
+        fingerprint=spec["dataset"]["fingerprint"],
+        keys=loaded_keys(properties),
+        confirmed=not external or confirmation is not None,
+    )
+
+
+def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -> StatedTarget:
+    """Records are counted by what the clients of a load inserted."""
+
+    def note_loaded(fingerprint: str) -> None:
+        if confirmation is not None:
+            DataConfirmation.objects.filter(pk=confirmation.pk).update(fingerprint=fingerprint)
+
+    inserted = [client.facts.get("inserted") or 0 for client in run.client_runs.all()]
+    return StatedTarget(
+        name=name,
+        page=f"the page of the cluster {run.cluster}",
+        fingerprint=run.spec["dataset"]["fingerprint"],
+        loaded=confirmation.fingerprint if confirmation is not None else None,
+        inserted=sum(inserted) if run.phase == Phase.LOAD else None,
+        note_loaded=note_loaded,
+    )

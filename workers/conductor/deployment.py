@@ -1,0 +1,428 @@
+"""What stands on a cluster: the one server that is up, in which mode, with which data set.
+
+The conductor's process owns the servers that it started, each under a guardian; rows say the rest. Each deployment
+keeps its own data folder until its matrix ends, so modes can be interleaved without loading again.
+"""
+
+import contextlib
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+from django.db import transaction
+from django.db.models import Q
+
+from benchsite.core.addresses import AddressRefused
+from runs.catalog import Mode, System, load_catalog, secret_properties
+from runs.models import Cluster, Deployment, Run
+from runs.models.plan import Matrix, Provisioner
+from runs.models.run import Phase, Status
+from runs.plans.spec import RunSpec
+from runs.queue.reasons import Reason
+from runs.results import artifacts
+from runs.ycsb.properties import inserts, writes
+from workers.conductor.data_sets import deployments_of_target, get_target
+from workers.errors import RunFailed
+from workers.generator.cpu_sets import available_cpus, divide_cpus
+from workers.generator.guards import disk_problem
+from workers.generator.host_identity import host_key
+from workers.provision.administration import AdministrationError
+from workers.provision.cpu_quota import remove_unused_groups
+from workers.provision.disk import probe_disk
+from workers.provision.external import ExternalProvisioner
+from workers.provision.leftovers import sweep
+from workers.provision.listeners import find_listener
+from workers.provision.network_cut import remove_unused_cuts
+from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
+from workers.provision.process import ProcessProvisioner
+from workers.provision.provisioner_factory import container_site, provisioner_for
+from workers.provision.readback import ReadBack, read_back
+from workers.provision.servers import Provisioner as ServerProvisioner
+from workers.provision.servers import ProvisionError, Server, Wanted
+
+# Counting looks for every key of the data set.
+MAX_COUNTED_RECORDS = 10_000_000
+
+log = logging.getLogger(__name__)
+State = Deployment.State
+
+
+# The servers of this process, by deployment. One lock: clusters may share a machine.
+_servers: dict[uuid.UUID, tuple[ServerProvisioner, Server]] = {}
+_lock = threading.RLock()
+
+
+class Standing:
+    """One deployment whose server is up, as the conductor uses it during one run."""
+
+    def __init__(self, deployment: Deployment, provisioner: ServerProvisioner, server: Server, *, fresh: bool) -> None:
+        self.deployment, self.provisioner, self.server = deployment, provisioner, server
+        self.fresh = fresh  # whether the server was started for this run
+        self.system: System = server.wanted.system
+        self.mode: Mode = server.wanted.mode
+        self.is_ended = False  # whether a planned fault has ended its processes, and they do not run again yet
+        self._was_ended = False
+
+    def _update(self, **values: object) -> None:
+        Deployment.objects.filter(pk=self.deployment.pk).update(**values)
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The main process of each node, where they run on this host."""
+        if isinstance(self.provisioner, ExternalProvisioner):
+            # The samples of this host are those of the cluster's nodes only where it is described as one of them.
+            if not self.deployment.cluster.nodes.filter(machine__host_key=host_key()).exists():
+                return []
+            listeners = [find_listener(host, port) for host, port in self.server.nodes]
+            return [pid for pid in listeners if pid is not None]
+        process = self.server.process
+        return cast("list[int]", process.get("pids") or ([process["pid"]] if "pid" in process else []))
+
+    @property
+    def cpus(self) -> dict[str, list[int]]:
+        """The CPUs of the machine that the server and that clients beside it use; empty where they are not divided."""
+        servers = list(self.server.wanted.cpus)
+        return {"servers": servers, "clients": sorted(available_cpus() - set(servers))} if servers else {}
+
+    def prepare_data_set(self, run: Run) -> str:
+        """Before a load: nothing is left of an earlier one. Before a measurement: what was loaded is still there.
+
+        Answers what other data stays beside the data set, as a sentence; mostly empty.
+        """
+        spec, target = cast(RunSpec, run.spec), get_target(run, self.server)
+        if run.phase == Phase.LOAD:
+            deployments_of_target(self.deployment).update(fingerprint="", rows_loaded=None, dirtied=False)
+            with _failing_as(Reason.LOAD_FAILED):
+                remains = target.prepare_load()
+            self._probe_disk()
+            return remains
+        if spec["load_policy"] != Matrix.LoadPolicy.EXISTING:
+            self._require_data_set(spec, target)
+        if writes(spec["workload"]["properties"]):
+            with _failing_as(Reason.SERVER_LOST):
+                target.prepare_writes(inserts=inserts(spec["workload"]["properties"]))
+        return ""
+
+    def _require_data_set(self, spec: RunSpec, target: DataTarget | StatedTarget) -> None:
+        if self.deployment.fingerprint != spec["dataset"]["fingerprint"]:
+            raise RunFailed(
+                Reason.DATASET_MISSING,
+                "The data set of this run is not loaded here any more.",
+            )
+        if not self.server.folder:
+            # Nobody keeps other clusters and sites away from an external server.
+            try:
+                target.require_data_set()
+            except (DataSetMissing, DataNotOwned, AdministrationError) as error:
+                self._update(fingerprint="", rows_loaded=None)
+                raise RunFailed(Reason.DATASET_MISSING, str(error)) from error
+        if not self.fresh:
+            return
+        # A server that was started again may have lost what it had not written down.
+        with _failing_as(Reason.DATASET_MISSING):
+            rows = target.count()
+        expected = self.deployment.rows_loaded or 0
+        if rows is not None and rows < expected:
+            self._update(fingerprint="", rows_loaded=None)
+            raise RunFailed(
+                Reason.DATASET_MISSING,
+                f"{rows:,} of {expected:,} records survived the restart.",
+            )
+
+    def _probe_disk(self) -> None:
+        """Once per deployment whose mode waits for a disk, before anything is measured on it."""
+        if self.mode.durability.ack != "disk" or not self.server.folder or self.deployment.disk:
+            return
+        self.deployment.disk = probe_disk(Path(self.server.folder)).as_dict()
+        self._update(disk=self.deployment.disk)
+
+    def read_mode(self) -> ReadBack | None:
+        """The mode as the running server says it is; None of a system that Benchsite cannot ask."""
+        if not self.system.administered:
+            return None
+        with _failing_as(Reason.SERVER_LOST):
+            replicas = self.server.wanted.replication_factor
+            in_force = read_back(self.system, self.mode, self.server.administration, replicas)
+        self._update(verified=in_force.as_dict())
+        return in_force
+
+    def servers_stop(self) -> None:
+        """A planned fault ends processes of the server: what it holds afterwards is to be counted."""
+        self.is_ended = self._was_ended = True
+        self._update(fingerprint="", rows_loaded=None)
+
+    def servers_started(self, server: Server) -> None:
+        """They run again."""
+        self.server, self.is_ended = server, False
+        _servers[self.deployment.pk] = (self.provisioner, server)
+        self._update(process=server.process)
+
+    def _trust_data_set(self, run: Run) -> None:
+        """After faults that ended the server: its data set is used again if every record is still there."""
+        records, expected = None, self.deployment.rows_loaded
+        if expected is not None and expected <= MAX_COUNTED_RECORDS:
+            with contextlib.suppress(AdministrationError, DataNotOwned):
+                records = get_target(run, self.server).count()
+        if records is not None and expected is not None and records >= expected:
+            self._update(fingerprint=self.deployment.fingerprint, rows_loaded=expected)
+
+    def check_alive(self) -> None:
+        """Raises RunFailed with the server's last words where it went away under the load."""
+        if not self.is_ended and not self.provisioner.alive():
+            # What it still held when it went is not to be trusted: the next run loads it anew.
+            self._update(fingerprint="", rows_loaded=None)
+            text = f"The server ended, or did not answer, while it was measured.\n{self.provisioner.log_tail()}"
+            raise RunFailed(Reason.SERVER_LOST, text.rstrip())
+
+    def check_disk(self) -> None:
+        """Raises RunFailed where the disk of the data folder, on this host, is nearly full."""
+        if self.server.folder and (problem := disk_problem(Path(self.server.folder), "data folder")):
+            raise RunFailed(Reason.DISK_FULL, problem)
+
+    def rows_after(self, run: Run) -> int | None:
+        """After a load, and of data that was there before: counted on the server. Otherwise what the load counted.
+
+        None: of existing data that the server does not let anybody count, or that is too large to.
+        """
+        if run.phase != Phase.LOAD and run.spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
+            if run.spec["dataset"]["records"] > MAX_COUNTED_RECORDS:
+                return None
+            try:
+                return get_target(run, self.server).count()
+            except AdministrationError:
+                return None
+        if run.phase != Phase.LOAD:
+            return self.deployment.rows_loaded
+        with _failing_as(Reason.LOAD_FAILED):
+            rows = get_target(run, self.server).count() or 0
+        expected = run.spec["dataset"]["records"]
+        if rows != expected:
+            raise RunFailed(Reason.WRONG_ROW_COUNT, f"{rows:,} of {expected:,} records are there after the load.")
+        return rows
+
+    def remember_data_set(self, run: Run, rows: int | None) -> None:
+        """What the deployment holds from now on."""
+        if run.phase == Phase.LOAD:
+            self._update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
+            return
+        self._update(dirtied=True)
+        if self._was_ended:
+            self._trust_data_set(run)
+
+    def note_inserts(self, run: Run, by_clients: Sequence[int | None]) -> None:
+        """What each client may have inserted, None where it did not say; all begin with the same key."""
+        counted = [number for number in by_clients if number is not None]
+        has_inserted = run.phase == Phase.MEASURE and inserts(run.spec["workload"]["properties"])
+        if has_inserted and len(counted) == len(by_clients):
+            with _failing_as(Reason.SERVER_LOST):
+                get_target(run, self.server).note_inserts(max(counted, default=0))
+
+    def keep_evidence(self, run: Run) -> None:
+        """The server's configuration and its log so far, as artifacts of the run."""
+        for name, text in self.server.files.items():
+            artifacts.store(run, "server_config", name, text.encode())
+        artifacts.store(run, "server_log", "server.log", self.provisioner.log_tail(200).encode())
+
+
+def stand(run: Run, check: Callable[[], None]) -> Standing:
+    """Bring up what the run needs: the right server in the right mode, and no other on its cluster."""
+    assert run.cluster is not None  # Uploads are never conducted.
+    with _lock:
+        deployment = _get_or_create_deployment(run)
+        known = _servers.get(deployment.pk)
+        is_restarted = run.spec["resets"].get("rung") == Matrix.Reset.RESTART
+        if known is not None and known[0].alive() and not is_restarted:
+            if deployment.state == State.UP:
+                return Standing(deployment, *known, fresh=False)
+            if deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
+                return _came_up(deployment, *known)
+        # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
+        machines = run.cluster.nodes.values("machine")
+        running = Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=State.running())
+        for other in running.distinct():
+            _stop(other)
+        check()
+        return _start(run, deployment)
+
+
+def tidy_deployment(deployment_id: uuid.UUID) -> None:
+    """Stop the server and remove its data, once the matrix has nothing left to run."""
+    deployment = Deployment.objects.select_related("cluster", "database").get(pk=deployment_id)
+    with _lock:
+        with transaction.atomic():
+            deployment = Deployment.objects.select_for_update().get(pk=deployment_id)
+            unfinished = Run.objects.filter(matrix=deployment.matrix_id).exclude(status__in=Status.terminal())
+            if unfinished.exists() or deployment.state == State.GONE:
+                return
+            # Said before it is done: a run that is queued from now on gets its data loaded anew.
+            Deployment.objects.filter(pk=deployment.pk).update(
+                state=State.GONE, process={}, fingerprint="", conductor=None
+            )
+        known = _servers.pop(deployment.pk, None)
+        provisioner = known[0] if known else provisioner_for(deployment.cluster.provisioner, _wanted(deployment))
+        try:
+            provisioner.remove()
+        except Exception:
+            # The next look removes it, unless a run has made a new deployment in its place meanwhile.
+            same = Deployment.objects.filter(
+                matrix=deployment.matrix_id, database=deployment.database_id, mode=deployment.mode
+            )
+            if not same.exclude(state=State.GONE).exists():
+                Deployment.objects.filter(pk=deployment.pk).update(state=State.DOWN)
+            raise
+
+
+def stop_all() -> None:
+    """The conductor goes: its servers end with their data kept. What this misses, the guardians end."""
+    for deployment in Deployment.objects.filter(pk__in=list(_servers)):
+        try:
+            _stop(deployment)
+        except RunFailed as error:
+            log.warning("%s", error)
+
+
+def forget_conductor_servers(conductor_id: uuid.UUID) -> None:
+    """Rows of a conductor whose process is gone speak of servers that its guardians have ended since.
+
+    A killed server keeps only what its mode promises: its data set is loaded again rather than trusted.
+    """
+    ours = (Provisioner.PROCESS, Provisioner.DOCKER)
+    # The release before this one did not write down whose a server is.
+    owned = Q(conductor=conductor_id) | Q(conductor=None)
+    killed = Deployment.objects.filter(owned, state__in=State.running(), cluster__provisioner__in=ours)
+    killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None, conductor=None)
+    remove_unused_groups()
+    remove_unused_cuts()
+    if Cluster.objects.filter(provisioner=Provisioner.DOCKER).exists():
+        _sweep_containers()
+
+
+def _sweep_containers() -> None:
+    """Containers outlive a conductor that was killed. Volumes of deployments whose matrix goes on are kept."""
+
+    def read_deployments() -> tuple[set[str], set[str]]:
+        states = dict(Deployment.objects.exclude(state=State.GONE).values_list("pk", "state"))
+        return {str(pk) for pk in states}, {str(pk) for pk, state in states.items() if state in State.running()}
+
+    try:
+        removed = sweep(container_site(), read_deployments)
+    except ProvisionError as error:
+        log.warning("Nobody looked for containers of an earlier life: %s", error)
+        return
+    if removed:
+        log.info("Removed of an earlier life: %s.", ", ".join(removed))
+
+
+def _get_or_create_deployment(run: Run) -> Deployment:
+    assert run.cluster is not None
+    with transaction.atomic():
+        Cluster.objects.select_for_update().get(pk=run.cluster.pk)
+        found = Deployment.objects.filter(matrix=run.matrix_id, database=run.spec["database"]["id"], mode=run.mode)
+        deployment = found.exclude(state=State.GONE).first()
+        if deployment is None:
+            deployment = Deployment.objects.create(
+                cluster=run.cluster,
+                database_id=run.spec["database"]["id"],
+                matrix_id=run.matrix_id,
+                mode=run.mode,
+            )
+    return deployment
+
+
+def _start(run: Run, deployment: Deployment) -> Standing:
+    """STARTING, the server itself, UP; a server that does not come up fails the run with its last log lines."""
+    assert run.cluster is not None
+    provisioner = provisioner_for(run.cluster.provisioner, _wanted(deployment, run))
+    if isinstance(provisioner, ProcessProvisioner) and run.matrix is not None:
+        provisioner.has_volatile_disk = any(fault["kind"] == "slow_disk" for fault in run.matrix.faults)
+    rows = Deployment.objects.filter(pk=deployment.pk)
+    rows.update(state=State.STARTING, conductor=run.conductor_id)
+    try:
+        server = provisioner.start()
+    except (ProvisionError, AddressRefused, AdministrationError) as error:
+        rows.update(state=State.DOWN, process={}, conductor=None)
+        raise RunFailed(Reason.SERVER_DID_NOT_START, str(error)) from error
+    except BaseException:
+        provisioner.stop(planned=False)
+        rows.update(state=State.DOWN, process={}, conductor=None)
+        raise
+    _servers[deployment.pk] = (provisioner, server)
+    return _came_up(deployment, provisioner, server)
+
+
+def _came_up(deployment: Deployment, provisioner: ServerProvisioner, server: Server) -> Standing:
+    Deployment.objects.filter(pk=deployment.pk).update(
+        state=State.UP, folder=server.folder, host=server.host, port=server.port, process=server.process,
+        server_version=server.version,
+    )  # fmt: skip
+    deployment.refresh_from_db()
+    return Standing(deployment, provisioner, server, fresh=True)
+
+
+def _stop(deployment: Deployment) -> None:
+    """A planned stop: the data is kept in every mode, but by a cache. One that had to be forced keeps nothing that is
+    trusted.
+    """
+    rows = Deployment.objects.filter(pk=deployment.pk)
+    rows.update(state=State.STOPPING)
+    known = _servers.get(deployment.pk)
+    if known is not None:
+        try:
+            known[0].stop(planned=True)
+        except ProvisionError as error:
+            rows.update(fingerprint="", rows_loaded=None)
+            if known[0].alive():
+                rows.update(state=State.UP)
+                raise RunFailed(Reason.SERVER_LOST, str(error)) from error
+            log.warning("%s", error)
+        recipe = known[1].wanted.system.process
+        if recipe is not None and not recipe.keeps_data and known[1].folder:
+            rows.update(fingerprint="", rows_loaded=None)
+        del _servers[deployment.pk]
+    rows.update(state=State.DOWN, process={}, conductor=None)
+
+
+def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
+    """What should stand, by the run's spec; without a run (only to be removed) by the database as it is now."""
+    database = deployment.database
+    flavour = run.spec["client"]["flavour"] if run else database.flavour
+    system = load_catalog().system(run.system if run else database.system, flavour, database.own_modes)
+    spec = run.spec["database"] if run else None
+    properties = dict(spec["binding_properties"] if spec else database.binding_properties)
+    for name in secret_properties(system):
+        if name in database.binding_properties:
+            properties[name] = database.binding_properties[name]
+    return Wanted(
+        deployment=str(deployment.pk),
+        system=system,
+        mode=system.mode(deployment.mode),
+        settings=spec["settings"] if spec else database.settings,
+        binding_properties=properties,
+        version=spec["version"] if spec else database.version,
+        address=deployment.cluster.address,
+        addresses=tuple(node.address for node in deployment.cluster.nodes.all() if node.address),
+        replication_factor=(spec["replication_factor"] if spec else database.replication_factor) or 1,
+        cpus=_server_cpus(run) if run else (),
+    )
+
+
+def _server_cpus(run: Run) -> tuple[int, ...]:
+    """The server's share of this machine's CPUs where clients of the run are beside it; empty: all of them."""
+    cluster = cast(RunSpec, run.spec)["cluster"]
+    nodes = {machine["id"] for machine in cluster["machines"]}
+    is_shared = any(generator["machine"]["id"] in nodes for generator in run.spec["generators"])
+    return tuple(divide_cpus(available_cpus())[0]) if is_shared and cluster.get("separates_cpus") else ()
+
+
+@contextlib.contextmanager
+def _failing_as(reason: Reason) -> Iterator[None]:
+    """Turns a server's refusal into the run's failure, with this reason."""
+    try:
+        yield
+    except DataNotOwned as error:
+        raise RunFailed(Reason.DATA_NOT_OWNED, str(error)) from error
+    except AdministrationError as error:
+        raise RunFailed(reason, str(error)) from error

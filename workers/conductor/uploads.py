@@ -1,0 +1,92 @@
+"""Uploads that are too large for a request: a child process of the conductor's reads them.
+
+A child of its own, because a stranger's file may need much time and memory, and what happens to the child happens to
+nobody else. It stands still while a run measures on this machine.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+import uuid
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from benchsite.core.paths import make_log_folder
+from runs.models import Upload
+from runs.uploads import upload_lifecycle
+from workers.generator.host_identity import host_key
+from workers.models import Lease
+from workers.processes.guarded_process import Guarded, StartError, start_guarded
+
+log = logging.getLogger(__name__)
+LOOK_S = 1.0
+BEAT_S = 5.0
+STOP_GRACE_S = 2.0
+
+
+def measuring_here() -> bool:
+    """Whether a run holds this machine."""
+    return Lease.objects.filter(machine__host_key=host_key()).exists()
+
+
+def read_upload(upload_id: uuid.UUID) -> None:
+    """Read or save one upload from end to end; nothing is done where it is claimed, or a run measures here."""
+    if measuring_here():
+        return
+    claim = upload_lifecycle.begin(upload_id)
+    if claim is None:
+        return
+    attempts = Upload.objects.values_list("attempts", flat=True).get(pk=upload_id)
+    try:
+        child = start_child(upload_id, claim)
+    except StartError as error:
+        upload_lifecycle.fail(
+            upload_id, claim, f"The reader could not be started: {error}. Tell an operator of this site."
+        )
+        return
+    if _watch(child, upload_id, claim) != 0:
+        log.warning("The reader of upload %s ended with %s.", upload_id, child.exit_code)
+        upload_lifecycle.give_back(upload_id, claim, attempts)
+
+
+def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
+    """The reader itself, which goes when this process goes. Raises StartError."""
+    log_file = settings.VAR_DIR / "log" / "reader.log"
+    make_log_folder(log_file.parent)  # A conductor on a machine of its own has no supervisor.
+    return start_guarded(
+        [sys.executable, settings.BASE_DIR / "manage.py", "read_upload", str(upload_id), str(claim)],
+        registry=settings.GUARDED_DIR,
+        label=f"reader of upload {upload_id}",
+        env=os.environ,  # It is a part of the site.
+        stderr=log_file,
+        grace_s=STOP_GRACE_S,
+    )
+
+
+def _watch(child: Guarded, upload_id: uuid.UUID, claim: uuid.UUID) -> int | None:
+    """Wait for the child's end: beat for it, hold it while a run measures, end it when its upload is discarded."""
+    held, beaten = False, time.monotonic()
+    while not child.wait_for_exit(LOOK_S):
+        try:
+            if measuring_here() != held:
+                held = not held
+                _signal(child, signal.SIGSTOP if held else signal.SIGCONT)
+            if time.monotonic() - beaten >= BEAT_S:
+                upload_lifecycle.beat(upload_id, claim, **({"step": "held while a run measures"} if held else {}))
+                beaten = time.monotonic()
+        except upload_lifecycle.UploadGone:
+            _signal(child, signal.SIGCONT)  # What stands still does not hear that it is to stop.
+            child.stop()
+        except DatabaseError as error:
+            log.warning("Upload %s: no heartbeat (%s).", upload_id, str(error).splitlines()[0])
+            connection.close()
+    return child.stop()
+
+
+def _signal(child: Guarded, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # It has just ended.
+        os.killpg(child.pgid, number)

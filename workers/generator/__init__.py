@@ -1,0 +1,1 @@
+"""Load generators: enrolment, clients, heartbeats, delivery of what they measured."""

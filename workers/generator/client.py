@@ -1,0 +1,440 @@
+"""One client run from end to end, on a load generator: claim, prepare, start together, follow, store."""
+
+import errno
+import logging
+import os
+import platform
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+import psutil
+from django.conf import settings
+
+from benchsite.core.backoff import retry_with_backoff
+from benchsite.core.formatting import grouped
+from runs.catalog.bindings import how_to_align
+from runs.plans.spec import ClientOrder
+from runs.queue import live
+from runs.queue.reasons import Reason
+from runs.results.facts import MAX_CLOCK_STEPS
+from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.names import COMPOSITE, parse_name
+from runs.ycsb.properties import render_properties
+from runs.ycsb.readers.file_reader import read_file
+from runs.ycsb.readers.go_run_builder import LiveReports
+from runs.ycsb.readers.goreports import plain_line
+from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.redact import redact
+from runs.ycsb.status import StatusLine, parse_status
+from runs.ycsb.summary import parse_summary
+from runs.ycsb.symptoms import describe, find_symptoms
+from workers.generator.client_reporter import ClientReporter
+from workers.generator.clock import Clock
+from workers.generator.cpu_sets import confine
+from workers.generator.fitness import host_problem, start_problem
+from workers.generator.guards import ProgressGuard, disk_problem
+from workers.generator.host_identity import generator_name
+from workers.generator.outbox import store_output
+from workers.generator.site_client import SiteClient, SiteUnreachable, site_client
+from workers.generator.work_folder import ClientResult, WorkFolder, created_work_folder
+from workers.probe.host_sampler import FILE_NAME, HostSampler
+from workers.processes.process import Guarded, ProcessResult, StartError, StopReason, java_argv, run_process
+from workers.systems.manifests import GO_YCSB, ManifestError, find_binding
+
+log = logging.getLogger(__name__)
+# A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.
+CLAIM_TIMEOUT_S = 15.0
+TICK_S = 0.1
+MAX_SYMPTOMS = 3
+# Words of `benchsite.Start` on standard error.
+READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
+# go-ycsb prints it when it is connected.
+GO_BEGINS = "* properties *"
+
+
+def run_client(client_run_id: uuid.UUID) -> None:
+    """Carry out one client run; a second delivery of its message finds it claimed, and returns."""
+    claim = uuid.uuid4()
+    site, unreachable = site_client(), (SiteUnreachable,)
+    claimed = retry_with_backoff(
+        lambda: site.claim(client_run_id, claim), errors=unreachable, timeout_s=CLAIM_TIMEOUT_S
+    )
+    if claimed is None:
+        return
+    try:
+        with (
+            created_work_folder(settings.WORK_DIR, client_run_id, claim, generator_name()) as folder,
+            ClientReporter(site, client_run_id, claim) as reporter,
+        ):
+            folder.record_result(Client(site, claimed, folder, reporter).carry_out())
+            store_output(site, folder, reporter.check)
+    except OSError as error:
+        log.exception("Client run %s has no work folder.", client_run_id)
+        result = asdict(ClientResult(Reason.CLIENT_NOT_STARTED, _explain(error)))
+        retry_with_backoff(lambda: site.note_stopped(client_run_id, claim), errors=unreachable)
+        retry_with_backoff(lambda: site.complete(client_run_id, claim, result), errors=unreachable)
+
+
+class BindingMismatch(ManifestError):
+    """This load generator's jars are not those that the run was submitted with."""
+
+
+class Client:
+    """The YCSB process of one client run."""
+
+    def __init__(self, site: SiteClient, claimed: dict[str, Any], folder: WorkFolder, reporter: ClientReporter) -> None:
+        self.site, self.folder, self.reporter = site, folder, reporter
+        self.order: ClientOrder = claimed["order"]
+        self.label: str = claimed["label"]
+        self.clock = Clock()
+        self.told_at_s = 0.0  # the common start
+        self.begun = False
+        self.started_epoch_s: float | None = None
+        self.running: Guarded | None = None
+        self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
+        self.sampler: HostSampler | None = None
+        self.guard: ProgressGuard | None = None
+        self.failure: tuple[Reason, str] | None = None  # why a guard stops the process
+        self.is_go = self.order["binding"].startswith(GO_YCSB)
+        self.cpus: list[int] = self.order.get("cpus", [])  # empty: all
+        self.reports = LiveReports()
+        self.ends_at: float | None = None  # of go-ycsb, which knows no time limit; on the monotonic clock
+
+    def carry_out(self) -> ClientResult:
+        """Prepare and run; the process's exit code is kept but proves nothing."""
+        try:
+            command = self._prepare()
+            self.clock.offset_s = retry_with_backoff(
+                lambda: self.site.clock_offset_s(self.clock), errors=(SiteUnreachable,)
+            )
+            self._report(command=[redact(part) for part in command])
+            # The first client of a load creates the table before any client begins.
+            if self.is_go and self.order["properties"].get("insertstart") == "0":
+                created = self._create_table(command)
+                if created.exit_code or created.stopped_because:
+                    return self._conclude(created)
+            if self.is_go and not self._await_start():
+                return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
+            return self._conclude(self._measure(command))
+        except BindingMismatch as error:
+            return ClientResult(Reason.BINDING_MISMATCH, str(error))
+        except OSError as error:
+            reason = Reason.GENERATOR_UNFIT if self.running else Reason.CLIENT_NOT_STARTED
+            return ClientResult(reason, _explain(error))
+        except (ManifestError, StartError) as error:
+            return ClientResult(Reason.CLIENT_NOT_STARTED, str(error))
+        except Exception as error:
+            log.exception("Client run %s failed inside Benchsite.", self.folder.client_run_id)
+            detail = f"{type(error).__name__}: {error}. See the load generator's log."
+            return ClientResult(Reason.INTERNAL_ERROR, detail)
+
+    def _run(self, command: list[str], label: str, **options: Any) -> ProcessResult:
+        return run_process(
+            command,
+            registry=settings.GUARDED_DIR,
+            label=label,
+            cwd=self.folder.path,
+            stdout_path=self.folder.path / "stdout.txt",
+            stderr_path=self.folder.path / "stderr.txt",
+            tick_s=TICK_S,
+            should_stop=self._should_stop,
+            deadline_s=self.order["deadline_s"],
+            **options,
+        )
+
+    def _measure(self, command: list[str]) -> ProcessResult:
+        return self._run(
+            command,
+            f"ycsb {self.label}",
+            cpus=self.cpus if self.is_go else (),
+            stdin=True,
+            on_started=self._started,
+            on_stdout_line=self._go_line if self.is_go else None,
+            on_stderr_line=self._line,
+            on_tick=self._tick,
+        )
+
+    def _prepare(self) -> list[str]:
+        """The folder, the 0600 property file and the command line. Raises ManifestError and StartError."""
+        manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
+        if manifest.digest != self.order["digest"]:
+            held, wanted = manifest.digest[:12], self.order["digest"][:12]
+            raise BindingMismatch(
+                f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
+                f"with {wanted}: {how_to_align(self.order['binding'])}"
+            )
+        if problem := host_problem():
+            raise StartError(problem)
+        base, properties = self.folder.path, self.folder.properties
+        properties.touch(mode=0o600)
+        places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
+        properties.write_text(render_properties({**self.order["properties"], **places}), encoding="latin-1")
+        if self.is_go:
+            phase, driver = "load" if self.order["phase"] == "load" else "run", manifest.binding.rpartition("/")[2]
+            return [str(manifest.jars[0]), phase, driver, "-P", str(properties)]
+        arguments = ["--ready", "-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
+        java_class = manifest.java_class or self.order["java_class"]
+        arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
+        if self.order["target_ops_s"]:
+            arguments += ["-target", str(self.order["target_ops_s"])]
+        options = SHORT_RUN_JVM_OPTIONS if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S else JVM_OPTIONS
+        if self.cpus:
+            options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
+        return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=self._site_files())
+
+    def _site_files(self) -> list[str]:
+        """The folder of the configuration files that are found on the class path; nothing where there are none."""
+        files = self.order.get("site_files")
+        if not files:
+            return []
+        folder = self.folder.path / "site"
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return [str(folder)]
+
+    def _create_table(self, command: list[str]) -> ProcessResult:
+        """Runs go-ycsb without threads: it creates the table as it connects, and ends.
+
+        PostgreSQL fails all but one of the sessions that create the same table at the same moment. The output is kept
+        where this failed.
+        """
+        result = self._run([*command, "-p", "threadcount=0"], f"go-ycsb, table of {self.label}")
+        if result.exit_code == 0:
+            for name in ("stdout.txt", "stderr.txt"):
+                (self.folder.path / name).unlink()
+        return result
+
+    def _await_start(self) -> bool:
+        """Waits for the agreed instant, for go-ycsb connects and begins at once; False where the run ended before."""
+        self._report(state="ready", clock_offset_s=self.clock.offset_s, facts={"host": platform.node()})
+        self.reporter.await_start()
+        deadline = time.monotonic() + self.order["deadline_s"]
+        while not self._should_stop() and time.monotonic() < deadline:
+            if self.reporter.starts_at is not None and self.clock.now_s() >= self.reporter.starts_at:
+                return True
+            time.sleep(TICK_S / 10)
+        return False
+
+    def _started(self, running: Guarded) -> None:
+        self.running = running
+        if self.order.get("samples_host"):
+            # The parent is the Celery worker, which all clients of the generator share.
+            self.sampler = HostSampler(
+                service=os.getppid(),
+                registry=settings.GUARDED_DIR,
+                duration_s=self.order["duration_s"],
+                clock=self.clock,
+            )
+
+    def _line(self, line: str) -> None:
+        """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
+        if line.startswith(READY):
+            # It started on all CPUs, as the servers had nothing to do yet. From now on it keeps to its own.
+            if self.cpus and self.running is not None:
+                with suppress(FileNotFoundError):  # It has ended.
+                    confine(self.running.pid, self.cpus)
+            facts = {"host": platform.node(), "java": line.removeprefix(READY).strip()}
+            self._report(state="ready", clock_offset_s=self.clock.offset_s, facts=facts)
+            self.reporter.await_start()
+        elif line.startswith(STARTED):
+            self._check_start()
+            self.started_epoch_s = self.clock.local_s()
+            self._measure_cpu()
+        else:
+            status = parse_status(line)
+            if status is not None:
+                self._measure_cpu()
+                self._add_status(status, line)
+
+    def _go_line(self, line: str) -> None:
+        """One line of go-ycsb's standard output: it prints its properties as it begins, then a report each second."""
+        if GO_BEGINS in line:
+            self.started_epoch_s = self.clock.local_s()
+            self.ends_at = time.monotonic() + self.order["duration_s"] if self.order["duration_s"] else None
+        report_line = plain_line(line)
+        status = self.reports.add(report_line) if report_line is not None else None
+        if status is not None:
+            self._measure_cpu()
+            self._add_status(status, line)
+
+    def _report(self, **fields: Any) -> None:
+        """The client's progress. Where the run has ended, the process is stopped."""
+        pk, claim = self.folder.client_run_id, self.folder.claim
+        goes_on, _ = retry_with_backoff(lambda: self.site.report(pk, claim, **fields), errors=(SiteUnreachable,))
+        if not goes_on:
+            self.reporter.run_ended = True
+
+    def _add_status(self, status: StatusLine, line: str) -> None:
+        """One status for the live view; it goes with the next heartbeat."""
+        by_operation = _by_operation(status)
+        if self.guard is not None:
+            # YCSB counts every composite operation as a success.
+            counts = [count for name, count in by_operation.items() if name != COMPOSITE]
+            succeeded = sum(count.get("count", 0) for count in counts)
+            self.guard.add(time.monotonic(), succeeded, sum(count.get("failed", 0) for count in counts))
+        if problem := disk_problem(self.folder.path, f"work folder on {platform.node()}"):
+            self.failure = (Reason.GENERATOR_UNFIT, problem)
+        self.reporter.lines.append(
+            {
+                "elapsed_s": status.elapsed_s,
+                "at_epoch_s": self.clock.now_s(),
+                "operations_total": status.operations_done,
+                "rate_ops_s": status.rate_ops_s or 0.0,
+                "by_operation": by_operation,
+                "line": line,
+            }
+        )
+
+    def _tick(self) -> None:
+        """Between lines: sample the host, and hand on the agreed instant."""
+        if self.sampler is not None and self.begun:
+            self.sampler.tick()
+        instant = self.reporter.starts_at
+        if instant is not None and not self.begun and self.running is not None:
+            # The JVM waits by the host's clock as it is now.
+            self.told_at_s = self.clock.local_s()
+            self.running.write_line(f"START {round((instant - self.clock.offset_s + self.clock.stepped_s()) * 1000)}")
+            self.begun = True
+            if not self.order.get("has_faults"):  # Planned faults stall the run and fail its operations.
+                # go-ycsb reports nothing while it warms up.
+                self.guard = ProgressGuard(time.monotonic() + int(self.order["properties"].get("warmuptime", 0)))
+            self._report(state="running")
+        if self.guard is not None and self.failure is None:
+            self._check_progress(self.guard, time.monotonic())
+        self._check_start()
+
+    def _check_start(self) -> None:
+        """Where the host's clock is stepped while the JVM waits by it, the clients do not start together."""
+        stepped_s = self.clock.stepped_s()
+        is_waiting = self.begun and self.started_epoch_s is None and not self.is_go
+        if is_waiting and self.clock.steps and self.clock.steps[-1][0] > self.told_at_s:
+            host = platform.node()
+            detail = f"The clock of {host} was stepped by {grouped(stepped_s, 1)} s while the client waited to start."
+            self.failure = (Reason.CLOCK_STEPPED, detail)
+
+    def _check_progress(self, guard: ProgressGuard, now_s: float) -> None:
+        if self.order["duration_s"] and now_s - guard.started_s > self.order["duration_s"]:
+            return  # YCSB ends its threads and writes its summary.
+        if problem := guard.errors():
+            self.failure = (Reason.TOO_MANY_ERRORS, problem)
+        elif problem := guard.stall(now_s):
+            self.failure = (Reason.NO_PROGRESS, problem)
+
+    def _should_stop(self) -> StopReason | bool:
+        if self.reporter.run_ended or self.failure is not None:
+            return True
+        return "finished" if self.ends_at is not None and time.monotonic() >= self.ends_at else False
+
+    def _measure_cpu(self) -> None:
+        """CPU seconds so far of the process."""
+        if self.running is not None:
+            try:
+                times = psutil.Process(self.running.pid).cpu_times()
+            except psutil.Error:
+                return
+            self.cpu.append((time.monotonic(), times.user + times.system))
+
+    def _cpu_percent(self) -> float | None:
+        """Of one core, mean over all but the first seconds, in which the JVM compiles."""
+        steady = self.cpu[min(2, len(self.cpu) // 4) :]
+        if len(steady) < 2 or steady[-1][0] <= steady[0][0]:
+            return None
+        return 100 * (steady[-1][1] - steady[0][1]) / (steady[-1][0] - steady[0][0])
+
+    def _conclude(self, result: ProcessResult) -> ClientResult:
+        """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
+        reason, detail = Reason.NONE, ""
+        if self.sampler is not None and self.sampler.text:
+            (self.folder.path / FILE_NAME).write_text(self.sampler.text)
+        symptoms = self._symptoms()
+        if self.failure is not None:
+            reason, detail = self.failure[0], f"{self.failure[1]} {symptoms}".strip()
+        elif result.stopped_because == "deadline":
+            reason = Reason.TIMEOUT
+            detail = f"YCSB did not end within {self.order['deadline_s']} s and was stopped. {symptoms}".strip()
+        elif result.stopped_because == "lost":
+            reason, detail = Reason.WORKER_LOST, "The guardian of its YCSB process was killed, and YCSB with it."
+        elif result.stopped_because is None and result.exit_code < 0:
+            reason = Reason.WORKER_LOST
+            detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
+        elif result.stopped_because not in (None, "finished") or not self.begun or not self._has_summary():
+            reason = Reason.CLIENT_FAILED
+            when = "and left no summary" if self.begun else "before it was told to start"
+            detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
+            if problem := start_problem([self.order["binding"]]):
+                reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"
+        self.clock.stepped_s()
+        facts = {
+            "host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts(),
+            **({"clock_steps": self.clock.steps[:MAX_CLOCK_STEPS]} if self.clock.steps else {}),
+        }  # fmt: skip
+        return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
+
+    def _has_summary(self) -> bool:
+        return self._go_run() is not None if self.is_go else (self.folder.path / "summary.txt").exists()
+
+    def _go_run(self) -> ReadRun | None:
+        """What go-ycsb printed, where its final report is complete."""
+        with (self.folder.path / "stdout.txt").open("rb") as stream:
+            runs = read_file("stdout.txt", stream)[0].runs
+        return runs[-1] if runs and runs[-1].complete else None
+
+    def _inserts(self) -> dict[str, int]:
+        """How many records the client inserted, and how many it may have; nothing where it left no summary.
+
+        Operations that it never ended are not in the summary: one for each thread at most.
+        """
+        try:
+            if self.is_go:
+                run = self._go_run()
+                counts = {name: operation.count or 0 for name, operation in run.operations.items()} if run else {}
+            else:
+                counts = dict(parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts)
+        except (OSError, YcsbError):
+            return {}
+        inserted, failed = counts.get("INSERT", 0), counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
+        return {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
+
+    def _symptoms(self) -> str:
+        """What the output says about the trouble, in a few lines; nothing where it names none."""
+        lines: list[str] = []
+        for name in ("stderr.txt", "stdout.txt"):
+            path = self.folder.path / name
+            if path.exists():
+                lines += path.read_text(errors="replace").splitlines()
+        symptoms = describe(find_symptoms(lines)[:MAX_SYMPTOMS])
+        if self.is_go and not symptoms and self.started_epoch_s is None:
+            printed = [line for line in lines if line.strip()] or ["no word"]
+            symptoms = f"go-ycsb did not begin; it printed: {printed[0]}"
+        return redact(symptoms)
+
+
+def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
+    """Service times of the successful ones, and how many failed, by operation."""
+    found: dict[str, live.OperationStatus] = {}
+    for name, numbers in status.operations.items():
+        parsed = parse_name(name)
+        if parsed.kind != "service" or not parsed.is_operation:
+            continue
+        entry = found.setdefault(parsed.operation, live.OperationStatus())
+        if parsed.status:
+            entry["failed"] = entry.get("failed", 0) + (numbers.count or 0)
+        elif numbers.count:
+            entry["count"] = numbers.count
+            for key, value in (("mean_us", numbers.avg), ("max_us", numbers.max), ("p99_us", numbers.p99)):
+                if value is not None:
+                    entry[key] = value  # type: ignore[literal-required]
+    return found
+
+
+def _explain(error: OSError) -> str:
+    """An error of the work folder, with what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        folder, host = settings.WORK_DIR, platform.node()
+        return f"The work folder {folder} on {host} is full ({error.strerror}): free space there, then run this again."
+    return str(error)

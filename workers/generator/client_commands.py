@@ -1,0 +1,103 @@
+"""What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from runs.catalog import GO_FLAVOUR, load_catalog, site_files
+from runs.models import ClientRun, LoadGenerator
+from runs.plans.plan import TAIL_S
+from runs.plans.spec import RunSpec
+from runs.queue.reasons import Reason
+from runs.ycsb.command import client_properties_for_run, go_ycsb_properties, split
+from runs.ycsb.properties import warm_up_s
+from workers.errors import RunFailed
+
+# Clients must be connected within this time, else the run fails.
+READY_DEADLINE_S = 60
+# A client is ended by force when it takes longer than that, its measured time and this.
+RUN_GRACE_S = 45
+# Loads have no measured time; a rate so low means that something is stuck.
+SLOWEST_LOAD_RECORDS_S = 100
+
+
+def check_slots(generators: Iterable[LoadGenerator], processes: int) -> None:
+    """Raises RunFailed where a load generator runs fewer clients at once than it did when the run was submitted."""
+    for generator in generators:
+        if generator.slots < processes:
+            raise RunFailed(
+                Reason.BAD_PLAN,
+                f"{processes} clients per generator are planned, and {generator.name} now runs {generator.slots} at a "
+                f"time: restart it with BENCHSITE_GENERATOR_SLOTS={processes} or more, then run this again.",
+            )
+
+
+def ready_deadline_s(spec: RunSpec) -> int:
+    """How long clients may take until they are connected and warm, in seconds."""
+    return READY_DEADLINE_S + (warm_up_s(spec["workload"]["properties"]) if spec["phase"] == "measure" else 0)
+
+
+def client_orders(
+    spec: RunSpec,
+    binding_properties: Mapping[str, str],
+    *,
+    nodes_are_sampled: bool = False,
+    node_cpus: Sequence[int] = (),
+) -> list[ClientRun]:
+    """One unsaved row per load generator and process; shares differ by at most one thread, op/s or record.
+
+    Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
+    node use `node_cpus` of it; empty: all.
+    """
+    places = [
+        (generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])
+    ]
+    threads = split(spec["load"]["threads"], len(places), noun="threads")
+    target = spec["load"]["target_ops_s"]
+    targets = split(target, len(places), noun="operations per second") if target else [None] * len(places)
+    system = load_catalog().system(spec["system"], spec["client"]["flavour"])
+    site = site_files(system, binding_properties)
+    measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]
+    assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
+    duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
+    deadline = ready_deadline_s(spec) + RUN_GRACE_S + (duration or records // SLOWEST_LOAD_RECORDS_S)
+    nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
+    sampled = set(nodes) if nodes_are_sampled else set()
+    machine_ids = {generator["id"]: generator["machine"]["id"] for generator in spec["generators"]}
+    orders = []
+    for number, (generator_id, process) in enumerate(places):
+        properties = client_properties_for_run(
+            spec["workload"]["properties"],
+            phase=spec["phase"],
+            client=number,
+            clients=len(places),
+            threads=threads[number],
+            target_ops_s=targets[number],
+            duration_s=duration,
+            warmup_s=spec["window"]["warmup_s"],
+            binding_properties=binding_properties,
+        )
+        if spec["client"]["flavour"] == GO_FLAVOUR:
+            properties = go_ycsb_properties(properties, warmup_s=spec["window"]["warmup_s"])
+        orders.append(
+            ClientRun(
+                load_generator_id=generator_id,
+                number=number,
+                process_number=process,
+                order={
+                    "binding": spec["client"]["binding"],
+                    "digest": spec["client"]["digest"],
+                    "java_class": system.binding.java_class,
+                    "phase": spec["phase"],
+                    "threads": threads[number],
+                    "target_ops_s": targets[number],
+                    "duration_s": duration,
+                    "deadline_s": deadline,
+                    "properties": dict(properties),
+                    "site_files": site,
+                    "samples_host": machine_ids[generator_id] not in sampled,
+                    "has_faults": bool(spec.get("faults")),
+                    "cpus": list(node_cpus) if machine_ids[generator_id] in nodes else [],
+                },
+            )
+        )
+        sampled.add(machine_ids[generator_id])
+    return orders

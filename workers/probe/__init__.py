@@ -1,0 +1,1 @@
+"""What is known of machines and servers: facts, samples, checks of typed addresses, calibration."""

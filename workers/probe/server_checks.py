@@ -1,0 +1,132 @@
+"""Checks of servers that a team typed, outside of the threads that answer requests.
+
+A thread of its own waits for each check, which ends after CHECK_TIMEOUT_S; what the server sends is read by a process
+with limits (`workers.provision.administration.program`). The progress lies in the cache, where every web process reads
+it; the password stays in the process that checks.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+from django.core.cache import cache
+from django.db import connection
+from redis.exceptions import RedisError
+
+from benchsite.accounts import tenancy
+from benchsite.accounts.models import Team
+from runs.catalog import System
+from workers.probe.target_checks import Progress, TargetCheck, TargetChecks, check_target
+
+log = logging.getLogger(__name__)
+CHECK_TIMEOUT_S: Final = 10.0
+MAX_CHECKS_OF_TEAM: Final = 2
+MAX_CHECKS: Final = 5  # of all teams, in one web process
+RESULT_TIMEOUT_S: Final = 600
+# Beyond the timeout: for a process to start and to end, on a busy machine.
+GRACE_S: Final = 5.0
+INTERRUPTED: Final = TargetChecks((TargetCheck("Reachable", "reject", "The check was interrupted. Start it again."),))
+FAULT: Final = TargetChecks((TargetCheck("Reachable", "reject", "The site has a fault: its log has the details."),))
+_slots = threading.BoundedSemaphore(MAX_CHECKS)
+
+
+class CheckRefused(Exception):
+    """The check cannot start now. The message is fit for a page."""
+
+
+def start_check(
+    team: Team,
+    check: uuid.UUID,
+    system: System,
+    address: str,
+    properties: Mapping[str, object],
+    save: Callable[[TargetChecks], uuid.UUID] | None = None,
+) -> Progress:
+    """Starts a check of the server at host:port. `save` is called for one that can be reached, and names the row whose
+    progress is the result, too. Raises CheckRefused.
+    """
+    if not _slots.acquire(blocking=False):
+        raise CheckRefused("This site checks other servers at the moment. Try again in ten seconds.")
+    try:
+        slot = _take_slot(team)
+        progress = Progress(until=time.time() + CHECK_TIMEOUT_S + GRACE_S)
+        _write(team, check, progress)
+    except RedisError as error:
+        _slots.release()
+        raise CheckRefused("Redis, which keeps the progress of checks, does not answer.") from error
+    except CheckRefused:
+        _slots.release()
+        raise
+
+    def run() -> None:
+        tenancy.enter(team.pk)
+        try:
+            _run(team, check, progress, system, address, properties, save)
+        finally:
+            connection.close()
+            _slots.release()
+            cache.delete(slot)
+
+    threading.Thread(target=run, name=f"check {check}", daemon=True).start()
+    return progress
+
+
+def _take_slot(team: Team) -> str:
+    """The key of a slot of the team, which ends by itself where its process does. Raises CheckRefused, RedisError."""
+    for number in range(MAX_CHECKS_OF_TEAM):
+        key = f"server-check-slot:{team.pk}:{number}"
+        if cache.add(key, 1, CHECK_TIMEOUT_S + GRACE_S):
+            return key
+    raise CheckRefused(f"This team has {MAX_CHECKS_OF_TEAM} checks at the moment. Try again in ten seconds.")
+
+
+def _run(
+    team: Team,
+    check: uuid.UUID,
+    progress: Progress,
+    system: System,
+    address: str,
+    properties: Mapping[str, object],
+    save: Callable[[TargetChecks], uuid.UUID] | None,
+) -> None:
+    saved = ""
+    try:
+        target = check_target(
+            system,
+            address,
+            properties,
+            deadline=time.monotonic() + CHECK_TIMEOUT_S,
+            note_step=lambda step: _write(team, check, replace(progress, step=step)),
+        )
+        if save is not None and target.is_reachable:
+            row = save(target)
+            saved = str(row)
+            _write(team, row, replace(progress, target=target, saved=saved))
+    except Exception:
+        log.exception("The check of a server failed.")
+        target = FAULT
+    _write(team, check, replace(progress, target=target, saved=saved))
+
+
+def read_check(team: Team, check: uuid.UUID) -> Progress | None:
+    """The progress of a check of this team; None of one that never began or ended long ago. Raises RedisError."""
+    value = cache.get(_key(team, check))
+    if value is None:
+        return None
+    progress = msgspec.convert(value, Progress)
+    if progress.target is None and time.time() > progress.until:
+        return replace(progress, target=INTERRUPTED)
+    return progress
+
+
+def _write(team: Team, check: uuid.UUID, progress: Progress) -> None:
+    cache.set(_key(team, check), msgspec.to_builtins(progress), RESULT_TIMEOUT_S)
+
+
+def _key(team: Team, check: uuid.UUID) -> str:
+    return f"server-check:{team.pk}:{check}"
