@@ -106,7 +106,9 @@ def problem(message: str, *path: str, code: Literal["plan", "extra_forbidden"] =
 
 
 def _distinct(tags: list[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, tags)))
+    """As the builder takes them, where commas are between tags."""
+    words = [tag.strip() for tag in ",".join(tags).split(",")]
+    return list(dict.fromkeys(filter(None, words)))
 
 
 Count = Annotated[int, Between(1)]

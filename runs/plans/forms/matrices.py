@@ -14,7 +14,7 @@ from runs.catalog import Mode, System, load_catalog
 from runs.catalog.forms.generators import GeneratorsForm
 from runs.catalog.generators import get_generators
 from runs.models import Database, LoadGenerator, Matrix, Sweep, Workload
-from runs.plans import sizes, submit
+from runs.plans import sizes
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
 from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
@@ -82,7 +82,7 @@ class MatrixForm(GeneratorsForm):
         self.fields |= plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
-        self.offer("entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes])
+        self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = get_exclusions(source)
@@ -116,6 +116,10 @@ class MatrixForm(GeneratorsForm):
         return [database_choice(database, chosen) for database in self.databases]
 
     @property
+    def modes(self) -> list[tuple[Database, ModeChoice]]:
+        return [(choice.database, mode) for choice in self.database_choices for mode in choice.modes]
+
+    @property
     def folded(self) -> list[forms.BoundField]:
         return [self[name] for name in folded_names()]
 
@@ -127,13 +131,8 @@ class MatrixForm(GeneratorsForm):
     @property
     def entry_options(self) -> list[tuple[str, str]]:
         """What an exclusion can name: only what is chosen, or everything while nothing is."""
-        options = [
-            (mode.value, f"{choice.database.name} · {mode.mode.slug}", mode.chosen)
-            for choice in self.database_choices
-            for mode in choice.modes
-        ]
-        chosen = [(value, label) for value, label, is_chosen in options if is_chosen]
-        return chosen or [(value, label) for value, label, _ in options]
+        chosen = [(database, mode) for database, mode in self.modes if mode.chosen] or self.modes
+        return [(mode.value, f"{database.name} · {mode.mode.slug}") for database, mode in chosen]
 
     @property
     def proposed_workloads(self) -> set[str]:
@@ -182,10 +181,10 @@ class MatrixForm(GeneratorsForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         self._clean_search(cleaned)
-        known = {mode.value for choice in self.database_choices for mode in choice.modes}
+        values = {mode.value for _, mode in self.modes}
         workloads = {str(workload.pk) for workload in self.team_workloads}
         for row in self.exclusions:
-            row.error = problem_with(row, known, workloads)
+            row.error = problem_with(row, values, workloads)
             if not row.error and self.final and not row.reason:
                 row.error = "Write why it is left out: the reason is shown wherever its result would stand."
         if any(row.error for row in self.exclusions):
@@ -201,7 +200,7 @@ class MatrixForm(GeneratorsForm):
         return draft_matrix(
             self.team,
             PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults),
-            entries=self.chosen_entries(),
+            entries=select_entries(self.databases, self.cleaned_data["entries"]),
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
             exclusions=[row.rule() for row in self.exclusions],
@@ -225,18 +224,8 @@ class MatrixForm(GeneratorsForm):
                 sent.appendlist(f"fault_{name}", getattr(fault_row, name))
         return sent
 
-    def chosen_entries(self) -> list[tuple[Database, str]]:
-        return select_entries(self.databases, self.cleaned_data["entries"])
-
     def chosen_workloads(self) -> list[Workload]:
         return [w for w in self.team_workloads if str(w.pk) in self.cleaned_data["workloads"]]
-
-    def submit(self, user: User) -> Matrix:
-        """Saves the matrix and inserts its runs. Raises PlanError; nothing is stored then."""
-        with transaction.atomic():
-            matrix = self.store(user)
-            submit(matrix, user)
-        return matrix
 
     @transaction.atomic
     def store(self, user: User) -> Matrix:
