@@ -22,7 +22,7 @@ class Draft:
     workloads: Iterable[Workload]
     generators: Iterable[LoadGenerator]
 
-    def plan(self) -> Plan:
+    def build_plan(self) -> Plan:
         return build_plan(self.matrix, entries=self.entries, workloads=self.workloads, generators=self.generators)
 
     @transaction.atomic
@@ -53,7 +53,7 @@ def draft_matrix(
     nodes = {str(database.pk): len(database.cluster.nodes.all()) for database, _ in entries}
     records = {str(workload.pk): int(workload.properties.get("recordcount", 0)) for workload in workloads}
     columns = request.columns
-    columns["name"] = columns["name"] or _name(entries, workloads)
+    columns["name"] = columns["name"] or _make_name(entries, workloads)
     matrix = Matrix(
         team=team,
         exclusions=list(exclusions),
@@ -63,7 +63,7 @@ def draft_matrix(
     return Draft(matrix, entries, workloads, generators)
 
 
-def _name(entries: Sequence[tuple[Database, str]], workloads: Sequence[Workload]) -> str:
+def _make_name(entries: Sequence[tuple[Database, str]], workloads: Sequence[Workload]) -> str:
     databases = list(dict.fromkeys(database.name for database, _ in entries))
     more = f" and {len(databases) - 3} more" if len(databases) > 3 else ""
     short_names = ", ".join(workload.short_name for workload in workloads)

@@ -10,7 +10,7 @@ from django.urls import reverse
 from runs.models import Matrix
 from runs.plans.api.plans import NAMES, MatrixPlan
 from runs.plans.files.plan import PlanMatrix
-from runs.plans.forms.plan_fields import ScaledField, folded_names, plan_fields
+from runs.plans.forms.plan_fields import ScaledField, build_plan_fields, list_folded_names
 from runs.plans.plan_spec import PlanRequest, PlanSpec
 from runs.tests.test_plan_files_over_rest import ROOT, program
 
@@ -21,7 +21,7 @@ SCHEMAS = json.loads((settings.BASE_DIR / "docs" / "openapi.json").read_text("ut
 @pytest.mark.parametrize("name", FIELDS)
 def test_field_is_everywhere(name):
     assert Matrix._meta.get_field(name)
-    assert name in plan_fields()
+    assert name in build_plan_fields()
     assert name in MatrixPlan.model_fields and name in PlanMatrix.model_fields
     assert NAMES.get(name, name) in SCHEMAS["MatrixAnswer"]["properties"]
 
@@ -29,21 +29,21 @@ def test_field_is_everywhere(name):
 @pytest.mark.django_db
 def test_builder_shows_every_field(client_in, team):
     page = client_in.get(f"{reverse('matrix-add')}?scaling=redis").content.decode()
-    missing = [name for name in plan_fields() if f'name="{name}"' not in page]
+    missing = [name for name in build_plan_fields() if f'name="{name}"' not in page]
     assert missing == []
 
 
 def test_limits_of_the_builder_are_those_of_the_plan():
-    fields = plan_fields()
+    fields = build_plan_fields()
     assert (fields["repeats"].min_value, fields["repeats"].max_value) == (1, 50)
     assert not fields["threads"].required and fields["warmup_s"].required
     assert [value for value, _ in fields["purpose"].choices] == ["smoke", "demo", "tuning", "measured", "soak"]
     assert fields["rungs"].initial == PlanRequest().rungs
-    assert set(folded_names()) < set(fields)
+    assert set(list_folded_names()) < set(fields)
 
 
 def test_scaled_numbers_are_typed_in_their_unit():
-    width = plan_fields()["search_width"]
+    width = build_plan_fields()["search_width"]
     assert isinstance(width, ScaledField)
     assert (width.prepare_value(0.05), width.clean("4"), width.clean("")) == (5, 0.04, None)
     with pytest.raises(ValidationError):
@@ -65,3 +65,15 @@ def test_rest_names_the_key_that_is_meant(team, user):
     refused = program(team, user).post(ROOT, plan, content_type="application/json").json()
     assert [(fault["pointer"], fault["code"]) for fault in refused["errors"]] == [("#/repeets", "extra_forbidden")]
     assert "Did you mean 'repeats'?" in refused["detail"]
+
+
+@pytest.mark.django_db
+def test_rest_names_every_exclusion_that_means_nothing(team, user):
+    rows = [{"rung": 2, "reason": " "}, {"reason": "why"}, {"rung": 2, "mode": "on", "reason": "why"}]
+    answer = program(team, user).post(
+        ROOT, {"entries": [], "workloads": [], "exclusions": rows}, content_type="application/json"
+    )
+    parts = ["Write why it is left out", "Choose what is left out", "This database and mode is no longer there"]
+    assert answer.status_code == 400 and len(answer.json()["errors"]) == 3
+    for at, (fault, part) in enumerate(zip(answer.json()["errors"], parts, strict=True)):
+        assert fault["pointer"] == f"#/exclusions/{at}" and part in fault["detail"]

@@ -124,7 +124,7 @@ class PlanAnswer(OnPage):
         )
 
 
-def _answer_fields() -> dict[str, Any]:
+def _build_answer_fields() -> dict[str, Any]:
     """What a plan says of itself: the fields of PlanSpec by their names in a request, whatever was stored once."""
     names = {name: NAMES.get(name, name) for name in PlanSpec.model_fields if name not in PlanAnswer.model_fields}
     return {
@@ -133,7 +133,7 @@ def _answer_fields() -> dict[str, Any]:
     }
 
 
-MatrixAnswer = create_model("MatrixAnswer", __base__=PlanAnswer, __doc__=PlanAnswer.__doc__, **_answer_fields())
+MatrixAnswer = create_model("MatrixAnswer", __base__=PlanAnswer, __doc__=PlanAnswer.__doc__, **_build_answer_fields())
 
 
 class TrialCellAnswer(Schema):
@@ -295,7 +295,7 @@ def add_repeats(request: HttpRequest, matrix_id: UUID, look: NextLook) -> Matrix
 
 
 def _preview(draft: Draft) -> dict[str, object]:
-    planned: Preview = preview(draft.plan())
+    planned: Preview = preview(draft.build_plan())
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
     return {
         "can_be_submitted": not planned.problems,

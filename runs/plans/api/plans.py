@@ -89,26 +89,26 @@ class Names:
     def refuse(self, pointer: str, detail: str, code: str) -> None:
         self.faults.append({"pointer": pointer, "detail": detail, "code": code})
 
-    def key(self, rows: Sequence[Named], name: str, kind: str, pointer: str) -> str:
-        """The key of the row that is meant; empty where there is none."""
-        named = [row for row in rows if name in (row.name, str(row.pk)) or parse_uuid(name) == row.pk]
-        if named:
-            return str(named[0].pk)
-        there = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
-        detail = f"There is no {kind} “{name[:80]}”. " + (
-            f"There are: {there}." if there else f"Your team has no {kind}."
-        )
-        self.refuse(pointer, detail, "unknown")
+    def find_key(self, rows: Sequence[Named], name: str | None, kind: str, pointer: str) -> str:
+        """The key of the row that is meant; empty where there is none, or none is meant."""
+        if name is None:
+            return ""
+        for row in rows:
+            if name in (row.name, str(row.pk)) or parse_uuid(name) == row.pk:
+                return str(row.pk)
+        offered = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
+        remedy = f"There are: {offered}." if rows else f"Your team has no {kind}."
+        self.refuse(pointer, f"There is no {kind} “{name[:80]}”. {remedy}", "unknown")
         return ""
 
     def select(self, rows: Sequence[N], names: Sequence[str], kind: str, pointer: str) -> list[N]:
         """The rows that are named, in their own order."""
-        keys = {self.key(rows, name, kind, f"{pointer}/{at}") for at, name in enumerate(names)}
+        keys = {self.find_key(rows, name, kind, f"{pointer}/{at}") for at, name in enumerate(names)}
         return [row for row in rows if str(row.pk) in keys]
 
-    def entry(self, sent: PlanEntry, pointer: str) -> str:
+    def read_entry(self, sent: PlanEntry, pointer: str) -> str:
         """“database:mode”, as the builder names an entry."""
-        key = self.key(self.databases, sent.database, "database", f"{pointer}/database")
+        key = self.find_key(self.databases, sent.database, "database", f"{pointer}/database")
         for database in self.databases:
             if str(database.pk) == key:
                 try:
@@ -117,10 +117,10 @@ class Names:
                     self.refuse(f"{pointer}/mode", str(error), "unknown")
         return f"{key}:{sent.mode}"
 
-    def exclusion(self, sent: PlanExclusion, pointer: str) -> Exclusion:
+    def read_exclusion(self, sent: PlanExclusion, pointer: str) -> Exclusion:
         """As a row of the builder."""
-        database = self.key(self.databases, sent.database, "database", f"{pointer}/database") if sent.database else ""
-        workload = self.key(self.workloads, sent.workload, "workload", f"{pointer}/workload") if sent.workload else ""
+        database = self.find_key(self.databases, sent.database or None, "database", f"{pointer}/database")
+        workload = self.find_key(self.workloads, sent.workload or None, "workload", f"{pointer}/workload")
         entry = f"{database}:{sent.mode or ''}" if sent.database or sent.mode else ""
         return Exclusion(entry, workload, str(sent.rung or ""), sent.reason.strip())
 
@@ -129,19 +129,19 @@ class Names:
         values = {mode.value for choice in choices for mode in choice.modes}
         workloads = {str(workload.pk) for workload in self.workloads}
         for at, row in enumerate(rows):
-            if problem := problem_with(row, values, workloads):
+            if problem := problem_with(row, values, workloads, needs_reason=True):
                 self.refuse(f"#/exclusions/{at}", problem, "exclusion")
 
 
 def read_draft(plan: MatrixPlan, team: Team) -> tuple[Draft | None, list[Fault]]:
     """The matrix that the plan describes, not saved; None and what is wrong where it cannot be meant."""
     names = Names(team)
-    entries = [names.entry(entry, f"#/entries/{at}") for at, entry in enumerate(plan.entries)]
+    entries = [names.read_entry(entry, f"#/entries/{at}") for at, entry in enumerate(plan.entries)]
     workloads = names.select(names.workloads, plan.workloads, "workload", "#/workloads")
     generators = names.generators
     if plan.load_generators is not None:
         generators = names.select(generators, plan.load_generators, "load generator", "#/load_generators")
-    exclusions = [names.exclusion(row, f"#/exclusions/{at}") for at, row in enumerate(plan.exclusions)]
+    exclusions = [names.read_exclusion(row, f"#/exclusions/{at}") for at, row in enumerate(plan.exclusions)]
     if plan.is_probed and plan.rungs and "rungs" in plan.model_fields_set:
         detail = "A search over targets begins at a probe without a target and uses no rungs: leave them out."
         names.refuse("#/rungs", detail, "search")

@@ -20,7 +20,7 @@ from runs.plans.faults import KINDS, Kind
 from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
 from runs.plans.forms.extension import Extension
 from runs.plans.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
-from runs.plans.forms.plan_fields import folded_names, nested_values, plan_fields
+from runs.plans.forms.plan_fields import build_plan_fields, collect_nested, list_folded_names
 from runs.plans.forms.proposed_workloads import store_proposed
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
@@ -79,7 +79,7 @@ class MatrixForm(GeneratorsForm):
         if self.extension:
             kwargs["initial"] |= self.extension.initial()
         super().__init__(*args, **kwargs)
-        self.fields |= plan_fields()
+        self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
@@ -121,7 +121,7 @@ class MatrixForm(GeneratorsForm):
 
     @property
     def folded(self) -> list[forms.BoundField]:
-        return [self[name] for name in folded_names()]
+        return [self[name] for name in list_folded_names()]
 
     @property
     def folded_needs_attention(self) -> bool:
@@ -174,8 +174,8 @@ class MatrixForm(GeneratorsForm):
     def _search(self) -> PlanSearch | None:
         if not self.cleaned_data["searches"]:
             return None
-        slo = PlanSlo.model_construct(**nested_values(PlanSlo, "slo_", self.cleaned_data))
-        values = nested_values(PlanSearch, "search_", self.cleaned_data)
+        slo = PlanSlo.model_construct(**collect_nested(PlanSlo, "slo_", self.cleaned_data))
+        values = collect_nested(PlanSearch, "search_", self.cleaned_data)
         return PlanSearch.model_construct(**values, slo=slo if self.cleaned_data["slo_operation"] else None)
 
     def clean(self) -> dict[str, Any]:
@@ -184,9 +184,7 @@ class MatrixForm(GeneratorsForm):
         values = {mode.value for _, mode in self.modes}
         workloads = {str(workload.pk) for workload in self.team_workloads}
         for row in self.exclusions:
-            row.error = problem_with(row, values, workloads)
-            if not row.error and self.final and not row.reason:
-                row.error = "Write why it is left out: the reason is shown wherever its result would stand."
+            row.error = problem_with(row, values, workloads, needs_reason=self.final)
         if any(row.error for row in self.exclusions):
             self.add_error(None, "A row of what is left out needs attention.")
         self.faults = [fault for row in self.fault_rows if (fault := row.fault())]
@@ -194,7 +192,7 @@ class MatrixForm(GeneratorsForm):
             self.add_error(None, "A row of the faults needs attention.")
         return cleaned
 
-    def draft(self) -> Draft:
+    def build_draft(self) -> Draft:
         """The matrix that the form describes, not saved. Only for a form without errors."""
         columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
         return draft_matrix(
@@ -230,7 +228,7 @@ class MatrixForm(GeneratorsForm):
     @transaction.atomic
     def store(self, user: User) -> Matrix:
         """Saves the matrix alone, to be submitted later."""
-        draft = self.draft()
+        draft = self.build_draft()
         draft.workloads = store_proposed(self.proposed, self.chosen_workloads(), draft.matrix)
         return draft.store(user)
 
@@ -258,7 +256,7 @@ def build_initial(source: Matrix) -> dict[str, Any]:
     """What the form begins with for another matrix."""
     search = source.search or {}
     return {
-        **{name: getattr(source, name) for name in plan_fields() if hasattr(source, name)},
+        **{name: getattr(source, name) for name in build_plan_fields() if hasattr(source, name)},
         **{f"search_{name}": value for name, value in search.items()},
         **{f"slo_{name}": value for name, value in (search.get("slo") or {}).items()},
         "searches": bool(search),

@@ -28,31 +28,31 @@ class ScaledField(forms.FloatField):
         return None if number is None else round(number / self.scale, 9)
 
 
-def plan_fields() -> dict[str, forms.Field]:
+def build_plan_fields() -> dict[str, forms.Field]:
     """Those of PlanRequest by their names; those of a search begin with `search_`, of its limit with `slo_`."""
-    nested = _fields(PlanSearch, "search_") | _fields(PlanSlo, "slo_")
+    nested = _build_fields(PlanSearch, "search_") | _build_fields(PlanSlo, "slo_")
     for field in nested.values():
         field.required = False
-    return _fields(PlanRequest, "") | nested
+    return _build_fields(PlanRequest, "") | nested
 
 
-def folded_names() -> list[str]:
+def list_folded_names() -> list[str]:
     """The fields of the builder's folded part."""
     fields = PlanRequest.model_fields.items()
     return [name for name, field in fields if any(getattr(item, "is_folded", False) for item in field.metadata)]
 
 
-def nested_values(model: type[Table], prefix: str, cleaned: dict[str, Any]) -> dict[str, Any]:
+def collect_nested(model: type[Table], prefix: str, cleaned: dict[str, Any]) -> dict[str, Any]:
     """What was typed for the fields of a nested model; what was left empty has the model's default."""
     values = {name: cleaned.get(f"{prefix}{name}") for name in model.model_fields}
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 
-def _fields(model: type[Table], prefix: str) -> dict[str, forms.Field]:
-    return {f"{prefix}{name}": _field(field) for name, field in model.model_fields.items() if name not in NESTED}
+def _build_fields(model: type[Table], prefix: str) -> dict[str, forms.Field]:
+    return {f"{prefix}{name}": _build_field(field) for name, field in model.model_fields.items() if name not in NESTED}
 
 
-def _field(field: FieldInfo) -> forms.Field:
+def _build_field(field: FieldInfo) -> forms.Field:
     kind, limits = field.annotation, field.metadata
     is_optional = NoneType in get_args(kind)
     if is_optional:
@@ -76,12 +76,12 @@ def _field(field: FieldInfo) -> forms.Field:
     if kind is bool:
         return forms.BooleanField(**texts)
     if kind is str:
-        return _text_field(limits, texts)
+        return _build_text_field(limits, texts)
     item = get_args(get_args(kind)[0])[0]
     return NumbersField(**texts) if item is int else TagsField(max_length=LONG_TEXT, **texts)
 
 
-def _text_field(limits: list[Any], texts: dict[str, Any]) -> forms.CharField:
+def _build_text_field(limits: list[Any], texts: dict[str, Any]) -> forms.CharField:
     longest = next(limit.max_length for limit in limits if getattr(limit, "max_length", None))
     area = forms.Textarea(attrs={"rows": 3})
     widget = area if longest > LONG_TEXT else forms.TextInput(attrs={"autocomplete": "off"})

@@ -179,7 +179,7 @@ def foresee(form: MatrixForm) -> dict[str, object]:
         bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, extends=form.extends)
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
-    plan = bound.draft().plan()
+    plan = bound.build_draft().build_plan()
     planned = preview(plan)
     now = timezone.now()
     wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
