@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from benchsite.core.formatting import exact
 from runs.plans.plan_spec import PlanFault
 
 COLUMNS: Final = tuple(PlanFault.model_fields)
@@ -58,4 +59,4 @@ def get_rows(faults: list[dict[str, Any]]) -> list[FaultRow]:
 def _as_typed(value: str | float | None) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else f"{value:.10g}"
+    return value if isinstance(value, str) else exact(value).replace(",", "")
