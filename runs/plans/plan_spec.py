@@ -166,7 +166,13 @@ class PlanSearch(Table):
         exclude_if=lambda percents: not percents,
     )
 
-    def stored(self, ladder: str) -> dict[str, Any]:
+    @classmethod
+    def read_stored(cls, search: Mapping[str, Any]) -> "PlanSearch":
+        """Of the column `Matrix.search`, not validated again."""
+        slo = search["slo"]
+        return cls.model_construct(**{**search, "slo": PlanSlo.model_construct(**slo) if slo else None})
+
+    def to_stored(self, ladder: str) -> dict[str, Any]:
         """The column `Matrix.search`: `runs.plans.spec.SearchSpec`."""
         usual = MAX_TRIALS if ladder == Matrix.Ladder.TARGET and self.slo is None else MAX_SLO_TRIALS
         return {**self.model_dump(), "max_trials": self.max_trials or usual}
@@ -291,7 +297,7 @@ class PlanRequest(PlanSpec):
             "rungs": [] if self.is_probed else self.rungs,
             "max_measure_s": self.min_measure_s,
             "resets": {"rung": self.between_rungs},
-            "search": self.search.stored(self.ladder) if self.search else None,
+            "search": self.search.to_stored(self.ladder) if self.search else None,
             "stops_early": self.stops_early and not self.search and not self.faults,
             "faults": [fault.model_dump() for fault in self.faults],
         }

@@ -319,7 +319,7 @@ class PlanFile(Table):
     @property
     def procedure(self) -> dict[str, Any]:
         """Search and faults as a matrix stores them."""
-        search = self.search.stored(self.matrix.ladder) if self.search else None
+        search = self.search.to_stored(self.matrix.ladder) if self.search else None
         return {"search": search, "faults": [fault.model_dump() for fault in self.faults]}
 
     @model_validator(mode="after")
