@@ -133,7 +133,7 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
             settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
         except PropertyError as error:
             raise PlanRefused(f"{database.name}: {error}") from None
-    columns = {name: getattr(database, name, None) for name in PlanDatabase.model_fields}
+    columns: dict[str, Any] = {name: getattr(database, name, None) for name in PlanDatabase.model_fields}
     own_modes = {
         slug: PlanMode.model_construct(**{**mode, "durability": PlanDurability.model_construct(**mode["durability"])})
         for slug, mode in database.own_modes.items()
