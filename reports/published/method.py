@@ -26,7 +26,7 @@ from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
 from runs.checks.spec_facts import shared_machine
-from runs.plans.spec import MachineSpec
+from runs.queue.spec import MachineSpec
 from runs.results.measures.sustained_load import SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.properties import WORKLOAD_PROPERTIES

@@ -14,7 +14,7 @@ from reports.compare.pages.answer_messages import plain_text
 from reports.tests.curves import operation, point
 from runs.checks import CheckResult
 from runs.checks.spec_facts import side_facts
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}

@@ -12,7 +12,7 @@ from reports.compare.curves import Curve, Point
 from runs.checks import CheckResult, SideFacts
 from runs.checks.facts import fact
 from runs.checks.pairs import waits_for
-from runs.plans.spec import MachineSpec, RunSpec
+from runs.queue.spec import MachineSpec, RunSpec
 from runs.ycsb.redact import is_secret
 
 NOT_SHOWN: Final = "(not shown)"

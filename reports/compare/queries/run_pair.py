@@ -14,7 +14,7 @@ from runs.checks import CheckResult, Severity
 from runs.checks.spec_facts import side_facts
 from runs.models import ClientRun, Finding, MeasurementSet, Run
 from runs.models.run import Status, Verdict
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 MAX_OTHERS: Final = 20  # runs of one kind that the menu offers
 COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reason="", is_bracket=False) & (
