@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NotRequired, TypedDict
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
-from runs.plans.spec import (
+from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,
     DatasetSpec,

@@ -14,7 +14,7 @@ from runs.identifiers import parse_uuid
 from runs.models import Sweep
 from runs.models import Workload as WorkloadRow
 from runs.models.run import Phase
-from runs.plans.spec import WorkloadSpec
+from runs.queue.spec import WorkloadSpec
 from runs.uploads.manifest import Manifest, ManifestRefused, OneRun, Workload
 from runs.uploads.metadata import Stated, StatedRun
 from runs.ycsb.errors import PropertyError

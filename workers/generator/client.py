@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 from django.conf import settings
@@ -19,6 +19,7 @@ from benchsite.core.formatting import grouped
 from runs.catalog.bindings import how_to_align
 from runs.queue import live
 from runs.queue.reasons import Reason
+from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
 from runs.ycsb.errors import YcsbError
@@ -51,9 +52,6 @@ from workers.processes.process import (
     write_properties,
 )
 from workers.systems.manifests import GO_YCSB, ManifestError, find_binding
-
-if TYPE_CHECKING:  # `runs.plans` loads models, and a load generator has none.
-    from runs.plans.spec import ClientOrder
 
 log = logging.getLogger(__name__)
 # A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.

@@ -8,7 +8,7 @@ from typing import cast
 
 from runs.models import ClientRun
 from runs.models.run import Phase
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results.recording.intervals import FreshIntervals, Gathering
 from runs.uploads.file_pipeline import Reads, read_chunks, read_whole
 from runs.ycsb.clients import collect_logs, summarised_run, with_evidence
