@@ -448,8 +448,8 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
     for server, used in modes.items():
         expected: dict[str, set[str]] = {}
         for mode in used.values():
-            for readback in mode.readback:
-                expected.setdefault(readback.setting, set()).add(readback.expected)
+            for name, value in mode.expected_settings.items():
+                expected.setdefault(name, set()).add(value)
         differing = [setting for setting, values in expected.items() if len(values) > 1]
         if differing:
             yield server[0], ", ".join(used), ", ".join(differing), administered[server]

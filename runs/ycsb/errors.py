@@ -39,7 +39,7 @@ class SplitError(YcsbError):
 
 
 class OutputError(YcsbError):
-    """What a client left behind cannot be used."""
+    """A client's output cannot be used."""
 
 
 class SummaryMissing(OutputError):

@@ -135,7 +135,7 @@ def misspelt(options: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def effect(name: str) -> str:
-    """What YCSB did without a property of this name."""
+    """The effect of a missing property of this name on YCSB."""
     declared = WORKLOAD_PROPERTIES.get(name)
     default = declared.default if declared is not None else _STOCK.get(name)
     return f"that of the workload file, or {default} by default" if default else "that of the workload file, if any"

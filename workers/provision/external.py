@@ -58,7 +58,7 @@ class ExternalProvisioner:
     def _checked(self, text: str) -> tuple[str, int]:
         """The address that was checked, not the name, which might point elsewhere a moment later."""
         try:
-            host, port = split_address(text, self.wanted.system.binding.endpoint.default_port)
+            host, port = split_address(text, self.wanted.system.binding.default_port)
             return self._refuse(host, port), port
         except AddressRefused as error:
             raise ServerDidNotStart(str(error)) from error

@@ -32,7 +32,7 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     """Asks the server for everything the mode relies on. `copies`: the replication factor that the database states,
     which must be that of a system that keeps one. Raises AdministrationError.
     """
-    expected = {setting.setting: setting.expected for setting in mode.readback}
+    expected = mode.expected_settings
     answer = administration.read_settings(expected)
     found = {name: plain_text(answer[name]) for name in expected if name in answer}
     differences = []

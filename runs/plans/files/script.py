@@ -287,7 +287,7 @@ def _station_lines(plan: PlanFile, station: Station) -> list[str]:
     ]
     if system.slug in START:
         lines.append(f"  start on one machine: cd servers/{station.name} && {START[system.slug]}")
-    lines += [f"  check on the running server: {setting.setting} is {setting.expected}" for setting in mode.readback]
+    lines += [f"  check on the running server: {name} is {value}" for name, value in mode.expected_settings.items()]
     if system.slug in EMPTY_DATABASE:
         lines += [
             f"  EMPTY_DATABASE='{EMPTY_DATABASE[system.slug]}'",
