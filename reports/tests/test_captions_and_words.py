@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.points import Spread
-from reports.compare.curves import MachineFacts, Setup, Standing, describe_durability
+from reports.compare.curves import MachineFacts, Progress, Setup, Standing, describe_durability
 from reports.compare.figures.captions import caption, collect_notes, list_conditions, machine_sentence
 from reports.compare.figures.theme import get_labels
-from reports.compare.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
+from reports.tests.rendering import ceiling_sentence, knee_sentence, rendered
 
 SHARED = Setup(cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,), generators=("a", "b"))
 
@@ -107,7 +107,9 @@ def test_the_knee_in_words():
 
 
 def test_progress_in_words():
-    assert progress_sentence(curve()) == "No run belongs to this sweep."
+    assert rendered("sweep/ladder_text", curve=curve()).endswith("No run belongs to this sweep.")
+    going = curve(progress=Progress(runs=9, succeeded=4, failed=2))
+    assert rendered("sweep/ladder_text", curve=going).endswith("4 of 9 runs succeeded, 2 failed, 3 to come.")
 
 
 def test_a_promise_in_a_few_words():

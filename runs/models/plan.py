@@ -276,7 +276,7 @@ class Matrix(Row):
     ladder = models.CharField(max_length=10, choices=Ladder, default=Ladder.THREADS)
     rungs = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list)
     threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
-    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.plans.spec.SearchSpec`).
+    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.queue.spec.SearchSpec`).
     search = models.JSONField(null=True, blank=True)
     # Of fixed rungs: two beyond saturation, the rest of the sweep is skipped.
     stops_early = models.BooleanField(default=False, db_default=False)
@@ -298,7 +298,7 @@ class Matrix(Row):
     min_operations = models.PositiveBigIntegerField(default=0)
     faults = models.JSONField(
         default=list, db_default=[], blank=True
-    )  # of every measured run: `runs.plans.spec.FaultSpec`
+    )  # of every measured run: `runs.queue.spec.FaultSpec`
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False

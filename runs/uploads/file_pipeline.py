@@ -23,7 +23,7 @@ from runs.models import Upload, UploadedFile
 from runs.results import artifacts
 from runs.uploads import staging, upload_handlers, upload_lifecycle
 from runs.uploads.file_redaction import without_secrets
-from runs.uploads.recognition import MAX_RUNS, FoundRun, Recognised, describe_file, shortened
+from runs.uploads.recognition import MAX_RUNS, FoundRun, Recognised, describe_file, describe_run, shortened
 from runs.uploads.upload_lifecycle import own_name
 from runs.ycsb.block import Note
 from runs.ycsb.clients import merge_run
@@ -252,9 +252,9 @@ def recognise(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None
 def _recognise_run(run: RunFiles) -> FoundRun:
     hints = read_hints(run.summaries)
     try:
-        return run_of(run, merge_run(run), hints)
+        return describe_run(run, merge_run(run), hints)
     except YcsbError as error:
-        return run_of(run, error, hints)
+        return describe_run(run, error, hints)
 
 
 def redact_all(

@@ -14,8 +14,8 @@ from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField,
 from runs.models import Sweep, Upload, Workload
 from runs.models.plan import Purpose
 from runs.models.run import Phase
-from runs.plans.forms.matrices import PURPOSES
 from runs.plans.forms.workloads import in_order
+from runs.plans.plan_spec import PURPOSES
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
 from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
 from runs.uploads.recognition import FoundRun, Recognised

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
 from runs.catalog.property_schema import nearest
 from runs.models.plan import Purpose
-from runs.plans.spec import (
+from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,
     DatasetSpec,

@@ -38,8 +38,8 @@ from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Status
-from runs.plans.spec import MachineSpec, RunSpec, SloSpec
 from runs.queue.reasons import Reason
+from runs.queue.spec import MachineSpec, RunSpec, SloSpec
 
 logger = logging.getLogger(__name__)
 # Curves of results that are newer are stored without a reader, of at most so many results at once.

@@ -61,13 +61,14 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
             separates_cpus=cluster.separates_cpus,
             machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
         )
-    return replace(
-        bare,
-        entries=tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries),
-        generators=tuple(
-            PlannedGenerator(str(row.pk), role, row.slots, str(row.machine_id), row.bindings)
-            for role, row in ((role, chosen.generators[role]) for role in file.generators)
-        ),
+    rows = [(role, chosen.generators[role]) for role in file.generators]
+    return bare.model_copy(
+        update={
+            "entries": tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries),
+            "generators": tuple(
+                PlannedGenerator(str(row.pk), role, row.slots, str(row.machine_id), row.bindings) for role, row in rows
+            ),
+        }
     )
 
 

@@ -309,7 +309,7 @@ def _machine_lines(plan: PlanFile) -> list[str]:
         shared = f", on a machine of {', '.join(generator.shares)}" if generator.shares else ""
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
     lines.append(f"Order of the plan: {matrix.order.replace('_', ' ')}, over all stations")
-    resets = [(level, reset) for level, reset in matrix.resets if reset not in (None, "keep")]
+    resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]
     return [*lines, *(f"Reset before the next {level}: {reset}" for level, reset in resets)]
 
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from runs.models import ClientRun
 from runs.models.run import Phase
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results.artifacts import Compressing
 from runs.results.recording.intervals import FreshIntervals, gather
 from runs.uploads.file_pipeline import Reads, read_chunks, read_whole

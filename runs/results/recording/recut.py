@@ -18,7 +18,7 @@ from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Status
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results.recording.client_merge import Merged
 from runs.results.recording.intervals import INTERVALS, stored_intervals
 from runs.results.recording.rows import write_set

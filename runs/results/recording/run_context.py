@@ -14,7 +14,7 @@ from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.models import ClientRun, Measurement, MeasurementSet, Run
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status, Verdict
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.ycsb.clock_steps import ClockStep

@@ -16,8 +16,8 @@ from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Run
 from runs.models.run import Phase, Status
-from runs.plans.spec import RunSpec
 from runs.queue import lifecycle
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.recording.client_merge import Collected, Merged, merge_logs
 from runs.results.recording.intervals import store_intervals

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from runs.checks.facts import fact, parse_number
 from runs.models import Artifact, Run
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.measures.host import COUNTERS_KIND, KIND, Columns, HostSamples, Samples, read_columns
 from runs.results.measures.server_use import summary

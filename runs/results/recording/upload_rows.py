@@ -13,8 +13,8 @@ from django.db.models import Max, Model
 
 from runs.checks import CheckResult, compute_verdict
 from runs.models import Artifact, ClientRun, Run, Sweep, Upload
-from runs.plans.spec import RunSpec
 from runs.queue import lifecycle
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.denormalised_columns import config_key
 from runs.results.recording.bulk_insert import insert_together

@@ -15,7 +15,7 @@ from runs.checks.team_thresholds import get_thresholds
 from runs.models import Run, Sweep, Upload
 from runs.models.plan import Matrix
 from runs.models.run import Phase
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results.denormalised_columns import sweep_columns
 from runs.results.recording.client_merge import Collected, Merged, merge_upload
 from runs.results.recording.run_context import collect_findings

@@ -126,7 +126,12 @@ def test_replica_keeps_what_it_acknowledged(benches):
 
 
 @pytest.mark.parametrize(
-    ("mode", "loses"), [("redis/always", True), ("redis/always-wait-1", False), ("postgresql/on", True)]
+    ("mode", "loses"),
+    [
+        ("redis/always", True),
+        pytest.param("redis/always-wait-1", False, marks=pytest.mark.long),
+        pytest.param("postgresql/on", True, marks=pytest.mark.long),
+    ],
 )
 def test_replica_that_was_cut_off_lacks_what_did_not_wait_for_it(benches, mode, loses):
     trial = benches(mode, nodes=2).run_trial(Fault.CUT_OFF_LOSS, 0.5)
