@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape
 
 from benchsite.core.formatting import counted
-from runs.catalog.property_schema import PropertyError, check_properties
 from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
+from runs.ycsb.property_schema import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
 _TEMPLATE = re.compile(r"\{([a-z_-]+)\}")

@@ -15,7 +15,6 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from runs.catalog.configuration import render_config
-from runs.catalog.property_schema import Property, PropertyError, check_properties, unknown_name
 from runs.catalog.records import (
     OTHER_SYSTEM,
     STATED_SUFFIX,
@@ -29,6 +28,7 @@ from runs.catalog.records import (
     StockClient,
     System,
 )
+from runs.ycsb.property_schema import Property, PropertyError, check_properties, unknown_name
 
 # One folder per system: its description, binding, servers and verifications. Only the description is read here.
 SYSTEMS = Path(__file__).resolve().parents[2] / "workers" / "systems"

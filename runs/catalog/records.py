@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
 from runs.catalog.durability import Durability
-from runs.catalog.property_schema import Kind, Property, PropertyError, check_properties, nearest
+from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
 # of theirs is ever compared by its durability.

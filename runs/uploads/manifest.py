@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
-from runs.catalog.property_schema import nearest
 from runs.uploads.metadata import CommonMetadata, HostFacts, Lines, Name, OneRun, Part, Text
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.properties import MAX_RECORDS
+from runs.ycsb.property_schema import nearest
 
 MAX_MANIFEST: Final = 64 * 1024  # bytes
 MAX_LABELS: Final = 20

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
-from runs.catalog.property_schema import nearest
 from runs.models.plan import Purpose
 from runs.queue.spec import (
     SPEC_VERSION,
@@ -28,6 +27,7 @@ from runs.queue.spec import (
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.merged import Phase
 from runs.ycsb.properties import MAX_INT, check_stated_workload, dataset
+from runs.ycsb.property_schema import nearest
 
 GIB: Final = 1024**3
 MAX_REPEAT: Final = 1_000

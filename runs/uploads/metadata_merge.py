@@ -8,7 +8,6 @@ from itertools import chain
 
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
-from runs.catalog.property_schema import nearest
 from runs.identifiers import parse_uuid
 from runs.models import Sweep
 from runs.models import Workload as WorkloadRow
@@ -27,6 +26,7 @@ from runs.ycsb.errors import PropertyError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import Hints, read_hints
 from runs.ycsb.properties import check_stated_workload
+from runs.ycsb.property_schema import nearest
 
 
 def merge_metadata(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> RunMetadata:

@@ -15,7 +15,7 @@ YcsbError
 
 from collections.abc import Mapping
 
-from runs.catalog import property_schema
+from runs.ycsb import property_schema
 
 
 class YcsbError(ValueError):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runs.catalog.property_schema import nearest
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from runs.ycsb.property_schema import nearest
 
 _NAMES: Final = """
 accumulo.batchWriterMaxLatency accumulo.batchWriterSize accumulo.batchWriterThreads accumulo.columnFamily

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import exact
-from runs.catalog import property_schema
-from runs.catalog.property_schema import Property, nearest, unknown_name
+from runs.ycsb import property_schema
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.property_schema import Property, nearest, unknown_name
 
 MAX_INT: Final = 2_147_483_647
 MAX_RECORDS: Final = 2**63 - 1  # of an upload: newer clients count them in 64 bits

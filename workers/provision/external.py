@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterable, Sequence
 
 from benchsite.core.addresses import AddressRefused, refuse_address, split_address
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import AdministrationError
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
 

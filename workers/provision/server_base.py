@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import Administration
 from workers.provision.administration.factory import get_address
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
