@@ -128,9 +128,14 @@ for refusal, kind in SLUGS.items():
 @api.exception_handler(ValidationError)
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Every fault of the request at once, each with the place it is at."""
+    # A validator of a whole model adds to Pydantic's path.
     faults: list[Fault] = [
-        {"pointer": _place(error.get("loc", ())), "detail": _said(error), "code": str(error.get("type", ""))}
-        for error in error.errors
+        {
+            "pointer": _place((*fault.get("loc", ()), *fault.get("ctx", {}).get("path", ()))),
+            "detail": _said(fault),
+            "code": str(fault.get("type", "")),
+        }
+        for fault in error.errors
     ]
     return answer(request, Problem.of_faults(faults))
 

@@ -7,8 +7,9 @@ from typing import Any, Final
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import counted
 from reports.compare.curves import Curve
-from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Workload
+from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Workload
 from runs.models.plan import Provisioner, Purpose
+from runs.plans import Draft
 from runs.ycsb.properties import CORE_WORKLOADS
 
 CAPACITY_OPS_S: Final = 500.0
@@ -56,15 +57,12 @@ def plan_calibration(
         "rungs": list(RUNGS), "repeats": REPEATS, "warmup_s": WARMUP_S, "min_measure_s": MEASURE_S,
         "max_measure_s": MEASURE_S, "load_threads": 32, "notes": "A token bucket of known capacity and service time.",
     }  # fmt: skip
-    matrix = Matrix.objects.create(team=team, created_by=user, name=NAME, purpose=Purpose.DEMO, **(settled | fields))
+    matrix = Matrix(team=team, name=NAME, purpose=Purpose.DEMO, **(settled | fields))
     properties = {**CORE_WORKLOADS["A"], "recordcount": "1000", "fieldcount": "1", "fieldlength": "100"}
     workload, _ = Workload.objects.get_or_create(
         team=team, name=NAME, defaults={"short_name": "A", "properties": properties}
     )
-    matrix.workloads.set([workload])
-    matrix.load_generators.set(generators)
-    MatrixEntry.objects.create(matrix=matrix, database=database, mode="off")
-    return matrix
+    return Draft(matrix, [(database, "off")], [workload], generators).store(user)
 
 
 def plan_searches(

@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.simulations.means import mean_interval
 from benchmarks.speed.report import BenchmarkFailed, Report, submit_small, until, until_succeeded
 from benchsite.local.supervisor import WATCH_S, Site
-from reports.compare.analysis.ratios import CONFIDENCE, mean_interval
+from reports.compare.analysis.ratios import CONFIDENCE
 from runs.models import ClientRun, Run
 from runs.queue import lifecycle
 from runs.results import artifacts

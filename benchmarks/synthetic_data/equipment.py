@@ -7,7 +7,7 @@ from benchsite.accounts.models import Membership, Role, Team, User
 from runs.catalog import System, load_catalog
 from runs.models import Cluster, Database, LoadGenerator, Machine, Node, Workload
 from runs.models.plan import Provisioner
-from runs.plans.spec import ClusterSpec, GeneratorSpec, MachineSpec
+from runs.queue.spec import ClusterSpec, GeneratorSpec, MachineSpec
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 
 TEAMS: Final = (("generated", "Generated results"), ("generated-2", "Generated results 2"))

@@ -28,8 +28,8 @@ from runs.models import (
     Upload,
 )
 from runs.models.run import Phase, Stage, Status, Verdict
-from runs.plans.spec import SPEC_VERSION, RunSpec
 from runs.queue.reasons import Reason
+from runs.queue.spec import SPEC_VERSION, RunSpec
 from runs.results.denormalised_columns import config_key, sweep_columns
 from runs.ycsb.properties import dataset
 from runs.ycsb.rollups import COLUMNS, LEVELS

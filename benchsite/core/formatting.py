@@ -190,6 +190,13 @@ def plain_percent(fraction: Number) -> str:
     return percent(fraction).replace(THIN, " ")
 
 
+def written(value: object, how: str) -> str:
+    """A value by one of the functions above, with its argument: "throughput", "significant 2", "counted run"."""
+    name, _, argument = how.partition(" ")
+    arguments = [int(argument) if argument.isdigit() else argument] if argument else []
+    return cast(str, globals()[name](value, *arguments))
+
+
 def not_a_formula(cell: Cell) -> Cell:
     """A cell of a CSV file: text that a spreadsheet would take for a formula gets a leading apostrophe."""
     return cast(Cell, FORMULA.sub(r"\g<1>'", cell)) if isinstance(cell, str) else cell

@@ -43,7 +43,9 @@ WATCH_S = 0.5
 DEATH_PATIENCE_S = 1.0  # how late a death may be known
 MAX_DEATHS = 3  # of one part, in ten minutes
 DOWN_PATIENCE_S = 60.0
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# SIGALRM repeats each of the others, see `interrupt`.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+REPEAT_S = 1.0
 
 
 class SiteError(Exception):
@@ -270,6 +272,7 @@ class Site:
         # A second Ctrl-C must not leave half of it running; every wait below is bounded.
         for stop_signal in STOP_SIGNALS if self._handlers else ():
             signal.signal(stop_signal, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         components.stop_all(self.components)
         self.components = []
         connections.close_all()
@@ -335,6 +338,8 @@ def _answer(task: str, arguments: tuple[Any, ...], sender: Connection, parent: i
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt, again every second until the site stops: Python drops it in callbacks of a fork."""
+    signal.setitimer(signal.ITIMER_REAL, REPEAT_S)
     raise KeyboardInterrupt
 
 

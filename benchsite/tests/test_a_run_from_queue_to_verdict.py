@@ -313,7 +313,7 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
     ("system", "mode"),
     [
         pytest.param("memcached", "none", marks=[pytest.mark.long, pytest.mark.needs("memcached")]),
-        ("rocksdb", "no-sync"),
+        pytest.param("rocksdb", "no-sync", marks=pytest.mark.long),
         pytest.param("redis-cluster", "everysec", marks=pytest.mark.long),
     ],
 )
@@ -396,6 +396,7 @@ def test_tells_cpus_of_servers_clients_and_foreign_processes(site, burner):
     assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+\s% of the window", finding.measured)
 
 
+@pytest.mark.long
 def test_merges_four_clients_while_connections_are_terminated(site):
     """Two clients of each generator; nothing is lost and nothing is doubled, whatever the stage."""
     assert set(LoadGenerator.objects.values_list("slots", flat=True)) == {2}

@@ -124,7 +124,7 @@ def test_a_worker_and_the_web_server_see_the_same(bucket, environment, tmp_path)
     artifacts.check_storage()
     code = (
         "import django; django.setup()\n"
-        "from runs import artifacts\n"
+        "from runs.results import artifacts\n"
         "from django.core.files.base import ContentFile\n"
         "artifacts.check_storage()\n"
         "content = artifacts.Compressing(); content.write(b'of the worker'); content.close()\n"

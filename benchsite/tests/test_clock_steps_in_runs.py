@@ -62,7 +62,7 @@ LONG = pytest.mark.long
 @pytest.mark.parametrize(
     ("generators", "steps"),
     [
-        pytest.param(GENERATORS[:1], (-2.0,), id="one back 2 s"),
+        pytest.param(GENERATORS[:1], (-2.0,), id="one back 2 s", marks=LONG),
         pytest.param(GENERATORS[:1], (-0.2, 0.2), id="one 0.2 s", marks=LONG),
         pytest.param(GENERATORS, (2.0, 60.0, -4000.0), id="all", marks=LONG),
         pytest.param(GENERATORS[:1], (2.0, -60.0, 4000.0), id="one", marks=LONG),

@@ -19,7 +19,7 @@ from runs.results import artifacts
 from workers.generator.work_folder import RECORD
 
 __all__ = ["shared_site"]
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 RECORDS = 10_000
 
 

@@ -83,7 +83,7 @@ def crawl(chromium, live_server, data, choose_variants):
     return problems
 
 
-@pytest.mark.parametrize("data", ["no", "usual", "hostile"])
+@pytest.mark.parametrize("data", ["no", pytest.param("usual", marks=pytest.mark.long), "hostile"])
 def test_pages_have_no_problem(chromium, live_server, data):
     def choose_variants(address):
         if data == "no":

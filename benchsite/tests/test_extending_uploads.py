@@ -96,7 +96,7 @@ def test_uploaded_targets_keep_threads_and_window(team):
     sweep = uploaded_sweep(team, targets=(1000, 2000), ladder="target", threads=24)
     values = MatrixForm(team=team, extends=sweep).initial
     assert (values["ladder"], values["rungs"], values["threads"]) == ("target", [4000, 8000], 24)
-    assert (values["warmup_s"], values["measure_s"]) == (2, 10)
+    assert (values["warmup_s"], values["min_measure_s"]) == (2, 10)
 
 
 def test_api_refuses_with_the_rungs_to_plan(team, uploaded):

@@ -16,6 +16,7 @@ from runs.queue.reasons import Reason
 from workers.systems.build import build
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.timeout(400),

@@ -97,7 +97,7 @@ def test_checks_of_hostile_servers_delay_no_page(web, behaviour):
     assert resident_bytes(web) - before < MAX_GROWTH_BYTES
 
 
-@pytest.mark.parametrize("name", ["slow head", "slow body"])
+@pytest.mark.parametrize("name", [pytest.param("slow head", marks=pytest.mark.long), "slow body"])
 def test_slow_clients_delay_no_page_beside_ten_checks(web, name):
     sessions = [sign_in() for _ in range(TEAMS)] * CHECKS_OF_TEAM
     checks: list[tuple[str, str]] = []

@@ -46,8 +46,10 @@ def test_arrow_keys_move_over_points_and_enter_opens_run(page, site):
     assert not site.complaints
 
 
-@pytest.mark.parametrize("slowness", [1, 4])
-@pytest.mark.parametrize("ms", [30, 120])
+@pytest.mark.parametrize(
+    ("ms", "slowness"),
+    [(30, 4), (120, 1), pytest.param(30, 1, marks=pytest.mark.long), pytest.param(120, 4, marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize(
     ("figure", "selector", "address"),
     [(0, ".bars .point path", "**/sweeps/**"), (1, ".scatterlayer .point", "**/runs/**")],

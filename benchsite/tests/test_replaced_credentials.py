@@ -63,6 +63,7 @@ def generator(enrol, tmp_path):
             process.wait()
 
 
+@pytest.mark.long
 def test_replaced_credential_takes_effect_by_itself(generator, enrol, tmp_path):
     process, log = generator
     alive, probes = tmp_path / "alive", tmp_path / "probes" / "lab-1"

@@ -13,7 +13,7 @@ __all__ = ["chromium"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "theme"), [pytest.param(1280, "light", marks=pytest.mark.long), (390, "dark")])
 def test_pages_of_the_second_factor(chromium, live_server, settings, width, theme):
     settings.REQUIRE_SECOND_FACTOR = True
     client = Client()

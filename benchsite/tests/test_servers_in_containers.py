@@ -109,7 +109,9 @@ def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, s
         assert client.containers.list(all=True) == [] and client.volumes.list() == []
 
 
-@pytest.mark.parametrize(("system", "mode"), [("redis", "everysec-wait-1"), ("postgresql", "on-standby")])
+@pytest.mark.parametrize(
+    ("system", "mode"), [("redis", "everysec-wait-1"), pytest.param("postgresql", "on-standby", marks=pytest.mark.long)]
+)
 def test_replica_is_copied_and_read_back(engine, servers, system, mode):
     provisioner = servers(system, mode, settings={"nodes": "2"})
     server = provisioner.start()

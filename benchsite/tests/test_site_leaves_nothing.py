@@ -182,7 +182,7 @@ def test_a_signal_stops_everything_in_order(place, site, number):
 @pytest.mark.parametrize(
     "part",
     [
-        "generator-1",
+        pytest.param("generator-1", marks=pytest.mark.long),
         pytest.param("web", marks=pytest.mark.long),
         pytest.param("scheduler", marks=pytest.mark.long),
         pytest.param("conductor", marks=pytest.mark.long),

@@ -12,7 +12,7 @@ from runs.models.run import Phase, Status
 from runs.queue.reasons import Reason
 
 __all__ = ["site"]
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
 
 def test_the_other_conductor_carries_out_what_a_killed_one_left(site):

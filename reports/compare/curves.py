@@ -273,8 +273,12 @@ class Progress:
     cancelled: int = 0
 
     @property
+    def waiting(self) -> int:
+        return self.runs - self.succeeded - self.failed - self.cancelled
+
+    @property
     def going(self) -> bool:
-        return self.succeeded + self.failed + self.cancelled < self.runs
+        return self.waiting > 0
 
 
 @dataclass(frozen=True)  # no slots, so that what is computed from the points is computed once

@@ -5,27 +5,24 @@ The same rows and the same draft make the same content; only publishing adds the
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, cast
 
 import tomli_w
 
 from benchsite.accounts.models import Team
-from benchsite.core import formatting
 from reports.compare.figure_registry import build_figure
 from reports.compare.figures.captions import DEMONSTRATION, machine_sentence
-from reports.compare.figures.latency import points_table
-from reports.compare.figures.table import Table
+from reports.compare.pages import tables
 from reports.compare.pages.answer_messages import render_text
 from reports.compare.pages.charts import shown_operations
+from reports.compare.pages.tables import Item
 from reports.compare.queries import build_key, get_or_compute
-from reports.published import method, tables
+from reports.published import method
 from reports.published.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
 from reports.published.drafts import Draft, DraftFootnote
 from reports.published.figures import cells, frozen_figure
-from reports.published.method import Side, environment_table
 from reports.published.queries.sources import SourceRun, source_runs
 from reports.published.redaction import Found, Redactor
 from reports.published.report_sources import Material, gather
@@ -69,20 +66,6 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     except PlanRefused:
         return ""
     return clean
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A figure or a table that the report may show."""
-
-    name: str
-    title: str
-    says: str
-    table: Callable[[], Table] | None = None  # None: a figure
-
-    @property
-    def is_table(self) -> bool:
-        return self.table is not None
 
 
 @dataclass(frozen=True)
@@ -177,24 +160,7 @@ def build_items(material: Material) -> Iterator[Item]:
     """Figures and tables, what a first reader looks for first."""
     for picture in material.pictures:
         yield Item(picture.key, picture.title, picture.says)
-    curves, labels, against, equal = material.curves, material.labels, material.against, material.equal
-    says = "what each side sustains, and what a write waits for"
-    yield Item("table-sustained", "Ceilings", says, partial(tables.sustained_table, curves, labels))
-    if against:
-        baseline = labels[against.baseline.sweep_id]
-        load = (
-            f"; latencies at {formatting.throughput(against.load_ops_s)} for every side" if against.load_ops_s else ""
-        )
-        table = partial(tables.against_table, against, equal, labels)
-        yield Item("table-against", f"Against {baseline}", f"what varies: {against.axes}{load}", table)
-    if equal:
-        table = partial(tables.equal_table, equal, labels)
-        yield Item("table-equal-load", "Latency at equal load", equal.sentence, table)
-    if len(curves) > 1:
-        table = partial(tables.differences_table, curves, labels)
-        yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
-    table = partial(points_table, curves, kind=material.kind)
-    yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
+    yield from tables.list_tables(material.curves, material.labels, material.against, material.equal, material.kind)
 
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
@@ -245,15 +211,12 @@ def _counted(material: Material) -> dict[object, object]:
 
 
 def _method(material: Material, runs: list[SourceRun]) -> Method:
-    sides = [
-        Side(curve, run.spec, run.server_version, run.container)
-        for curve in material.curves
-        if (run := material.submitted.get(curve.sweep_id))
-    ]
+    submitted = material.submitted
+    ordered = {curve.sweep_id: submitted[curve.sweep_id] for curve in material.curves if curve.sweep_id in submitted}
     return {
         "sentences": method.method_sentences(material.curves, material.kind, material.against, material.equal),
         "algorithms": method.algorithms(runs),
-        "environment": cells(environment_table(sides, material.labels)),
+        "environment": cells(method.environment_table(ordered, material.labels)),
         "validity": cells(method.validity_table(runs)),
         "excluded": cells(method.excluded_table(runs, _counted(material))),
     }

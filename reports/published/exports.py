@@ -15,7 +15,7 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
 from benchsite.core.formatting import not_a_formula
-from reports.published.content import NOT_STATED, Cells, Content, Footnote, build_table, in_order, sources_table
+from reports.published.content import NOT_STATED, Cells, Content, build_table, in_order, sources_table
 from reports.published.links import Opened
 from reports.published.pages import DISCLOSED, get_page
 from reports.published.sanitizer import harmless, notes_html
@@ -39,6 +39,7 @@ MAX_STEM: Final = 60
 SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which a reader notices damage
 # In Markdown that others may show with HTML allowed, a tag stays a sign.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+NOTES: Final = "\ue000"  # in the place of the author's notes, whose blank lines stay
 
 
 # Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
@@ -121,44 +122,22 @@ def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:
 
 def as_markdown(content: Content, digest: str, address: str, imported: str = "") -> bytes:
     """One document: words, captions and tables; pictures stay at the report's address."""
-    paragraphs = [f"# {_line(content['title'])}", f"**{_line(content['headline'])}**" if content["headline"] else ""]
-    paragraphs.append(f"{_line(content['team'])}, published {content['published_at']}: <{address}>")
-    paragraphs += [f"> {_line(warning)}" for warning in (imported, content["demonstration"]) if warning]
-    paragraphs.append(_TAG.sub("&lt;", content["notes"]))
-    for part in in_order(content):
-        paragraphs += [f"## {_line(part['title'])}", _line(part["says"])]
-        if "drawn" in part:
-            paragraphs.append(_line(part["empty"] or part["caption"]))
-            paragraphs.append("\n".join(f"- {_line(note)}" for note in part["notes"]))
-        paragraphs.append(build_table(part["table"]).as_markdown())
-        if "footnotes" in part:
-            paragraphs.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
-    paragraphs += _appendix(content)
-    paragraphs.append(f"SHA-256 of the report's canonical JSON: `{digest}`")
-    return ("\n\n".join(paragraph.strip("\n") for paragraph in paragraphs if paragraph.strip()) + "\n").encode()
+    context = {
+        "content": content,
+        "digest": digest,
+        "address": address,
+        "imported": imported,
+        "notes": NOTES,
+        "parts": in_order(content),
+        "disclosed": [(label, str(content["disclosures"].get(key) or NOT_STATED)) for key, label in DISCLOSED],
+        "algorithms": sorted(content["method"]["algorithms"].items()),
+        "tables": [(title, cells) for title, cells in _method_tables(content) if cells["rows"]],
+    }
+    text = re.sub(r"\n{3,}", "\n\n", render_to_string("reports/frozen/report.md", context))
+    return (text.replace(NOTES, _TAG.sub("&lt;", content["notes"]).strip("\n")).strip("\n") + "\n").encode()
 
 
-def _appendix(content: Content) -> Iterator[str]:
-    yield "## Disclosures"
-    stated = content["disclosures"]
-    yield "\n".join(f"- {label}: {_line(str(stated.get(key) or NOT_STATED))}" for key, label in DISCLOSED)
-    method = content["method"]
-    yield "## Method"
-    yield "\n".join(f"- {_line(sentence)}" for sentence in method["sentences"])
-    yield "Algorithms: " + ", ".join(f"{_line(n)} {_line(v)}" for n, v in sorted(method["algorithms"].items()))
-    for title, cells in _method_tables(content):
-        if cells["rows"]:
-            yield f"## {title}"
-            yield build_table(cells).as_markdown()
-
-
-def _footnote(cells: Cells, note: Footnote) -> str:
-    columns, at = cells["columns"], note["column"]
-    column = columns[at] if 0 <= at < len(columns) else str(at + 1)
-    return f"- row {note['row'] + 1}, {_line(column)}: {_line(note['text'])}"
-
-
-def _line(text: str) -> str:
+def escape_line(text: object) -> str:
     """A text in one line, in which nothing is markup."""
     escaped = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_\[\]>|~#])", r"\\\1", escaped)

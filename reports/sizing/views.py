@@ -101,7 +101,7 @@ class Answer:
     reached: Reached  # on the largest cluster measured
     sizing: Sizing
     scaling: str  # what is assumed or known of more nodes
-    notes: tuple[str, ...]
+    question: Question
     price: float | None  # per node and hour
     bound: Literal["", "at most", "open"] = ""  # of the nodes that the throughput takes
 
@@ -120,6 +120,34 @@ class Answer:
     @property
     def curve(self) -> Curve:
         return self.reached.curve
+
+    @property
+    def copies(self) -> int:
+        """That were measured."""
+        return self.curve.setup.replication_factor or 1
+
+    @property
+    def held_bytes(self) -> float | None:
+        """On a node, as it was measured."""
+        setup = self.curve.setup
+        if not setup.records or not setup.record_bytes:
+            return None
+        return setup.records * setup.record_bytes * self.copies / self.reached.nodes
+
+    @property
+    def asked_bytes(self) -> float:
+        """On a node."""
+        return (self.question.data_gb or 0.0) * 1e9 * (self.question.copies or self.copies) / self.sizing.nodes
+
+    @property
+    def holds_much_more(self) -> bool:
+        return self.held_bytes is not None and self.asked_bytes > MORE_DATA * self.held_bytes
+
+    @property
+    def lacks_a_stopped_node(self) -> bool:
+        """Whether a cluster was not measured at this load with one of its nodes stopped."""
+        conditions = {load.condition for load in self.reached.reduced}
+        return (self.curve.setup.server_nodes or 1) > 1 and STOPPED not in conditions
 
     @property
     def node_ops_s(self) -> float:
@@ -339,33 +367,7 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
     price = question.price
     if price is None and largest.curve.setup.price_per_hour:
         price = largest.curve.setup.price_per_hour / largest.nodes
-    return Answer(largest, sizing, scaling, collect_notes(largest, sizing, bound, question), price, bound)
-
-
-def collect_notes(reached: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
-    """What the measurement does not cover of the need."""
-    notes, setup = [], reached.curve.setup
-    measured = setup.replication_factor or 1
-    if question.copies and question.copies != measured:
-        notes.append(f"measured with {measured} cop{'y' if measured == 1 else 'ies'}, not {question.copies}")
-    if question.data_gb and setup.records and setup.record_bytes:
-        held = setup.records * setup.record_bytes * measured / reached.nodes
-        copies_gb = question.data_gb * 1e9 * (question.copies or measured) / sizing.nodes
-        if copies_gb > MORE_DATA * held:
-            notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(copies_gb)}")
-    if safe := reached.safe:
-        notes.append(f"its safe load is {formatting.throughput(safe.throughput_ops_s)}, {safe.condition}")
-    if reached.exceeded:
-        notes.append(f"not within the limit {reached.exceeded}")
-    if (setup.server_nodes or 1) > 1 and STOPPED not in {load.condition for load in reached.reduced}:
-        notes.append("not measured at this load with a node stopped")
-    if not reached.curve.publishable:
-        notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
-    if reached.at_least:
-        notes.append(f"its throughput is a lower bound: {reached.at_least}")
-    if bound == "open":
-        notes.append("a smaller cluster's throughput is a lower bound: the nodes may be more or fewer")
-    return tuple(notes)
+    return Answer(largest, sizing, scaling, question, price, bound)
 
 
 def _listed(sizes: Iterable[int]) -> str:

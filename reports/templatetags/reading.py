@@ -1,6 +1,6 @@
 """Filters of the templates of reports: curves, histories, verdicts against baselines, parts of frozen reports."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -10,35 +10,23 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from benchsite.templatetags.units import latency, latency_between
-from reports.compare.analysis.ceiling import NON_MONOTONE, Ceiling
 from reports.compare.curves import Curve, Operation
-from reports.compare.ladder_text import bracket_says, ceiling_sentence, ladder_says
+from reports.compare.ladder_text import ladder_says, threads_text
+from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.equal_load import number_text, within_text
 from reports.trends.figures.history import change_text, change_words
 from reports.trends.histories import HistoryChange, Metric
 from reports.trends.verdicts.serialization import MetricAnswer
 
 register = template.Library()
-register.filter(ceiling_sentence)
 register.filter(change_words)
 register.filter("ladder_words", ladder_says)
 register.filter("within_words", within_text)
 register.filter(number_text)
+register.filter(threads_text)
+register.filter("plain", formatting.written)
 # The badges of the site whose shape says as much: a tick, a warning, a cross, a dash.
 TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "reject", "error": "failed"}
-
-
-@register.filter
-def bracket_words(ceiling: Ceiling) -> str:
-    """The last sustained target and the next, "target 75.0k, 100k failed", and whether the rungs contradict it."""
-    return bracket_says(ceiling) + (", non-monotone" if NON_MONOTONE in ceiling.notes else "")
-
-
-@register.filter
-def load_heading(rows: Iterable[Any]) -> str:
-    """What the column of loads holds, of the rows of a table that have a curve each."""
-    targets = {bool(ceiling.bracket) for row in rows if (ceiling := row["curve"].ceiling)}
-    return "at threads or target" if len(targets) > 1 else "at target" if True in targets else "at threads"
 
 
 @register.filter
@@ -96,6 +84,12 @@ def ratio_interval(metric: MetricAnswer) -> str:
         return formatting.significant(metric.ratio, 3) + formatting.TIMES
     ratio, low, high = (formatting.significant(value, 3) for value in (metric.ratio, metric.low, metric.high))
     return f"{ratio}{formatting.TIMES} [{low}, {high}]"
+
+
+@register.simple_tag(takes_context=True)
+def prose(context: template.Context, name: str) -> str:
+    """A text template below `reports/`, escaped."""
+    return plain_text(name, **{str(key): value for key, value in context.flatten().items()})
 
 
 @register.filter

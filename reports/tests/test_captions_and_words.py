@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.points import Spread
-from reports.compare.curves import MachineFacts, Setup, Standing, describe_durability
+from reports.compare.curves import MachineFacts, Progress, Setup, Standing, describe_durability
 from reports.compare.figures.captions import caption, collect_notes, list_conditions, machine_sentence
 from reports.compare.figures.theme import get_labels
-from reports.compare.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
+from reports.tests.rendering import ceiling_sentence, knee_sentence, rendered
 
 SHARED = Setup(cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,), generators=("a", "b"))
 
@@ -71,7 +71,13 @@ def test_the_caption_admits_what_is_missing():
     points = [
         point(2, 100.0, throughput_ops_s=Spread(100.0, 90.0, 110.0, 3)),
         point(4, 200.0, clients_merged=1, mode_verified=False, rejected=1, excluded=("noise",)),
-        point(8, 300.0, standing=Standing.REJECTED, worst_finding="V03 reject: the client was the limit."),
+        point(
+            8,
+            300.0,
+            standing=Standing.REJECTED,
+            rejected_by=("V03",),
+            worst_finding="V03 reject: the client was the limit.",
+        ),
         point(16, 300.0, worst_finding="V05 warn: short."),
     ]
     text = caption([curve(points=points)])
@@ -107,7 +113,9 @@ def test_the_knee_in_words():
 
 
 def test_progress_in_words():
-    assert progress_sentence(curve()) == "No run belongs to this sweep."
+    assert rendered("sweep/ladder_text", curve=curve()).endswith("No run belongs to this sweep.")
+    going = curve(progress=Progress(runs=9, succeeded=4, failed=2))
+    assert rendered("sweep/ladder_text", curve=going).endswith("4 of 9 runs succeeded, 2 failed, 3 to come.")
 
 
 def test_a_promise_in_a_few_words():

@@ -2,18 +2,19 @@
 
 import copy
 import datetime as dt
-import uuid
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from reports.compare.analysis.causes import causes, run_pair
 from reports.compare.analysis.run_sides import Line, RunSide, groups, machine_pairs
+from reports.compare.pages.answer_messages import plain_text
 from reports.tests.curves import operation, point
 from runs.checks import CheckResult
 from runs.checks.spec_facts import side_facts
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}
@@ -58,15 +59,21 @@ def side(label="A", changes=(), **fields) -> RunSide:
             inner = inner[name]
         inner[last] = value
     given = cast(RunSpec, spec)
-    values: dict[str, Any] = {
-        "run_id": uuid.uuid4(), "name": f"run {label}", "spec": given, "evidence": {}, "point": point(8, 1000.0),
-        "facts": side_facts(label, given), "repeats_ops_s": (1000.0,),
+    row: dict[str, Any] = {
+        "spec": given, "evidence": {}, "started_at": None, "position": 0, "matrix": None, "commit": "", "branch": "",
+        "source": "", "is_bracket": False,
     }  # fmt: skip
-    return RunSide(**{**values, **fields})
+    run = SimpleNamespace(**{name: fields.pop(name, value) for name, value in row.items()})
+    values: dict[str, Any] = {"point": point(8, 1000.0), "facts": side_facts(label, given), "repeats_ops_s": (1000.0,)}
+    return RunSide(run, **{**values, **fields})
 
 
 def find_causes(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **options):
     return causes(run_pair(a or side(), b, **options), change)
+
+
+def why(cause) -> str:
+    return plain_text("why/cause.txt", cause=cause).replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
 def named(*args, **options) -> list[str]:
@@ -110,33 +117,33 @@ def machine(**facts):
 )
 def test_each_difference_has_its_sentence(changes, title, sentence):
     cause = find_causes(side("B", changes))[0]
-    assert cause.title == title and sentence in cause.why and cause.why.endswith(".")
+    assert cause.title == title and sentence in why(cause) and why(cause).endswith(".")
 
 
 def test_what_the_runs_themselves_say():
     rejected = CheckResult("V07", "reject", "Errors", "", "", "2 % failed.")
     drifting = CheckResult("V11", "warn", "Steady state", "", "", "It still rose.")
-    assert find_causes(side("B", findings=(rejected,)))[0].why == "B is rejected by Errors (V07): 2 % failed."
-    assert find_causes(side("B", findings=(drifting,)))[0].why == "Of B only: It still rose."
+    assert why(find_causes(side("B", findings=(rejected,)))[0]) == "B is rejected by Errors (V07): 2 % failed."
+    assert why(find_causes(side("B", findings=(drifting,)))[0]) == "Of B only: It still rose."
     assert find_causes(side("B", findings=(drifting,)), a=side(findings=(drifting,))) == []
     assert find_causes(side("B", point=None), None)[0].title == "A missing number"
     busy = find_causes(side("B", point=point(8, 700.0, generator_cpu=0.95)))[0]
-    assert busy.title == "A busy load generator" and "95 %" in busy.why and not busy.against
+    assert busy.title == "A busy load generator" and "95 %" in why(busy) and not busy.against
     failing = point(8, 700.0, operations=(replace(operation("READ", 100.0), failed=50),))
-    assert "4.76 % of B's" in find_causes(side("B", point=failing))[0].why
+    assert "4.76 % of B's" in why(find_causes(side("B", point=failing))[0])
     assert named(side("B", is_bracket=True)) == ["Drift"]
     day = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     later = [side(x, started_at=day + dt.timedelta(days=n)) for x, n in (("A", 0), ("B", 3))]
-    assert find_causes(later[1], a=later[0])[0].why.startswith("They began 3 days apart")
+    assert why(find_causes(later[1], a=later[0])[0]).startswith("They began 3 days apart")
     assert find_causes(later[0], a=side(started_at=day + dt.timedelta(minutes=5))) == []
 
 
 def test_the_images_and_limits_of_containers():
     ran = {"reference": "redis:7.4", "image_id": "sha256:a", "network": "host", "memory_bytes": None, "cpus": None}
     plain, other = ({"container": {**ran, **more}} for more in ({}, {"image_id": "sha256:b", "cpus": 1.5}))
-    why = find_causes(side("B", evidence=other), a=side(evidence=plain))[0].why
-    assert "Image, by its id is sha256:a in A and sha256:b in B" in why
-    assert "no limit in A and 1.5 in B" in why
+    sentence = why(find_causes(side("B", evidence=other), a=side(evidence=plain))[0])
+    assert "Image, by its id is sha256:a in A and sha256:b in B" in sentence
+    assert "no limit in A and 1.5 in B" in sentence
     assert find_causes(side("B", evidence=plain), a=side(evidence=plain)) == []
 
 
@@ -195,6 +202,6 @@ def test_long_values_are_cut_around_the_place_where_they_differ():
 def test_passing_facts_never_differ_and_missing_ones_are_unclear():
     a, b = side(), side("B", {"cluster.machines": machine(disk_free_bytes=9, nic="fast")})
     node = machine_pairs(a, b)[0]
-    assert not node.group.differing and [line.label for line in node.group.unclear] == ["nic"]
+    assert not node.differing and [line.label for line in node.unclear] == ["nic"]
     fewer = machine_pairs(side(), side("B", {"cluster.machines": []}))
     assert (fewer[0].a, fewer[0].b) == ("one", None)

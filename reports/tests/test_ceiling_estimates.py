@@ -6,8 +6,9 @@ import pytest
 
 from reports.compare.analysis.ceiling import Ladder, Rung, thread_ceiling
 from reports.compare.analysis.points import spread
-from reports.compare.ladder_text import ceiling_sentence, ladder_says, variation_sentence
+from reports.compare.ladder_text import ladder_says
 from reports.tests.curves import curve, point
+from reports.tests.rendering import ceiling_sentence, rendered
 from reports.trends.analysis.sessions import SessionSpread
 
 NOISE = (0.99, 1.0, 1.01)
@@ -86,8 +87,8 @@ def test_identical_repeats_have_no_interval():
 
 def test_a_single_run_is_shown_with_the_variation_of_its_cluster():
     single = curve()
-    sentence = variation_sentence(single, SessionSpread((math.log(1.04) / 2.306 / math.sqrt(2)) ** 2, 8, 9, 3))
-    assert "up to 4\N{NARROW NO-BREAK SPACE}%" in sentence
-    assert "is not known" in variation_sentence(single, None)
+    floor = SessionSpread((math.log(1.04) / 2.306 / math.sqrt(2)) ** 2, 8, 9, 3)
+    assert "up to 4\N{NARROW NO-BREAK SPACE}%" in rendered("sweep/ladder_text", curve=single, floor=floor)
+    assert "on this cluster is not known" in rendered("sweep/ladder_text", curve=single)
     repeated = [point(n, x, throughput_ops_s=spread([x, x * 1.01])) for n, x in ((2, 1000.0), (4, 1900.0))]
-    assert variation_sentence(curve(points=repeated), None) == ""
+    assert "on this cluster" not in rendered("sweep/ladder_text", curve=curve(points=repeated))

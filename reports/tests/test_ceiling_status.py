@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from reports.compare.analysis.ceiling import CLIENT_LIMITED, Ladder, Rung, Status, ceiling
-from reports.compare.ladder_text import ceiling_sentence, ladder_says
+from reports.compare.ladder_text import ladder_says
 from reports.compare.queries import curves
 from reports.models import Report
 from reports.published.builder import build
@@ -17,6 +17,7 @@ from reports.published.drafts import Draft
 from reports.published.links import find_link
 from reports.published.publication import publish
 from reports.tests.curves import curve, point
+from reports.tests.rendering import ceiling_sentence
 from runs.models import SearchDecision, Sweep
 from runs.tests.factories import (
     finding,

@@ -1,6 +1,6 @@
 import numpy as np
 
-from reports.compare.analysis.downsample import lttb, m4, thinned
+from reports.compare.analysis.downsample import m4, thinned
 
 Y = [10, 11, 10, 50, 11, 10, 12, 10, 9, 10, 2, 10]
 
@@ -23,21 +23,6 @@ def test_it_leaves_a_short_series_alone_and_ignores_nan():
     assert m4([1.0, 2.0], 5).tolist() == [0, 1]
     assert m4([np.nan] * 100, 2).tolist() == [0, 49, 50, 99]
     assert m4([], 3).tolist() == []
-
-
-def test_largest_triangles_keep_course_and_may_drop_a_dip():
-    # Worked in the analysis design.
-    assert [(int(at), Y[at]) for at in lttb(Y, 5)] == [(0, 10), (3, 50), (4, 11), (10, 2), (11, 10)]
-    assert lttb(Y, 12).tolist() == list(range(12)) and lttb(Y, 99).tolist() == list(range(12))
-    assert lttb(Y, 2).tolist() == [0, 11] and lttb([], 5).tolist() == []
-
-
-def test_the_largest_triangles_pass_over_what_is_not_a_number():
-    y = np.sin(np.arange(5_000) / 100)
-    y[100:300] = np.nan
-    kept = lttb(y, 400)
-    assert 300 < kept.size <= 400 and np.isfinite(y[kept[1:-1]]).all()
-    assert (np.diff(kept) > 0).all()
 
 
 def test_columns_of_the_worked_example_say_which_point_is_which():

@@ -14,9 +14,10 @@ from reports.compare.analysis.repeat_comparison import Outcome, compare_values, 
 from reports.compare.analysis.scalability import score
 from reports.compare.curves import Setup
 from reports.compare.durability_costs import durability_costs
+from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.compare.pages.equal_load import equal_load
-from reports.published.tables import against_table, collect_verdicts
+from reports.compare.pages.tables import against_table, collect_verdicts
 from reports.sizing.analysis import nodes_by_measurement
 from reports.sizing.question import read_question
 from reports.sizing.views import answer
@@ -192,7 +193,7 @@ def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
     assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("", "", "")
     (answer,) = answered(bounded)["answers"]
     assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("≤ ", "≥ ", "≤ ")
-    assert "a lower bound" in " ".join(answer.notes)
+    assert "a lower bound" in plain_text("sizing/notes.txt", one=answer)
     (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000")["answers"]
     assert stored.binding == "storage" and stored.sign == ""
 

@@ -8,9 +8,10 @@ from django.urls import reverse
 from reports.compare.analysis.ceiling import Rung, ceiling
 from reports.compare.analysis.points import spread
 from reports.compare.curves import Progress
-from reports.compare.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence
-from reports.compare.pages.ladder import choose_next_loads, next_step
+from reports.compare.pages.answer_messages import plain_text
+from reports.compare.pages.ladder import choose_next_loads
 from reports.tests.curves import curve, operation, point
+from reports.tests.rendering import ceiling_notes, ceiling_sentence, knee_sentence
 from reports.tests.test_ceiling_and_knee import L1
 from runs.tests.factories import make_run, make_sweep, measurement
 
@@ -19,6 +20,17 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
 
 def plain(text):
     return text.replace(NARROW, " ")
+
+
+def next_step(curve):
+    return plain(plain_text("sweep/next_loads.txt", loads=choose_next_loads(curve)))
+
+
+def next_target_of(estimate):
+    """What is advised for a sweep of targets with this ceiling."""
+    laddered = curve(ladder="target")
+    laddered.__dict__["ceiling"] = estimate
+    return next_step(laddered)
 
 
 def targets(*pairs, **changes):
@@ -31,7 +43,7 @@ def test_a_bracket_in_words():
         "74.9k ops/s is unconfirmed: 75.0k ops/s is the highest target that was sustained with all targets below it "
         "(1 run), and 100k ops/s was not (2 runs). Overloaded, it did 94.2k ops/s."
     )
-    assert plain(choose_next_loads(found)) == (
+    assert next_target_of(found) == (
         "Measure a target of 86,603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
     )
 
@@ -45,22 +57,22 @@ def test_repeated_target_is_the_ceiling():
 def test_nothing_sustained_in_words():
     found = targets((1000, 800), (2000, 900))
     assert plain(ceiling_sentence(found)).startswith("No target was sustained, not even 1.00k ops/s; the most")
-    assert "800 ops/s next: none was sustained" in plain(choose_next_loads(found))
+    assert "800 ops/s next: none was sustained" in next_target_of(found)
 
 
 def test_everything_sustained_asks_for_more():
-    assert "2,500 ops/s next: every target so far" in plain(choose_next_loads(targets((1000, 1000), (2000, 2000))))
+    assert "2,500 ops/s next: every target so far" in next_target_of(targets((1000, 1000), (2000, 2000)))
 
 
 def test_a_narrow_bracket_asks_for_a_longer_run():
-    assert "repeat its lower end" in choose_next_loads(targets((1000, 1000), (1040, 900)))
+    assert "repeat its lower end" in next_target_of(targets((1000, 1000), (1040, 900)))
 
 
 def test_missing_threads_in_words():
     rungs = [Rung(8, 2000, 0.001, 2000.0), Rung(8, 7900, 0.001, 16000.0, p99_s=0.002)]
     said = plain(ceiling_sentence(ceiling(rungs)))
     assert said.startswith("At least 2.00k ops/s") and "lack of threads" in said and "48 threads or more" in said
-    assert plain(choose_next_loads(ceiling(rungs))) == "Measure the target of 16.0k ops/s with more threads next."
+    assert next_target_of(ceiling(rungs)) == "Measure the target of 16.0k ops/s with more threads next."
 
 
 def test_a_target_without_a_counted_run_in_words():
@@ -70,16 +82,17 @@ def test_a_target_without_a_counted_run_in_words():
         "At least 1.00k ops/s: every target up to 1.00k ops/s was sustained, but of 2.00k ops/s no run counts. "
         "Measure it again."
     )
-    assert plain(ceiling_notes(estimate)[0]).startswith("This target has no counted run: 2.00k ops/s.")
-    assert plain(choose_next_loads(estimate)).startswith("Measure the target of 2.00k ops/s again next")
+    assert plain(ceiling_notes(estimate)).startswith("This target has no counted run: 2.00k ops/s.")
+    assert next_target_of(estimate).startswith("Measure the target of 2.00k ops/s again next")
     none = ceiling([replace(rungs[1], target_ops_s=500), rungs[0]])
     assert "of 500 ops/s no run counts" in plain(ceiling_sentence(none))
 
 
 def test_contradicting_and_marginal_targets_in_words():
     notes = ceiling_notes(targets((1000, 1000), (2000, 1920), (3000, 2990)))
-    assert "contradict each other" in notes[0] and "2.00k" in notes[1] and len(notes) == 2
-    assert ceiling_notes(None) == [] == ceiling_notes(curve().ceiling)
+    assert "contradict each other" in notes and "Marginal, missed by 2 to 5 %: 2.00k" in notes
+    assert "no counted run" not in notes
+    assert ceiling_notes(None) == "" == ceiling_notes(curve().ceiling)
 
 
 def worked(**changes):

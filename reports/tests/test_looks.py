@@ -21,8 +21,8 @@ from reports.compare.curves import Standing
 from reports.compare.figures.ceilings import best_sentence, build_bars, find_best
 from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.compare.pages.tables import collect_verdicts
 from reports.compare.queries.curves import curves
-from reports.published.tables import collect_verdicts
 from runs.checks import profile
 from runs.tests.factories import make_matrix, make_run, make_sweep
 

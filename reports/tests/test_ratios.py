@@ -5,15 +5,14 @@ import math
 import pytest
 from django.conf import settings
 
+from benchmarks.simulations.means import half_width_in_cv, mean_interval
 from benchsite.core.formatting import NOTHING, significant, times
 from reports.compare.analysis.ratios import (
     cliffs_delta,
     cohens_d,
     compute_ratio,
-    half_width_in_cv,
     hedges_g,
     log_welch,
-    mean_interval,
     repeats_needed,
     unusable,
 )

@@ -7,6 +7,7 @@ import pytest
 from django.http import QueryDict
 
 from reports.compare.curves import Setup, Standing
+from reports.compare.pages.answer_messages import plain_text
 from reports.sizing.question import read_question
 from reports.sizing.views import answer
 from reports.tests.curves import DISK, curve, operation, point
@@ -120,7 +121,7 @@ def test_rejected_points_answer_nothing():
 
 def test_what_the_measurement_does_not_cover_is_said():
     found = only(answer([side(purpose="demo")], asked("throughput=1M&data=4000&copies=3&node=3200")))
-    notes = " ".join(found.notes)
+    notes = plain_text("sizing/notes.txt", one=found)
     assert "measured with 2 copies, not 3" in notes and "on a node, not" in notes and "too short to rely on" in notes
     assert "lower bound" in notes  # two rungs that doubled
 

@@ -1,10 +1,9 @@
 """The table of ceilings, and its twin in files, of ladders of targets: target, bracket and notes."""
 
 import pytest
-from django.template.loader import render_to_string
 
 from reports.compare.figures.ceilings import COLUMNS, CeilingsFigure
-from reports.compare.views.compare import ceiling_rows
+from reports.compare.pages.tables import sustained_table
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_target_ladders import held, laddered, rejected
 
@@ -47,16 +46,17 @@ def test_the_twin_has_target_bracket_and_notes():
         (held(25_000), "target 25.0k, none failed"),
     ],
 )
-def test_the_page_says_target_and_bracket(points, said):
-    html = get_page(curve(points=points, ladder="target"))
-    assert said in html and ">at target<" in html and "at threads" not in html
+def test_the_table_says_target_and_bracket(points, said):
+    assert places(curve(points=points, ladder="target")) == [said]
 
 
-def get_page(*curves):
-    context = {"rows": ceiling_rows(curves), "labels": {}, "selection": {}, "facets": {"workloads": ()}}
-    return render_to_string("reports/compare/ceilings.html", context)
+def places(*curves):
+    """What the table of a comparison says of where each ceiling is."""
+    table = sustained_table(curves, {})
+    return [row[table.columns.index("at")] for row in table.rows]
 
 
-def test_threads_are_called_threads_and_both_are_called_both():
-    assert get_page(curve()).count(">at threads<") == 2
-    assert get_page(curve(), laddered((1000, 1000.0, 100.0))).count(">at threads or target<") == 2
+def test_threads_are_called_threads_and_targets_targets():
+    [threads, target] = places(curve(), laddered((1000, 1000.0, 100.0)))
+
+    assert threads.endswith("threads") and target.startswith("target 1.00k")

@@ -7,10 +7,10 @@ Nothing else of the team is to be seen: the label is what the admin wrote for it
 import secrets
 from collections.abc import Sequence
 from typing import Final
-from xml.sax.saxutils import escape, quoteattr
 
 from django.core.cache import cache
 from django.db import transaction
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from benchsite.accounts import audit
@@ -21,7 +21,6 @@ from reports.trends.queries.baselines import newest_run, points_to_draw
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
 from runs.models import Run
 
-HEIGHT: Final = 20
 EDGE: Final = 6  # pixels beside each text
 MAX_TEXT_LENGTH: Final = 60  # characters of one text
 # Advance widths at 11 pixels, of sans-serif letters; `textLength` makes any other font fit.
@@ -61,17 +60,19 @@ def badge(label: str, value: str, colour: str) -> str:
     """Two fields beside each other, as wide as their texts."""
     texts = [_shown(text) for text in (label, value)]
     inner = [round(measure_width(text), 1) for text in texts]
-    widths = [width + 2 * EDGE for width in inner]
-    whole = round(sum(widths), 1)
-    name = f"{texts[0]}: {texts[1]}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{HEIGHT}" role="img" '
-        f"aria-label={quoteattr(name)}><title>{escape(name)}</title>"
-        f'<rect width="{widths[0]}" height="{HEIGHT}" fill="{LABEL}"/>'
-        f'<rect x="{widths[0]}" width="{widths[1]}" height="{HEIGHT}" fill="{colour}"/>'
-        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">'
-        f"{_text(EDGE, inner[0], texts[0])}{_text(widths[0] + EDGE, inner[1], texts[1])}</g></svg>"
-    )
+    widths = [round(width + 2 * EDGE, 1) for width in inner]
+    context = {
+        "label": texts[0],
+        "value": texts[1],
+        "label_length": inner[0],
+        "value_length": inner[1],
+        "label_width": widths[0],
+        "value_width": widths[1],
+        "width": round(sum(widths), 1),
+        "value_at": round(widths[0] + EDGE, 1),
+        "colour": colour,
+    }
+    return render_to_string("reports/badge.svg", context)
 
 
 def verdict_badge(label: str, verdict: str) -> str:
@@ -82,24 +83,13 @@ def verdict_badge(label: str, verdict: str) -> str:
 def sparkline(label: str, values: Sequence[float]) -> str:
     """The course of a number from its lowest to its highest value, without saying either."""
     shown = [value for value in values if value == value][-MAX_POINTS:]
-    label_text = f"{_shown(label)}: the last {len(shown)} points" if len(shown) > 1 else f"{_shown(label)}: no line yet"
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SPARK_WIDTH}" height="{SPARK_HEIGHT}" role="img" '
-        f"aria-label={quoteattr(label_text)}><title>{escape(label_text)}</title>"
-    )
-    if len(shown) < 2:
-        return f'{head}<path d="M2 12H118" stroke="{LABEL}" stroke-dasharray="3 3"/></svg>'
-    low, high = min(shown), max(shown)
-    step, tall = (SPARK_WIDTH - 8) / (len(shown) - 1), SPARK_HEIGHT - 8
-    places = [
-        (round(4 + i * step, 1), round(4 + tall * (1 - ((value - low) / (high - low) if high > low else 0.5)), 1))
-        for i, value in enumerate(shown)
-    ]
-    points = " ".join(f"{x:g},{y:g}" for x, y in places)
-    return (
-        f'{head}<polyline points="{points}" fill="none" stroke="#0067a3" stroke-width="1.5"/>'
-        f'<circle cx="{places[-1][0]:g}" cy="{places[-1][1]:g}" r="2.5" fill="#0067a3"/></svg>'
-    )
+    low, high = min(shown, default=0.0), max(shown, default=0.0)
+    step, tall = (SPARK_WIDTH - 8) / max(len(shown) - 1, 1), SPARK_HEIGHT - 8
+    # A line that does not move is in the middle.
+    shares = [(value - low) / (high - low) if high > low else 0.5 for value in shown]
+    places = [(f"{4 + i * step:.1f}", f"{4 + tall * (1 - share):.1f}") for i, share in enumerate(shares)]
+    context = {"label": _shown(label), "width": SPARK_WIDTH, "height": SPARK_HEIGHT, "places": places}
+    return render_to_string("reports/sparkline.svg", context)
 
 
 def _shown(text: str) -> str:
@@ -107,10 +97,6 @@ def _shown(text: str) -> str:
     plain = "".join(character if character.isprintable() else " " for character in text)
     line = " ".join(plain.encode("utf-8", "replace").decode().split())
     return line if len(line) <= MAX_TEXT_LENGTH else f"{line[: MAX_TEXT_LENGTH - 1]}…"
-
-
-def _text(x: float, length: float, text: str) -> str:
-    return f'<text x="{x:g}" y="14" textLength="{length:g}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
 
 
 class BadgeRefused(Exception):

@@ -13,9 +13,9 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
-from runs.catalog.bindings import Capacity
 from runs.models import ClientRun, LoadGenerator, Machine, Run
 from runs.queue import client_lifecycle
+from runs.queue.bindings import Capacity
 from runs.queue.reasons import Reason
 
 # A load generator gives a sign of life every 5 s; runs wait for one that has been silent longer than this.

@@ -25,7 +25,10 @@ PARTS: Final = ("Formula", "Warns", "Rejects", "Not assessed without")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check says of some facts. `measured` is a short text with units; `message` is one sentence."""
+    """What a check says of some facts. `measured` is a short text with units; `message` is one sentence.
+
+    What passes has no remedy, and says `good` where there is one.
+    """
 
     severity: Severity
     measured: str
@@ -34,6 +37,7 @@ class Outcome:
     # Of two sides: what differs between them, each with its sentence, so that a comparison can ignore what it is about.
     differing: tuple[tuple[str, str], ...] = ()
     limits: str = ""  # in the place of the check's own
+    good: str = ""  # in the place of the message
 
 
 def not_assessed(missing: str, measured: str = "") -> Outcome:
@@ -66,10 +70,12 @@ class Check:
 
     def finding(self, outcome: Outcome, limits: str, profile: "Profile") -> CheckResult:
         """The finding of an outcome, as severe as the profile allows."""
+        passes = outcome.severity == "pass"
         return profile.applied(
             CheckResult(
                 self.id, outcome.severity, self.title, outcome.measured[:MAX_MEASURED_CHARACTERS],
-                profile.filled(limits), outcome.message, outcome.remedy, outcome.differing,
+                profile.filled(limits), (outcome.good if passes else "") or outcome.message,
+                "" if passes else outcome.remedy, outcome.differing,
             )
         )  # fmt: skip
 

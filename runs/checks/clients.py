@@ -56,7 +56,7 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
         severity, ", ".join(shown),
         sentence(messages, " and ")
         + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
-        "" if severity == "pass" else "Use more load generators, fewer threads on each, or more memory for the client.",
+        "Use more load generators, fewer threads on each, or more memory for the client.",
     )  # fmt: skip
 
 
@@ -88,10 +88,9 @@ def client_count(facts: RunFacts, profile: Profile) -> Outcome | None:
         "warn" if bound else "pass",
         f"{throughput(facts.throughput_ops_s)} by {counted(facts.clients_expected, 'client')}, "
         f"{throughput(probe.throughput_ops_s)} by {probe.clients}",
-        f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database."
-        if bound
-        else "More clients with the same threads did no more: the clients are not the limit.",
-        "Use more clients, or more load generators." if bound else "",
+        f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database.",
+        "Use more clients, or more load generators.",
+        good="More clients with the same threads did no more: the clients are not the limit.",
     )  # fmt: skip
 
 
@@ -122,10 +121,9 @@ def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
     return Outcome(
         severity,
         f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
-        "The clients began and ended together."
-        if severity == "pass"
-        else "The clients did not all load the database at the same time.",
-        "" if severity == "pass" else "Look at the clocks and the load of the load generators.",
+        "The clients did not all load the database at the same time.",
+        "Look at the clocks and the load of the load generators.",
+        good="The clients began and ended together.",
     )  # fmt: skip
 
 
@@ -163,10 +161,9 @@ def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
     ]
     return Outcome(
         "reject" if copies else "pass", f"copies: {len(copies)}",
-        f"{sentence(copies)}: the throughput and all counts include one client twice."
-        if copies
-        else "Every client has numbers of its own.",
-        "Upload the output of each client once." if copies else "",
+        f"{sentence(copies)}: the throughput and all counts include one client twice.",
+        "Upload the output of each client once.",
+        good="Every client has numbers of its own.",
     )  # fmt: skip
 
 
@@ -217,10 +214,9 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     severity = "warn" if different and severity == "pass" else severity
     return Outcome(
         severity, f"properties compared: {compared}",
-        f"The command lines contradict each other or the upload: {'; '.join(different)}."
-        if different
-        else "The command lines agree with each other and with the upload.",
-        "State what the command lines say; run all clients with the same workload." if different else "",
+        f"The command lines contradict each other or the upload: {'; '.join(different)}.",
+        "State what the command lines say; run all clients with the same workload.",
+        good="The command lines agree with each other and with the upload.",
     )  # fmt: skip
 
 
@@ -311,11 +307,10 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
     factor = grouped(ratio, 2) if math.isfinite(ratio) else "\N{INFINITY}"
     return Outcome(
         severity, f"fastest / slowest {factor}",
-        "All clients did about the same."
-        if severity == "pass"
-        else f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
+        f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
         "something beside the database held one of them back.",
-        "" if severity == "pass" else "Compare the load generators' machines and their way to the database.",
+        "Compare the load generators' machines and their way to the database.",
+        good="All clients did about the same.",
     )  # fmt: skip
 
 
@@ -338,10 +333,9 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
     return Outcome(
         "warn" if bad else "pass", f"{significant(offset_ms)} ms at {where}",
         f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
-        "is off also runs unevenly: sharp edges of the window are blurred."
-        if bad
-        else "The load generators' clocks agree with the reference clock.",
-        "Let an NTP service keep the clocks of the load generators." if bad else "",
+        "is off also runs unevenly: sharp edges of the window are blurred.",
+        "Let an NTP service keep the clocks of the load generators.",
+        good="The load generators' clocks agree with the reference clock.",
     )  # fmt: skip
 
 
@@ -369,10 +363,9 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     return Outcome(
         "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
         f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
-        "bindings date by their clocks is not."
-        if steps
-        else "No clock of a client was seen to be set while it ran.",
-        "Let an NTP service slew the clocks, and set them before a run." if steps else "",
+        "bindings date by their clocks is not.",
+        "Let an NTP service slew the clocks, and set them before a run.",
+        good="No clock of a client was seen to be set while it ran.",
     )  # fmt: skip
 
 
@@ -468,6 +461,7 @@ def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
     )
     return Outcome(
         "warn" if wrong else "pass", f"unknown names: {len(wrong)}",
-        f"Nothing reads {'; '.join(wrong)[:1_000]}." if wrong else "No property looks misspelt.",
-        "Correct the name, and run it again." if wrong else "",
+        f"Nothing reads {'; '.join(wrong)[:1_000]}.",
+        "Correct the name, and run it again.",
+        good="No property looks misspelt.",
     )  # fmt: skip

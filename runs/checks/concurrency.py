@@ -66,7 +66,7 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
         severity, shown,
         f"The threads spent {percent(share)} of their time in operations"
         + ("." if severity == "pass" else "; the rest went into the clients themselves."),
-        "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or use more of them.",
+        "Look at the load generators' CPU and garbage collection, or use more of them.",
     )  # fmt: skip
 
 

@@ -40,10 +40,9 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     shown = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
     return Outcome(
         severity, shown,
-        f"This run is too short to publish: {', '.join(complaints)}. Its shape may be right, its digits are not."
-        if complaints
-        else "The window is long enough for its percentiles.",
-        "Measure longer." if complaints else "",
+        f"This run is too short to publish: {', '.join(complaints)}. Its shape may be right, its digits are not.",
+        "Measure longer.",
+        good="The window is long enough for its percentiles.",
     )  # fmt: skip
 
 
@@ -98,5 +97,5 @@ def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
         f"{'Connecting and cleaning' if whole else 'Cleaning'} up took {percent(share)} of the run time of a client; "
         "the throughput that YCSB prints includes it"
         + (", and no other is known." if facts.whole_runs else ", the window's does not."),
-        "Measure longer, or find out why it takes so long." if severity != "pass" else "",
+        "Measure longer, or find out why it takes so long.",
     )  # fmt: skip

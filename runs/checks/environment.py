@@ -255,10 +255,9 @@ def data_set_size(facts: RunFacts, profile: Profile) -> Outcome | None:
     return Outcome(
         "warn" if is_small else "pass", f"{significant(size_mib)} MiB on each node",
         f"The records of a node take {significant(size_mib)} MiB: they fit the cache of a CPU, so neither memory nor "
-        "disk was measured."
-        if is_small
-        else "The data set is larger than a CPU's cache.",
-        "Load more or larger records." if is_small else "",
+        "disk was measured.",
+        "Load more or larger records.",
+        good="The data set is larger than a CPU's cache.",
     )  # fmt: skip
 
 
@@ -283,12 +282,9 @@ def environment(facts: RunFacts, profile: Profile) -> Outcome:
         return not_assessed("Where the clients and the database ran is not known.")
     return Outcome(
         "warn" if complaints else "pass", "; ".join(complaints)[:120] or "separate machines",
-        f"{sentence(complaints)}: compare the shapes, not the numbers."
-        if complaints
-        else "The clients ran on machines of their own, and nothing speaks against the database's.",
-        "Put the load generators on machines of their own, and the database on machines that are its own."
-        if complaints
-        else "",
+        f"{sentence(complaints)}: compare the shapes, not the numbers.",
+        "Put the load generators on machines of their own, and the database on machines that are its own.",
+        good="The clients ran on machines of their own, and nothing speaks against the database's.",
     )  # fmt: skip
 
 
@@ -327,7 +323,7 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     return Outcome(
         severity, f"{used} {when}",
         f"On {host.machine} other processes used {used} {when}{stolen}.",
-        "" if severity == "pass" else "Stop what else runs on the machine, or reserve it, and run this again.",
+        "Stop what else runs on the machine, or reserve it, and run this again.",
     )  # fmt: skip
 
 

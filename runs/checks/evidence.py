@@ -45,8 +45,9 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
         )  # fmt: skip
     return Outcome(
         severity, shown,
-        f"{sentence(messages)}." if messages else "Every client's operations are there, over the whole window.",
-        "Read the clients' output on this page, mend what stopped them, and run it again." if messages else "",
+        f"{sentence(messages)}.",
+        "Read the clients' output on this page, mend what stopped them, and run it again.",
+        good="Every client's operations are there, over the whole window.",
     )  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
         + (f" (return codes of the whole run: {named})." if named else ".")
         + " A failed operation is often faster than a good one, so it flatters the throughput.",
-        "" if severity == "pass" else remedy,
+        remedy,
     )  # fmt: skip
 
 
@@ -128,14 +129,13 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
         missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
         return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
     inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
-    good = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
+    fits = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
     return Outcome(
-        "pass" if good else "reject", f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
-        "The clients asked for keys that the database has."
-        if good
-        else f"The workload asks for {grouped(facts.recordcount)} records and the database holds "
+        "pass" if fits else "reject", f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
+        f"The workload asks for {grouped(facts.recordcount)} records and the database holds "
         f"{grouped(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
-        "" if good else "Load the data set anew with this workload's record count.",
+        "Load the data set anew with this workload's record count.",
+        good="The clients asked for keys that the database has.",
         limits="as many rows as recordcount, or more: the workload inserts" if inserts else "",
     )  # fmt: skip
 

@@ -57,12 +57,9 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
     shown = _listed(shares)
     return Outcome(
         find_worst(severities), shown,
-        f"The operations are not what the workload asks for: {'; '.join(complaints)}."
-        if complaints
-        else "The operations have the shares that the workload asks for.",
-        "State the workload that was run. Look for unsupported operations and for misspelt proportions."
-        if complaints
-        else "",
+        f"The operations are not what the workload asks for: {'; '.join(complaints)}.",
+        "State the workload that was run. Look for unsupported operations and for misspelt proportions.",
+        good="The operations have the shares that the workload asks for.",
     )  # fmt: skip
 
 
@@ -123,7 +120,7 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
     return Outcome(
         severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
         f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
-        "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
+        "Take this rung as beyond the ceiling, or give it more threads and run it again.",
     )  # fmt: skip
 
 

@@ -100,19 +100,17 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         missing = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
         return not_assessed(f"Of {_labels(unknown)} the {missing} are not known.")
     fits = [classify_fit(ratio, profile) for ratio in known]
-    shown = " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known)
-    if fits[0] == fits[1]:
-        return Outcome("pass", shown, f"On both sides the data set {fits[0]}.")
-    message = (
-        f"The data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's."
-        if "lives on disk" not in fits
-        else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's."
-    )
-    return Outcome(
-        "warn", shown,
-        message,
+    differences = []
+    if fits[0] != fits[1] and "lives on disk" in fits:
+        message = f"for {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's"
+        differences = [("memory_fit", message)]
+    elif fits[0] != fits[1]:
+        message = f"the data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's"
+        differences = [("memory_fit", message)]
+    return _judged(
+        " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known), differences, [],
+        f"On both sides the data set {fits[0]}.",
         "Compare sides whose data sets have the same size against their memory.",
-        (("memory fit", message),),
     )  # fmt: skip
 
 
@@ -129,17 +127,15 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         return not_assessed(f"No hit ratio of {_labels(unknown)} was recorded.")
     shown = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
     changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + ROUNDING]
-    complaints = []
+    differences = []
     if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + ROUNDING:
-        complaints.append(
-            f"memory answered {percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
-        )
-    differing = _keyed("hit ratio", complaints)
-    if changing:
-        complaints.append(f"within the run of {_labels(changing)} the hit ratio still changed")
-    return _weighed(
-        shown, complaints, "Memory answered about as many reads on both sides.",
-        "Warm both sides up until their hit ratios stand still, and give them data sets of one size.", differing,
+        answered = f"{percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
+        differences.append(("hit_ratio", f"memory answered {answered}"))
+    return _judged(
+        shown, differences,
+        [f"within the run of {_labels(changing)} the hit ratio still changed"] if changing else [],
+        "Memory answered about as many reads on both sides.",
+        "Warm both sides up until their hit ratios stand still, and give them data sets of one size.",
     )  # fmt: skip
 
 
@@ -158,15 +154,14 @@ def durability(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         unknown = [side for side, mode in zip((a, b), modes, strict=True) if mode is None]
         return not_assessed(f"What a write of {_labels(unknown)} waits for is not known.")
     classes = [waits_for(mode) for mode in modes if mode is not None]
-    complaints = [] if same else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
-    differing = _keyed("durability", complaints)
+    message = f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"
     silent = [side for side in (a, b) if side.durability.get("ack") == "none"]
-    if silent:
-        complaints.append(f"writes of {_labels(silent)} are not acknowledged at all")
-    return _weighed(
-        " and ".join(dict.fromkeys(classes)), complaints,
+    return _judged(
+        " and ".join(dict.fromkeys(classes)),
+        [] if same else [("durability", message)],
+        [f"writes of {_labels(silent)} are not acknowledged at all"] if silent else [],
         f"On both sides a write waits for {classes[0]}.",
-        "Compare modes that promise the same, or say with the numbers what the faster one may lose.", differing,
+        "Compare modes that promise the same, or say with the numbers what the faster one may lose.",
     )  # fmt: skip
 
 
@@ -189,6 +184,14 @@ def waits_for(mode: Durability) -> str:
     return text
 
 
+NAMES: Final = {
+    "version": "version",
+    "ycsb_client": "YCSB client",
+    "number_of_nodes": "number of nodes",
+    "hardware": "hardware",
+}
+
+
 @check(
     "V24", "Environment",
     "same versions of one system and of YCSB, same hardware, clients apart on both",
@@ -202,29 +205,37 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Warns: any difference
     Not assessed without: versions, hardware, places
     """
-    differences: list[tuple[str, str]] = []
-    unknown: list[str] = []
+    facts = {
+        "ycsb_client": (a.client_version, b.client_version),
+        "number_of_nodes": (a.cluster.nodes, b.cluster.nodes),
+        "hardware": _hardware(a.cluster, b.cluster),
+    }
     if a.system and a.system == b.system:
-        _compare("version", a.version, b.version, differences, unknown)
-    _compare("YCSB client", a.client_version, b.client_version, differences, unknown)
-    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, differences, unknown)
-    _compare("hardware", *_hardware(a.cluster, b.cluster), differences, unknown, quiet=True)
+        facts = {"version": (a.version, b.version), **facts}
+    missing = [subject for subject, values in facts.items() if not all(values)]
+    unknown = [NAMES[subject] for subject in missing]
+    # What the machines are made of is too long for a sentence.
+    differences = [
+        (
+            subject,
+            f"the {NAMES[subject]} differs" + ("" if subject == "hardware" else f" ({values[0]} and {values[1]})"),
+        )
+        for subject, values in facts.items()
+        if subject not in missing and values[0] != values[1]
+    ]
     shared = (a.client_on_database_host, b.client_on_database_host)
     if None in shared:
         unknown.append("where the clients ran")
     elif shared[0] != shared[1]:
-        differences.append(
-            ("placement", f"only {a.label if shared[0] else b.label} shared its machine with its clients")
-        )
-    complaints = [message for _, message in differences]
-    for side in (a, b):
-        complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]
-    if not complaints and unknown:
+        message = f"only {a.label if shared[0] else b.label} shared its machine with its clients"
+        differences.append(("placement", message))
+    complaints = [f"{complaint} ({side.label})" for side in (a, b) for complaint in side.complaints]
+    if not differences and not complaints and unknown:
         return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
-    return _weighed(
-        "; ".join(complaints) or "alike", complaints, "Versions and machines are alike.",
+    shown = "; ".join([*(message for _, message in differences), *complaints])
+    return _judged(
+        shown or "alike", differences, complaints, "Versions and machines are alike.",
         "Measure both sides on the same machines with the same versions, and nothing else on them.",
-        tuple((subject, f"{sentence([message])}.") for subject, message in differences),
     )  # fmt: skip
 
 
@@ -235,29 +246,13 @@ def _hardware(a: ClusterFacts, b: ClusterFacts) -> tuple[Sequence[object], Seque
     return list(dict.fromkeys(map(repr, a.hardware))), list(dict.fromkeys(map(repr, b.hardware)))
 
 
-def _compare(
-    subject: str, a: object, b: object, differences: list[tuple[str, str]], unknown: list[str], *, quiet: bool = False
-) -> None:
-    """Note where both are known and differ, or one of them is not known."""
-    if not a or not b:
-        unknown.append(subject)
-    elif a != b:
-        differences.append((subject, f"the {subject} differs" if quiet else f"the {subject} differs ({a} and {b})"))
-
-
-def _keyed(subject: str, complaints: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((subject, f"{sentence([complaint])}.") for complaint in complaints)
-
-
-def _weighed(
-    shown: str, complaints: list[str], good: str, remedy: str, differing: tuple[tuple[str, str], ...] = ()
+def _judged(
+    shown: str, differences: Sequence[tuple[str, str]], complaints: Sequence[str], good: str, remedy: str
 ) -> Outcome:
-    return Outcome(
-        "warn" if complaints else "pass", shown,
-        f"{sentence(complaints)}." if complaints else good,
-        remedy if complaints else "",
-        differing,
-    )  # fmt: skip
+    """A warning where there is a difference, each with its subject, or a complaint about one of the sides."""
+    messages = [*(message for _, message in differences), *complaints]
+    differing = tuple((subject, f"{sentence([message])}.") for subject, message in differences)
+    return Outcome("warn" if messages else "pass", shown, f"{sentence(messages)}.", remedy, differing, good=good)
 
 
 def _labels(sides: Sequence[SideFacts]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from runs.catalog import load_catalog
 from runs.checks.facts import ClusterFacts
 from runs.checks.pairs import SideFacts
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 
 def cluster_facts(spec: RunSpec) -> ClusterFacts:

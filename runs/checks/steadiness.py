@@ -66,10 +66,9 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
     return Outcome(
         "warn" if complaints else "pass", shown,
-        f"{sentence(complaints)}." if complaints else "The window is in a steady state.",
-        "Warm up longer and measure longer; the run page cuts a longer warm-up off without a new run."
-        if complaints
-        else "",
+        f"{sentence(complaints)}.",
+        "Warm up longer and measure longer; the run page cuts a longer warm-up off without a new run.",
+        good="The window is in a steady state.",
     )  # fmt: skip
 
 
@@ -125,7 +124,7 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
         f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
         f"{percent(spread.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
         f"{percent(spread.down_spike_share)} away.",
-        "Look at the series for compactions, checkpoints or neighbours, and measure longer." if bad else "",
+        "Look at the series for compactions, checkpoints or neighbours, and measure longer.",
     )  # fmt: skip
 
 
@@ -157,10 +156,9 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     shown += [f"longest operation {latency(longest_us)}"] if longest_us is not None else []
     return Outcome(
         "warn" if complaints else "pass", ", ".join(shown),
-        f"{sentence(complaints, ' and ')}." if complaints else "The database never stopped answering.",
-        "Look at the server's log at that time: checkpoints, compactions, elections, collecting garbage."
-        if complaints
-        else "",
+        f"{sentence(complaints, ' and ')}.",
+        "Look at the server's log at that time: checkpoints, compactions, elections, collecting garbage.",
+        good="The database never stopped answering.",
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ class ClientPropertiesField(models.JSONField):
 
 
 class ClientOrderField(models.JSONField):
-    """A `runs.plans.spec.ClientOrder`, with the client's properties below `properties`."""
+    """A `runs.queue.spec.ClientOrder`, with the client's properties below `properties`."""
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
         if isinstance(value, dict) and "properties" in value:

@@ -135,7 +135,7 @@ class LoadGenerator(Row):
     # It did not start a client: it gets no run until it passes a probe, or an operator releases it.
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantine_reason = models.TextField(blank=True, default="", db_default="")
-    # binding -> what clients with it can generate here at most: `runs.catalog.bindings.Capacity`.
+    # binding -> what clients with it can generate here at most: `runs.queue.bindings.Capacity`.
     capacity = models.JSONField(default=dict, blank=True, db_default={})
     calibration_requested_at = models.DateTimeField(null=True, blank=True)  # until it has ended
     calibration_error = models.TextField(blank=True, default="", db_default="")  # of the last one
@@ -276,7 +276,7 @@ class Matrix(Row):
     ladder = models.CharField(max_length=10, choices=Ladder, default=Ladder.THREADS)
     rungs = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list)
     threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
-    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.plans.spec.SearchSpec`).
+    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.queue.spec.SearchSpec`).
     search = models.JSONField(null=True, blank=True)
     # Of fixed rungs: two beyond saturation, the rest of the sweep is skipped.
     stops_early = models.BooleanField(default=False, db_default=False)
@@ -298,7 +298,7 @@ class Matrix(Row):
     min_operations = models.PositiveBigIntegerField(default=0)
     faults = models.JSONField(
         default=list, db_default=[], blank=True
-    )  # of every measured run: `runs.plans.spec.FaultSpec`
+    )  # of every measured run: `runs.queue.spec.FaultSpec`
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False

@@ -102,7 +102,7 @@ class Run(Row):
     """One measured point: one rung of a sweep, one repeat. Only `runs.queue.lifecycle` writes `status`.
 
     `spec` is what was submitted, immutable (a trigger in the database sees to it): pages, comparisons and verdicts
-    read it, never today's Database. Its shape is `runs.plans.spec.RunSpec`.
+    read it, never today's Database. Its shape is `runs.queue.spec.RunSpec`.
     """
 
     class Source(models.TextChoices):
@@ -354,7 +354,7 @@ class ClientRun(Row):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
     reason_detail = models.TextField(blank=True)
-    order = ClientOrderField()  # what this client is to do; `runs.plans.spec.ClientOrder`
+    order = ClientOrderField()  # what this client is to do; `runs.queue.spec.ClientOrder`
     claim = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     claimed_at = models.DateTimeField(null=True, blank=True)

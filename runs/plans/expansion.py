@@ -252,10 +252,10 @@ def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun
     entry, workload = draft.sweep.entry, draft.sweep.workload
     key = ("load", entry.database.id, entry.mode, data.fingerprint)
     sweep = PlannedSweep(key, "load", entry, workload, sweep_name(plan, entry, "load"))
-    threads = max(plan.load_threads, len(draft.generators) * plan.processes)
+    threads = max(plan.load_threads, len(draft.generators) * plan.processes_per_generator)
     overhead = plan.overhead(entry)
     seconds = overhead.load_s + data.records / overhead.load_records_s
     return PlannedRun(
         sweep, position, threads, threads, None, 1, draft.properties, data, draft.generators, None, seconds,
-        plan.processes,
+        plan.processes_per_generator,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchsite.core.formatting import counted, exact
 from runs.catalog import Mode, System
-from runs.plans.spec import FaultSpec
+from runs.queue.spec import FaultSpec
 
 if TYPE_CHECKING:
     from runs.plans.plan import Plan, PlannedDatabase

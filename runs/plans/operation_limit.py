@@ -65,10 +65,10 @@ def split_processes(
     A workload that inserts is never split: its clients would insert the same keys.
     """
     if not generators or float(properties.get("insertproportion", "0")) > 0:
-        return plan.processes
+        return plan.processes_per_generator
     needed = math.ceil(prediction.ops_s * seconds / len(generators) / MAX_PREDICTED_OPERATIONS)
     allowed = min(*(generator.slots for generator in generators), threads // len(generators))
-    return max(plan.processes, min(needed, allowed))
+    return max(plan.processes_per_generator, min(needed, allowed))
 
 
 def limit_message(name: str, prediction: Prediction, *, seconds: float, clients: int) -> str:

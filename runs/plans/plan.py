@@ -1,23 +1,23 @@
 """The plan as plain values: what `expand` and `preview` read, apart from any row."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from django.db.models import Max
+from pydantic import ConfigDict
 
 from runs.catalog import OwnMode, load_catalog
-from runs.catalog.bindings import Capacity
 from runs.checks.facts import fact, parse_number
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.run import Phase, Status
 from runs.plans.faults import AVAILABLE, KINDS
-from runs.plans.spec import FaultSpec
+from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
+from runs.queue.bindings import Capacity
+from runs.queue.spec import FaultSpec
 from runs.ycsb.properties import warm_up_s
 
-MAX_LOOKS = 5
-MAX_REPEATS = 50
 # No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
 MIN_PREDICTED_S = 600
 # A load that takes less says little about the rate of a longer one: its JVM is still compiling.
@@ -132,44 +132,27 @@ class Overhead:
 ASSUMED = Overhead()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A matrix and what it crosses."""
+class Plan(PlanColumns):
+    """A matrix and what it crosses. Its values are not validated again: `model_construct` makes it."""
 
-    name: str
-    purpose: str
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
     entries: tuple[Entry, ...]
     workloads: tuple[PlannedWorkload, ...]
     generators: tuple[PlannedGenerator, ...]
-    processes: int
-    ladder: str
-    rungs: tuple[int, ...]
-    threads: int | None
-    repeats: int
-    order: str
-    seed: int
-    exclusions: tuple[Rule, ...]
-    overrides: tuple[Rule, ...]
-    load_policy: str
-    load_threads: int
-    resets: Mapping[str, str]
-    warmup_s: int
-    min_measure_s: int
-    max_measure_s: int
-    min_operations: int
-    priming: Mapping[str, object] | None
-    bracket: bool = False  # the first measured cell once more at the end
-    search: Mapping[str, Any] | None = None  # `runs.plans.spec.SearchSpec`; None: the rungs are fixed
-    looks: tuple[int, ...] = ()  # numbers of repeats after which verdicts are taken
-    faults: tuple[FaultSpec, ...] = ()
+    exclusions: tuple[Rule, ...] = ()
+    overrides: tuple[Rule, ...] = ()
+    priming: Mapping[str, object] | None = None
+    search: Mapping[str, Any] | None = None  # `runs.queue.spec.SearchSpec`; None: the rungs are fixed
+    faults: Sequence[FaultSpec] = ()
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
-    measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
-    overheads: Mapping[tuple[str, str], Overhead] = field(default_factory=dict)  # (database, mode), from a trial run
+    measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = {}
+    overheads: Mapping[tuple[str, str], Overhead] = {}  # (database, mode), from a trial run
 
     @property
     def clients(self) -> int:
         """How many YCSB processes each run has."""
-        return len(self.generators) * self.processes
+        return len(self.generators) * self.processes_per_generator
 
     def overhead(self, entry: Entry) -> Overhead:
         return self.overheads.get((entry.database.id, entry.mode), ASSUMED)
@@ -187,6 +170,15 @@ def looks_problem(looks: Sequence[int], repeats: int) -> str:
     return ""
 
 
+def rungs_problem(rungs: Sequence[int], ladder: str, *, searches: bool) -> str:
+    """What is wrong with a load ladder, and what to do; empty where nothing is."""
+    if repeated := [rung for rung in rungs if rungs.count(rung) > 1]:
+        return f"{min(repeated)} stands in the ladder twice: use repeats to measure it again."
+    if not rungs and not (searches and ladder == Matrix.Ladder.TARGET):
+        return "Give the ladder at least one rung, such as 2, 4, 8, 16."
+    return ""
+
+
 def next_look(looks: Sequence[int], repeats: Iterable[int]) -> int | None:
     """The first look beyond these numbers of planned repeats; None: there is none. Copies have higher numbers."""
     highest = max((repeat for repeat in repeats if looks and repeat <= looks[-1]), default=0)
@@ -197,45 +189,25 @@ def build_plan(
     matrix: Matrix,
     *,
     entries: Sequence[tuple[Database, str]],
-    workloads: Sequence[Workload],
-    generators: Sequence[LoadGenerator],
+    workloads: Iterable[Workload],
+    generators: Iterable[LoadGenerator],
 ) -> Plan:
     """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
-    return Plan(
-        name=matrix.name,
-        purpose=matrix.purpose,
+    return Plan.model_construct(
+        **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, "priming", "search", "faults")},
         entries=tuple(Entry(_database(database), mode) for database, mode in entries),
         workloads=tuple(PlannedWorkload(str(w.pk), w.name, w.short_name, w.properties) for w in workloads),
         generators=tuple(_generator(generator) for generator in generators),
-        processes=matrix.processes_per_generator or 1,
-        ladder=matrix.ladder,
-        rungs=tuple(matrix.rungs or ()),
-        threads=matrix.threads,
-        repeats=matrix.repeats or 1,
-        order=matrix.order,
-        seed=matrix.seed or 1,
-        exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions or ()),
-        overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides or ()),
-        load_policy=matrix.load_policy,
-        load_threads=matrix.load_threads or 1,
-        resets=matrix.resets or {},
-        warmup_s=matrix.warmup_s or 0,
-        min_measure_s=matrix.min_measure_s or 0,
-        max_measure_s=matrix.max_measure_s or 0,
-        min_operations=matrix.min_operations or 0,
-        priming=matrix.priming,
-        bracket=matrix.bracket,
-        search=matrix.search,
-        looks=tuple(matrix.looks or ()),
-        faults=tuple(matrix.faults or ()),
+        exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
+        overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides),
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
     )
 
 
 def _measured_ops_s(
-    matrix: Matrix, databases: Sequence[Database], workloads: Sequence[Workload]
+    matrix: Matrix, databases: Sequence[Database], workloads: Iterable[Workload]
 ) -> dict[tuple[str, ...], dict[int, float]]:
-    if (matrix.warmup_s or 0) + (matrix.min_measure_s or 0) < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
+    if matrix.warmup_s + matrix.min_measure_s < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
         return {}
     rows = (
         Run.objects.filter(
@@ -261,7 +233,7 @@ def stored_plan(matrix: Matrix) -> Plan:
         workloads=list(matrix.workloads.order_by("name")),
         generators=list(matrix.load_generators.select_related("machine").order_by("name")),
     )
-    return replace(plan, overheads=_measured_overheads(matrix))
+    return plan.model_copy(update={"overheads": _measured_overheads(matrix)})
 
 
 def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:

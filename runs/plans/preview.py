@@ -1,7 +1,7 @@
 """What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from benchsite.core.formatting import counted, duration
@@ -18,13 +18,13 @@ from runs.catalog import (
     scans,
     start_problem,
 )
-from runs.catalog.bindings import how_to_align
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.operation_limit import limit_message
-from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
+from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
 from runs.plans.sizes import sentences
+from runs.queue.bindings import how_to_align
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -139,7 +139,7 @@ def _other_orders(plan: Plan, expansion: Expansion) -> str:
     """ "Another order: as listed 2 loads, 1 h 5 min; randomised 4 loads, 1 h 20 min." """
     costs = {}
     for order in ORDERS:
-        runs = expansion.runs if order == plan.order else expand(replace(plan, order=order)).runs
+        runs = expansion.runs if order == plan.order else expand(plan.model_copy(update={"order": order})).runs
         loads = sum(run.phase == "load" for run in runs)
         costs[order] = f"{counted(loads, 'load')}, {duration(sum(run.expected_s for run in runs))}"
     own = costs.pop(plan.order)
@@ -157,12 +157,10 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("load_generators", "Choose at least one load generator.")
     if plan.search is not None:
         yield from _search_problems(plan, plan.search)
-    if not plan.rungs and (plan.search is None or plan.ladder == "threads"):
-        yield Problem("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
+    if problem := rungs_problem(plan.rungs, plan.ladder, searches=plan.search is not None):
+        yield Problem("rungs", problem)
     if plan.min_measure_s < 1:
         yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
-    if len(set(plan.rungs)) != len(plan.rungs):
-        yield Problem("rungs", "A rung stands in the ladder twice: use repeats to measure one again.")
     if plan.looks and plan.search is not None:
         yield Problem("looks", "The trials of a search are no repeats, so it takes no looks: leave them empty.")
     elif problem := looks_problem(plan.looks, plan.repeats):
@@ -198,11 +196,11 @@ def _problems(plan: Plan) -> Iterator[Problem]:
                 "is in force there: plan a matrix for each mode, and change the server's settings between them.",
             )
     smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
-    if smallest is not None and plan.processes > smallest.slots:
+    if smallest is not None and plan.processes_per_generator > smallest.slots:
         yield Problem(
             "processes_per_generator",
-            f"{plan.processes} clients per generator are too many: {smallest.name} runs {smallest.slots} at a time. "
-            "Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
+            f"{plan.processes_per_generator} clients per generator are too many: {smallest.name} runs "
+            f"{smallest.slots} at a time. Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
         )
 
 
@@ -354,7 +352,9 @@ def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[
 
 
 def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
-    split = [run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes]
+    split = [
+        run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes_per_generator
+    ]
     if split:
         most = max(split, key=lambda run: run.processes)
         yield (
@@ -448,8 +448,8 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
     for server, used in modes.items():
         expected: dict[str, set[str]] = {}
         for mode in used.values():
-            for readback in mode.readback:
-                expected.setdefault(readback.setting, set()).add(readback.expected)
+            for name, value in mode.expected_settings.items():
+                expected.setdefault(name, set()).add(value)
         differing = [setting for setting, values in expected.items() if len(values) > 1]
         if differing:
             yield server[0], ", ".join(used), ", ".join(differing), administered[server]

@@ -9,7 +9,7 @@ from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.plans.expansion import Expansion, PlannedRun, PlannedSweep
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.plan import Plan
-from runs.plans.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
+from runs.queue.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
 from runs.results.denormalised_columns import config_key, sweep_columns
 
 

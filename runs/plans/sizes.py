@@ -1,10 +1,12 @@
 """A scaling set: databases of one system on clusters of several sizes, with records by a stated rule."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from benchsite.core.formatting import short
-from runs.plans.expansion import PlannedRun
+
+if TYPE_CHECKING:
+    from runs.plans.expansion import PlannedRun
 
 FIXED: Final = ""
 PER_NODE: Final = "per_node"
@@ -44,7 +46,7 @@ def get_rule(overrides: Sequence[Mapping[str, Any]]) -> str:
     return next((rule["rule"] for rule in overrides if rule.get("rule") in RULES), FIXED)
 
 
-def sentences(runs: Iterable[PlannedRun]) -> tuple[str, ...]:
+def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
     """What is loaded on which size, for each workload that meets several: "20M / 30M / 40M records for 4 / 6 / 8
     nodes (read-heavy)"."""
     by_workload: dict[str, dict[int, set[int]]] = {}

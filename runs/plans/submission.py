@@ -1,5 +1,6 @@
 """Writing a plan down: its sweeps and runs with their immutable specs, in one transaction; and copying one."""
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -8,14 +9,15 @@ from django.db.models.functions import Now
 from benchsite.accounts import limits
 from benchsite.accounts.models import User
 from runs.catalog.generators import get_generators
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, MatrixEntry, Run, SearchDecision
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
 from runs.models.plan import Provisioner
 from runs.models.run import Phase
 from runs.plans import rows
+from runs.plans.drafts import Draft
 from runs.plans.expansion import PlannedRun, expand
 from runs.plans.plan import Plan, PlanError, Problem, stored_plan
 from runs.plans.preview import preview
-from runs.plans.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
+from runs.queue.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
 from runs.queue.team_usage import refuse_full_storage, refuse_more_queued_runs
 from runs.results.measures.search import Rule, State
 
@@ -138,14 +140,10 @@ def _build_spec(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
 OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "notes", "trial_of")
 
 
-def clone(matrix: Matrix, *, name: str, by: User | None) -> Matrix:
+def clone(matrix: Matrix, *, name: str, by: User | None, **changes: Any) -> Matrix:
     """A copy of the plan, down to its exclusions and overrides. The caller holds the transaction."""
     fields = [field.attname for field in Matrix._meta.concrete_fields if field.name not in OF_ONE_MATRIX]
-    made = Matrix.objects.create(**{field: getattr(matrix, field) for field in fields}, name=name, created_by=by)
-    made.workloads.set(matrix.workloads.all())
-    made.load_generators.set(matrix.load_generators.all())
-    MatrixEntry.objects.bulk_create(
-        MatrixEntry(matrix=made, database_id=entry.database_id, mode=entry.mode, position=entry.position)
-        for entry in matrix.entries.all()
-    )
-    return made
+    columns = {field: getattr(matrix, field) for field in fields}
+    entries = [(entry.database, entry.mode) for entry in matrix.entries.select_related("database")]
+    copy = Matrix(**{**columns, **changes}, name=name)
+    return Draft(copy, entries, matrix.workloads.all(), matrix.load_generators.all()).store(by)

@@ -20,6 +20,11 @@ from runs.ycsb.properties import WORKLOAD_PROPERTIES
 TAG = "trial"
 RECORDS = 1_000
 MEASURE_S = 10
+TRIAL: dict[str, Any] = {
+    "purpose": Purpose.SMOKE, "repeats": 1, "looks": [], "bracket": False, "search": None, "stops_early": False,
+    "faults": [], "load_policy": Matrix.LoadPolicy.LOAD, "warmup_s": 0, "min_measure_s": MEASURE_S,
+    "max_measure_s": MEASURE_S, "min_operations": 0,
+}  # fmt: skip
 
 
 @transaction.atomic
@@ -30,19 +35,19 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
         raise PlanError([Problem("", "Only a plan that is not submitted yet can be tried: clone this matrix first.")])
     if locked.trials.filter(runs__status__in=Status.unfinished()).exists():
         raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])
-    trial = clone(locked, name=f"{locked.name[:110]} (trial)", by=user)
-    changes: dict[str, Any] = {
-        "trial_of": locked, "purpose": Purpose.SMOKE, "tags": [*dict.fromkeys([*locked.tags, TAG])],
-        "rungs": _ends(locked.rungs), "repeats": 1, "bracket": False, "load_policy": Matrix.LoadPolicy.LOAD,
-        "warmup_s": 0, "min_measure_s": MEASURE_S, "max_measure_s": MEASURE_S, "min_operations": 0,
-        "exclusions": [*locked.exclusions, *_untouchable(locked)], "overrides": list(_overrides(locked)),
-    }  # fmt: skip
-    changes |= {"search": None, "stops_early": False, "looks": [], "faults": []}
-    if locked.search is not None and locked.ladder == Matrix.Ladder.TARGET:  # Its first trial has no target either.
-        changes |= {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]}
-    for name, value in changes.items():
-        setattr(trial, name, value)
-    trial.save(update_fields=list(changes))
+    # The first trial of a search over targets has no target either.
+    is_probed = locked.search is not None and locked.ladder == Matrix.Ladder.TARGET
+    loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]} if is_probed else {}
+    trial = clone(
+        locked,
+        name=f"{locked.name[:110]} (trial)",
+        by=user,
+        trial_of=locked,
+        exclusions=[*locked.exclusions, *_untouchable(locked)],
+        overrides=list(_overrides(locked)),
+        tags=[*dict.fromkeys([*locked.tags, TAG])],
+        **{**TRIAL, "rungs": _ends(locked.rungs), **loads},
+    )
     submit(trial, user)
     return trial
 

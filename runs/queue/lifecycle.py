@@ -31,10 +31,10 @@ from runs.models.run import Phase, Stage, Status
 from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
 from runs.plans.faults import EXCLUDED_REASON
-from runs.plans.spec import RunSpec
 from runs.plans.submission import CONDUCTOR_CHANNEL, wake_scheduler
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
+from runs.queue.spec import RunSpec
 from runs.queue.team_usage import refuse_more_queued_runs
 from runs.results.denormalised_columns import config_key
 from runs.results.measures.search import Rule, State

@@ -22,10 +22,10 @@ from benchsite.core.formatting import counted, latency, percent, throughput
 from runs.checks import CLIENT_LIMITS, RUN_CHECKS
 from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
 from runs.models.run import Phase, Status, Verdict
-from runs.plans.spec import SearchSpec, SloSpec
 from runs.queue import lifecycle
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.queue.reasons import Reason
+from runs.queue.spec import SearchSpec, SloSpec
 from runs.results.measures.search import (
     CONFIRMATIONS,
     Goal,

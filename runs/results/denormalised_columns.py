@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from runs.catalog import Durability
 from runs.checks.pairs import waits_for
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 LONGEST: Final = 120  # characters; names are shorter, what an uploader states is cut
 

@@ -1,4 +1,4 @@
-"""Rows for tests, valid by the models and by `runs.plans.spec`: plain functions, every argument optional.
+"""Rows for tests, valid by the models and by `runs.queue.spec`: plain functions, every argument optional.
 
     team = make_team()
     sweep = make_sweep(team=team, system="redis", mode="always")
@@ -41,9 +41,9 @@ from runs.models import (
     Workload,
 )
 from runs.models.run import Phase, Status
-from runs.plans.spec import SPEC_VERSION, GeneratorSpec, MachineSpec, RunSpec
 from runs.queue import lifecycle
 from runs.queue.reasons import Reason
+from runs.queue.spec import SPEC_VERSION, GeneratorSpec, MachineSpec, RunSpec
 from runs.results.denormalised_columns import config_key, durability_class
 
 _numbers = itertools.count(1)

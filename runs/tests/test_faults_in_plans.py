@@ -165,7 +165,7 @@ def test_plan_file_keeps_faults(team, user):
     matrix = with_faults(team)
     text = export_plan(matrix)
     file = read_plan(text)
-    assert file == build_plan_file(matrix) and file.fault_specs == FAULTS
+    assert file == build_plan_file(matrix) and file.procedure["faults"] == FAULTS
     again = import_plan(team, file, chosen_for(file, matrix), user)
     assert again.faults == FAULTS and export_plan(again) == text
     assert "faults" not in export_plan(with_faults(team, [], suffix=" 2"))
@@ -222,8 +222,8 @@ def test_builder_shows_rows_and_submits_them(team, client_in):
         "workloads": [str(matrix.workloads.first().pk)],
         "load_generators": [str(generator.pk) for generator in matrix.load_generators.all()],
         "processes_per_generator": "1", "ladder": "threads", "rungs": "4", "repeats": "1", "order": "as_listed",
-        "seed": "1", "warmup_s": "2", "measure_s": "60", "load_policy": "load", "load_threads": "8",
-        "reset_rung": "keep", "priority": "0", "submit": "1", "fault_kind": ["pause", "network_cut"],
+        "seed": "1", "warmup_s": "2", "min_measure_s": "60", "load_policy": "load", "load_threads": "8",
+        "between_rungs": "keep", "priority": "0", "submit": "1", "fault_kind": ["pause", "network_cut"],
         "fault_at_s": ["5", "20"], "fault_duration_s": ["2.5", "4"], "fault_node": ["", "1"], "fault_value": ["", ""],
     }  # fmt: skip
     assert client.post(reverse("matrix-add"), sent).status_code == 302
@@ -244,6 +244,7 @@ def test_builder_shows_rows_and_submits_them(team, client_in):
         (FaultRow("flood", "5", "2"), "“flood” is no kind of fault: choose one from the list."),
         (FaultRow("pause", "soon", "2"), "“soon” is no number: write it as in 5 or 0.5."),
         (FaultRow("pause", "nan", "2"), "“nan” is no number: write it as in 5 or 0.5."),
+        (FaultRow("pause", "5", "700000"), "“700000” must be a number from 0 to 604,800."),
         (FaultRow("pause", "5", "2", "first"), "“first” is no node: write its number, or leave it empty for all."),
     ],
 )
@@ -252,5 +253,4 @@ def test_row_says_what_is_wrong(row, error):
 
 
 def test_rows_are_the_faults_again():
-    matrix = Matrix(faults=FAULTS)
-    assert [row.fault() for row in get_rows(matrix)] == FAULTS
+    assert [row.fault().model_dump() for row in get_rows(FAULTS)] == FAULTS

@@ -46,9 +46,9 @@ def plan(parts):
         "workloads": [str(parts["a"].pk), str(parts["c"].pk)],
         "load_generators": [str(generator.pk) for generator in parts["generators"]],
         "processes_per_generator": "1", "ladder": "threads", "rungs": "2, 4 16", "threads": "", "repeats": "2",
-        "order": "interleaved", "seed": "1", "warmup_s": "2", "measure_s": "10", "load_policy": "load",
-        "load_threads": "8", "reset_rung": "keep", "reset_repeat": "keep", "reset_workload": "keep",
-        "reset_mode": "keep", "priority": "0", "tags": "nightly, nightly, disk", "notes": "",
+        "order": "interleaved", "seed": "1", "warmup_s": "2", "min_measure_s": "10", "load_policy": "load",
+        "load_threads": "8", "between_rungs": "keep",
+        "priority": "0", "tags": "nightly, nightly, disk", "notes": "",
     }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_it_stores_nothing_of_a_plan_that_cannot_run(client_in, plan):
         ({"rungs": " ".join(map(str, range(1, 70)))}, "There are 69 rungs; at most 60"),
         ({"repeats": "0"}, "greater than or equal to 1"),
         ({"repeats": "51"}, "less than or equal to 50"),
-        ({"measure_s": "0"}, "greater than or equal to 1"),
+        ({"min_measure_s": "0"}, "greater than or equal to 1"),
         ({"warmup_s": "-1"}, "greater than or equal to 0"),
         ({"purpose": "fun"}, "fun is not one of the available choices"),
         ({"tags": "x" * 41}, "has 41 characters; at most 40"),

@@ -24,13 +24,12 @@ from runs.plans.files.plan import (
     PlanFile,
     PlanMatrix,
     PlanRefused,
-    PlanResets,
-    PlanSearch,
     PlanWorkload,
     planned,
 )
 from runs.plans.files.plan_file import as_text, read_plan
 from runs.plans.files.script import Cell, cell_name, list_stations, repeat_script
+from runs.plans.plan_spec import PlanSearch
 from runs.ycsb.properties import check_workload
 
 MIX = check_workload({"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0.5"})
@@ -42,7 +41,7 @@ def a_file(**fields: Any) -> PlanFile:
     matrix = PlanMatrix(
         name="Small", purpose="smoke", ladder="threads", repeats=1, order="as_listed", seed=1,
         processes_per_generator=1, load_policy="load", load_threads=2, warmup_s=1, min_measure_s=2, max_measure_s=2,
-        min_operations=0, tags=[], rungs=[2, 4], resets=PlanResets(rung="keep"),
+        min_operations=0, tags=[], rungs=[2, 4], resets={"rung": "keep"},
     )  # fmt: skip
     usual = PlanFile(
         catalog=load_catalog().digest,
@@ -236,9 +235,7 @@ PLANS = st.builds(
     bracket=st.booleans(),
     processes_per_generator=st.integers(1, 3),
     warmup_s=WHOLE,
-    resets=st.fixed_dictionaries({}, optional={"rung": st.sampled_from(["keep", "restart", "reload"])}).map(
-        lambda resets: PlanResets(**resets)
-    ),
+    resets=st.fixed_dictionaries({}, optional={"rung": st.sampled_from(["keep", "restart", "reload"])}),
     load_policy=st.sampled_from(["load", "existing"]),
     generators=st.integers(1, 2).map(
         lambda count: generators(count, slots=4, facts=Facts(cores=count), shares=["cluster-1"])

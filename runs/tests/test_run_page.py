@@ -1,8 +1,10 @@
 """The page of one run: live, ended well, failed for every reason, and what people can do there."""
 
 import uuid
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from benchsite.accounts.models import Role
@@ -256,12 +258,40 @@ def test_command_and_properties_are_exact_without_secrets(client_in, ended):
     assert "hunter2" not in page
 
 
+def test_missing_replicas_are_not_in_force(client_in, sweep):
+    reading = {"expected": {"replicas": "at least 2"}, "found": {"replicas": "1"}, "wrong": ["replicas"]}
+
+    (line,) = client_in.get(url(make_run(sweep, evidence={"before": reading}))).context["page"]["readback"]
+
+    assert (line["setting"], line["expected"], line["before"], line["ok"]) == ("replicas", "at least 2", "1", False)
+
+
+def test_readings_of_earlier_releases_name_what_was_wrong(sweep):
+    migration = import_module("runs.migrations.0051_wrong_settings")
+    replicas = {
+        "expected": {"appendfsync": "always", "replicas": "at least 2"},
+        "found": {"replicas": "1"},
+        "differences": [
+            "appendfsync should be 'always', but this server does not know it.",
+            "The mode needs 2 connected replicas; there are 1.",
+        ],
+        "in_force": False,
+    }
+    run = make_run(sweep, evidence={"before": {**replicas, "in_force": True, "differences": []}, "after": replicas})
+
+    migration.name_wrong_settings(apps, None)
+
+    run.refresh_from_db()
+    assert run.evidence["after"]["wrong"] == ["appendfsync", "replicas"]
+    assert "wrong" not in run.evidence["before"]
+
+
 def test_the_mode_is_shown_as_read_back_before_and_after(client_in, sweep):
-    reading = {"expected": {"appendfsync": "always"}, "found": {"appendfsync": "always"}, "differences": []}
+    reading = {"expected": {"appendfsync": "always"}, "found": {"appendfsync": "always"}, "wrong": []}
     wrong = {
         "expected": {"appendfsync": "always"},
         "found": {"appendfsync": "no"},
-        "differences": ["appendfsync should be 'always', but the server says 'no'."],
+        "wrong": ["appendfsync"],
     }
     run = make_run(sweep, evidence={"before": reading, "after": wrong, "server_version": "7.0.15"})
     (line,) = client_in.get(url(run)).context["page"]["readback"]
@@ -461,6 +491,6 @@ def test_the_poll_in_which_a_run_begins_brings_its_figure(client_in, running):
 
 
 def test_an_empty_answer_is_an_answer(client_in, sweep):
-    reading = {"expected": {"save": ""}, "found": {"save": ""}, "differences": []}
+    reading = {"expected": {"save": ""}, "found": {"save": ""}, "wrong": []}
     (line,) = client_in.get(url(make_run(sweep, evidence={"before": reading}))).context["page"]["readback"]
     assert (line["before"], line["after"]) == ("", None)

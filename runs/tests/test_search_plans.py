@@ -26,10 +26,10 @@ def plan(team):
     return {
         "name": "Search", "purpose": "demo", "entries": [f"{database.pk}:always"], "workloads": [str(workload.pk)],
         "load_generators": [str(generator.pk)], "processes_per_generator": "1", "ladder": "target", "rungs": "",
-        "threads": "16", "repeats": "3", "order": "as_listed", "seed": "1", "warmup_s": "2", "measure_s": "5",
-        "load_policy": "load", "load_threads": "8", "reset_rung": "keep", "priority": "0", "searches": "on",
+        "threads": "16", "repeats": "3", "order": "as_listed", "seed": "1", "warmup_s": "2", "min_measure_s": "5",
+        "load_policy": "load", "load_threads": "8", "between_rungs": "keep", "priority": "0", "searches": "on",
         "search_width": "4", "slo_operation": "READ", "slo_statistic": "p999", "slo_kind": "response",
-        "slo_limit_ms": "2.5", "max_error_percent": "0.5", "curve_percent": "50, 100",
+        "slo_limit_us": "2.5", "search_max_error_rate": "0.5", "search_curve_percent": "50, 100",
     }  # fmt: skip
 
 
@@ -45,19 +45,19 @@ def test_builder_submits_a_search_with_a_limit(client_in, team, plan):
     }  # fmt: skip
     assert matrix.runs.filter(phase="measure").count() == 1 and not matrix.stops_early
     form = MatrixForm(team=team, source=matrix)
-    assert form.initial["slo_limit_ms"] == 2.5 and form.initial["search_width"] == 4 and form.initial["searches"]
-    assert form.initial["curve_percent"] == [50, 100]
+    shown = [form[name].value() for name in ("slo_limit_us", "search_width", "searches", "search_curve_percent")]
+    assert shown == [2.5, 4, True, "50, 100"]
     assert "search over target throughput" in get_text(client_in.get(reverse("matrix", args=[matrix.pk])))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"slo_limit_ms": ""}, "Give the limit of the latency in ms"),
+        ({"slo_limit_us": ""}, "Give the limit of the latency in ms"),
         ({"ladder": "threads"}, "Give the ladder at least one rung"),
         ({"searches": ""}, "Give the ladder at least one rung"),
         ({"threads": ""}, "needs the number of threads"),
-        ({"curve_percent": "500"}, "at most 200 %"),
+        ({"search_curve_percent": "500"}, "at most 200 %"),
     ],
 )
 def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
@@ -90,9 +90,9 @@ def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
 def test_import_of_a_search_over_targets_keeps_no_rungs(team):
     """As earlier releases exported them."""
     text = export_plan(submitted(team, rungs=[500, 1000], search=SEARCH).matrix)
-    assert build_matrix(team, read_plan(text), None).rungs == []
+    assert build_matrix(team, read_plan(text)).rungs == []
     over_threads = read_plan(text.replace('ladder = "target"', 'ladder = "threads"'))
-    assert build_matrix(team, over_threads, None).rungs == [500, 1000]
+    assert build_matrix(team, over_threads).rungs == [500, 1000]
 
 
 def test_plan_file_refuses_a_limit_that_cannot_be(team):

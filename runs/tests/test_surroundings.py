@@ -7,7 +7,7 @@ import pytest
 from runs.checks import ClientProbe, Surroundings
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Run
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.recording.run_context import build_run_context
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep, measurement

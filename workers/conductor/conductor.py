@@ -26,12 +26,12 @@ from runs.catalog import generators
 from runs.models import ClientRun, Ending, Run
 from runs.models.run import Phase, Stage, Status
 from runs.plans.schedules.schedule_changes import database_now
-from runs.plans.spec import RunSpec
 from runs.plans.submission import wake_scheduler
 from runs.queue import client_lifecycle, lifecycle
 from runs.queue.database_retries import STORAGE_ERRORS, is_transient, retry
 from runs.queue.lifecycle import ClaimLost, TransitionRefused
 from runs.queue.reasons import Reason
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.measures.host import COUNTERS_KIND, KIND
 from runs.results.recording import scheduled_runs as recording

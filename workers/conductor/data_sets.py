@@ -9,7 +9,7 @@ from runs.catalog.data_confirmations import find_confirmation
 from runs.models import DataConfirmation, Deployment, Run
 from runs.models.plan import Provisioner
 from runs.models.run import Phase
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from workers.provision.ownership import DataTarget, StatedTarget

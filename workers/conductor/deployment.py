@@ -20,8 +20,8 @@ from runs.catalog import Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner
 from runs.models.run import Phase, Status
-from runs.plans.spec import RunSpec
 from runs.queue.reasons import Reason
+from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.ycsb.properties import inserts, writes
 from workers.conductor.data_sets import deployments_of_target, get_target

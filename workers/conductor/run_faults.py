@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from runs.plans.faults import AVAILABLE, MIN_GAP_S, fault_sentence
-from runs.plans.spec import FaultSpec
+from runs.queue.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.generator.clock import Clock
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota

@@ -15,10 +15,10 @@ from django.conf import settings
 
 from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.formatting import grouped
-from runs.catalog.bindings import how_to_align
-from runs.plans.spec import ClientOrder
 from runs.queue import live
+from runs.queue.bindings import how_to_align
 from runs.queue.reasons import Reason
+from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
 from runs.ycsb.errors import YcsbError

@@ -154,11 +154,11 @@ class Conformance:
 
     def other_modes_refused(self) -> str:
         """Every mode that reads another server setting must be seen not to be in force."""
-        own = {setting.setting: setting.expected for setting in self.mode.readback}
+        own = self.mode.expected_settings
         others = [
             mode
             for mode in self.system.modes.values()
-            if any(own.get(setting.setting, setting.expected) != setting.expected for setting in mode.readback)
+            if any(own.get(name, value) != value for name, value in mode.expected_settings.items())
         ]
         if not others:
             raise CheckSkipped("No other mode has another server setting.")

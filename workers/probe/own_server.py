@@ -20,14 +20,14 @@ from runs.catalog import System, data_target, load_catalog
 from runs.catalog.data_confirmations import confirm
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
-from runs.catalog.property_schema import PropertyError
 from runs.catalog.views.clusters import may_edit
-from runs.models import Cluster, Database, Machine, Matrix, MatrixEntry, Node, Workload
+from runs.models import Cluster, Database, Machine, Matrix, Node, Workload
 from runs.models.plan import Provisioner, Purpose
-from runs.plans import PlanError, submit
+from runs.plans import Draft, PlanError, submit
 from runs.plans.forms.matrices import generators_for
 from runs.plans.forms.workloads import EXAMPLES
 from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
+from runs.ycsb.property_schema import PropertyError
 from workers.generator.host_identity import host_key
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 
@@ -169,14 +169,11 @@ class FirstMatrixForm(DescribedForm):
             binding = load_catalog().system(database.system, database.flavour).binding.name
             generators = [row for row in generators_for(team) if binding in row.bindings]
             rungs = [threads * max(len(generators), 1) for threads in RUNGS]
-            matrix = Matrix.objects.create(
-                team=team, created_by=user, purpose=Purpose.TUNING, rungs=rungs, repeats=1, warmup_s=WARMUP_S,
-                min_measure_s=MEASURE_S, max_measure_s=MEASURE_S, load_threads=8,
-                name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
+            matrix = Matrix(
+                team=team, purpose=Purpose.TUNING, rungs=rungs, warmup_s=WARMUP_S, min_measure_s=MEASURE_S,
+                max_measure_s=MEASURE_S, name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
             )  # fmt: skip
-            matrix.workloads.set([workload])
-            matrix.load_generators.set(generators)
-            MatrixEntry.objects.create(matrix=matrix, database=database, mode=self.cleaned_data["mode"], position=0)
+            Draft(matrix, [(database, self.cleaned_data["mode"])], [workload], generators).store(user)
             if "confirmed" in self.cleaned_data:
                 self._confirm(database, user)
             submit(matrix, user)

@@ -18,7 +18,7 @@ from docker.errors import APIError, NotFound
 from docker.types import LogConfig, Mount
 
 from benchsite.core.formatting import grouped
-from runs.catalog import BadTag, ImageRecipe, RenderedServer
+from runs.catalog import BadTag, RenderedServer
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.container_files import account_in, put_files, read_file
@@ -66,11 +66,12 @@ class DockerProvisioner(StartingProvisioner):
     """
 
     def __init__(self, wanted: Wanted, site: ContainerSite) -> None:
-        if wanted.system.image is None:
+        image, recipe = wanted.system.image, wanted.system.container_recipe
+        if image is None or recipe is None:
             raise ValueError(f"{wanted.system.name} cannot be run in a container.")
-        super().__init__(wanted, wanted.system.image.process)
+        super().__init__(wanted, recipe)
         self.site = site
-        self.image: ImageRecipe = wanted.system.image
+        self.image = image
         self.name = site.name(wanted.deployment)
         self._id = ""
         self._others: list[str] = []  # the containers of further nodes

@@ -6,10 +6,13 @@ from runs.catalog import Mode, Property, System
 from workers.provision.administration import Administration
 from workers.provision.administration.base import plain_text
 
+REPLICAS = "replicas"
+REPLICATION_FACTOR = "replication_factor"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadBack:
-    """What the mode wants and what the server said. `differences` are sentences, empty when the mode is in force.
+    """What the mode wants and what the server said. `wrong` has the names of what differs; it is in force without any.
 
     `topology` is what must stay the same during a run: version, nodes, replication.
     """
@@ -17,42 +20,58 @@ class ReadBack:
     expected: dict[str, str]
     found: dict[str, str]
     topology: dict[str, str]
-    differences: tuple[str, ...]
+    wrong: tuple[str, ...]
 
     @property
     def in_force(self) -> bool:
-        return not self.differences
+        return not self.wrong
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """A sentence for each name in `wrong`."""
+        return tuple(self._difference(name) for name in self.wrong)
+
+    def _difference(self, name: str) -> str:
+        expected, answer = self.expected[name], self.found.get(name)
+        if name == REPLICAS:
+            return f"The mode needs {expected} connected replicas; there are {answer}."
+        if name == REPLICATION_FACTOR:
+            return (
+                f"The database states a replication factor of {expected}, and the server keeps {answer}: correct the "
+                "database, or its schema."
+            )
+        if answer is None:
+            return f"{name} should be {expected!r}, but this server does not know it."
+        return f"{name} should be {expected!r}, but the server says {answer!r}."
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, for a run's evidence."""
-        return {**asdict(self), "differences": list(self.differences), "in_force": self.in_force}
+        return {**asdict(self), "wrong": list(self.wrong), "in_force": self.in_force}
 
 
 def read_back(system: System, mode: Mode, administration: Administration, copies: int | None = None) -> ReadBack:
     """Asks the server for everything the mode relies on. `copies`: the replication factor that the database states,
     which must be that of a system that keeps one. Raises AdministrationError.
     """
-    expected = {setting.setting: setting.expected for setting in mode.readback}
+    expected = mode.expected_settings
     answer = administration.read_settings(expected)
     found = {name: plain_text(answer[name]) for name in expected if name in answer}
-    differences = []
-    for name, wanted in expected.items():
-        if name not in found:
-            differences.append(f"{name} should be {wanted!r}, but this server does not know it.")
-        elif not same_value(system.settings[name], wanted, found[name]):
-            differences.append(f"{name} should be {wanted!r}, but the server says {found[name]!r}.")
+    wrong = [
+        name
+        for name, value in expected.items()
+        if name not in found or not same_value(system.settings[name], value, found[name])
+    ]
     if mode.replicas_needed:
         replicas = administration.replicas()
-        found["replicas"], expected["replicas"] = str(replicas), f"at least {mode.replicas_needed}"
+        found[REPLICAS], expected[REPLICAS] = str(replicas), f"at least {mode.replicas_needed}"
         if replicas < mode.replicas_needed:
-            differences.append(f"The mode needs {mode.replicas_needed} connected replicas; there are {replicas}.")
+            wrong.append(REPLICAS)
     topology = administration.topology()
-    if copies is not None and topology.get("replication_factor", str(copies)) != str(copies):
-        differences.append(
-            f"The database states a replication factor of {copies}, and the server keeps "
-            f"{plain_text(topology['replication_factor'])}: correct the database, or its schema."
-        )
-    return ReadBack(expected=expected, found=found, topology=topology, differences=tuple(differences))
+    factor = topology.get(REPLICATION_FACTOR)
+    if copies is not None and factor not in (None, str(copies)):
+        found[REPLICATION_FACTOR], expected[REPLICATION_FACTOR] = plain_text(factor), str(copies)
+        wrong.append(REPLICATION_FACTOR)
+    return ReadBack(expected=expected, found=found, topology=topology, wrong=tuple(wrong))
 
 
 def same_value(declared: Property, expected: str, found: str) -> bool:

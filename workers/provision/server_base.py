@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import Administration
 from workers.provision.administration.factory import get_address
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
@@ -61,6 +61,7 @@ class StartingProvisioner:
         properties = {name: str(value) for name, value in wanted.binding_properties.items()}
         # The first node has another recipe than a single server only where others replicate it.
         own = self.recipe.replica if node else self.recipe.primary
+        recipe = self.recipe.adapt(own) if self._nodes > 1 else self.recipe
         with _wrong_settings():
             return render_server(
                 wanted.system,
@@ -77,7 +78,7 @@ class StartingProvisioner:
                 token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
                 primary=HOST,
                 node=node + 1,
-                recipe=own if own is not None and self._nodes > 1 else self.recipe,
+                recipe=recipe,
             )
 
     def _describe(self, rendered: RenderedServer, password: str, *, host: str, folder: str) -> Server:

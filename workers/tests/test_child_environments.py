@@ -31,6 +31,11 @@ STARTED_SYSTEMS = [slug for slug, system in CATALOG.systems.items() if system.pr
 OWN_CLIENTS = [slug for slug, system in CATALOG.systems.items() if system.own_client]
 
 
+def mark_long(slug: str, short: tuple[str, ...]):
+    """The parameter, for `make test-long` where the system is not among the short ones."""
+    return slug if slug in short else pytest.param(slug, marks=pytest.mark.long)
+
+
 @pytest.fixture(autouse=True)
 def planted_secrets(monkeypatch):
     for name in SECRETS:
@@ -124,7 +129,7 @@ def carry_out(tmp_path, settings, monkeypatch, binding, java_class, properties):
 WORKLOAD = {"recordcount": "10", "operationcount": "10", "threadcount": "1", "dotransactions": "true"}
 
 
-@pytest.mark.parametrize("slug", OWN_CLIENTS)
+@pytest.mark.parametrize("slug", [mark_long(slug, ("redis", "postgresql")) for slug in OWN_CLIENTS])
 def test_java_client_has_no_secret(tmp_path, settings, monkeypatch, slug):
     """Java replaces no variables: a value that looks like one is sent as it is."""
     system = CATALOG.system(slug)
@@ -172,7 +177,7 @@ def test_go_ycsb_has_no_secret(tmp_path, settings, monkeypatch, slug):
     assert MARKER.encode() not in server.received
 
 
-@pytest.mark.parametrize("slug", STARTED_SYSTEMS)
+@pytest.mark.parametrize("slug", [mark_long(slug, ("redis", "postgresql", "mariadb")) for slug in STARTED_SYSTEMS])
 def test_server_and_its_administration_have_no_secret(servers, slug):
     system = CATALOG.system(slug)
     if slug in ("memcached", "mariadb"):

@@ -211,6 +211,9 @@ def test_the_guardian_needs_no_heavy_modules():
     """It is started for every child, so it must start quickly: these would double the time."""
     program = "import sys; sys.path.insert(0, sys.argv[1]); import guardian; print(*sys.modules)"
     process = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program, str(ROOT / "workers")], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-S", "-c", program, str(ROOT / "workers/processes")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert not {"subprocess", "pathlib", "socket", "logging", "django", "psutil"} & set(process.stdout.split())

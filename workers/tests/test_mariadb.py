@@ -73,7 +73,7 @@ def test_reads_modes_back(server: Server):
     assert state.in_force, state.differences
     weaker = read_back(SYSTEM, SYSTEM.mode("flush-0"), server.administration)
     assert weaker.differences == ("innodb_flush_log_at_trx_commit should be '0', but the server says '2'.",)
-    assert "The mode needs 1 connected replicas; there are 0." in (
+    assert "The mode needs at least 1 connected replicas; there are 0." in (
         read_back(SYSTEM, SYSTEM.mode("flush-2-semi-sync"), server.administration).differences
     )
     assert state.topology == {"version": server.version, "nodes_up": "1"}

@@ -16,13 +16,13 @@ from benchmarks.calibration.study import (
     plan_searches,
 )
 from benchmarks.private_site import restart_with_private_site
+from benchmarks.simulations.means import mean_interval
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.core.formatting import exact, short, signed_percent, significant
 from benchsite.core.paths import places
 from benchsite.local.demo.study import Progress
 from benchsite.local.embedded import EmbeddedError, EmbeddedServers
 from benchsite.local.supervisor import Site, SiteError
-from reports.compare.analysis.ratios import mean_interval
 from reports.compare.queries.curves import curves
 from runs.models import LoadGenerator, SearchDecision, Sweep
 from runs.models.run import Phase

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import throughput
-from runs.models import Cluster, Database, LoadGenerator, Matrix, MatrixEntry, Node, Run, Workload
+from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.models.run import Status
-from runs.plans import preview, stored_plan, submit
+from runs.plans import Draft, preview, stored_plan, submit
 from runs.queue.lifecycle import request_cancel_matrix
 from runs.queue.run_completion import is_over
 from runs.ycsb.properties import CORE_WORKLOADS
@@ -141,13 +141,10 @@ def plan_study(
         "warmup_s": WARMUP_S,
         "min_measure_s": MEASURE_S,
         "max_measure_s": MEASURE_S,
-        "load_threads": 8,
         "purpose": Purpose.DEMO,
     }
-    matrix = Matrix.objects.create(team=team, created_by=user, **defaults | fields)
-    matrix.workloads.set(workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])])
-    matrix.load_generators.set(generators)
-    position = 0
+    workloads = workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
+    modes: list[tuple[Database, str]] = []
     for entry in entries:
         nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
         stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
@@ -159,10 +156,8 @@ def plan_study(
             if made:
                 Node.objects.create(cluster=cluster, machine=generators[0].machine)
             database = Database.objects.create(team=team, name=entry.name, cluster=cluster, **stated)
-        for mode in entry.modes:
-            MatrixEntry.objects.create(matrix=matrix, database=database, mode=mode, position=position)
-            position += 1
-    return matrix
+        modes += [(database, mode) for mode in entry.modes]
+    return Draft(Matrix(team=team, **defaults | fields), modes, workloads, generators).store(user)
 
 
 def submit_quick_study(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from reports.compare.analysis.plateau import Top, estimate_top
 from reports.compare.analysis.ratios import Noise
@@ -23,6 +23,8 @@ MIN_GAIN_PER_DOUBLING = 0.05
 BUSY = 0.95
 # As long as latency has not risen beyond this, it was not the database that gave out.
 LATENCY_RISEN = 2.0
+# More than this above the ceiling, and what rungs that were not sustained reached is worth a sentence.
+CLEARLY_MORE = 1.02
 # Threads for a target: this many times what p99 keeps busy.
 THREADS_TO_SPARE = 1.5
 
@@ -90,6 +92,7 @@ class Ceiling:
     one.
     """
 
+    min_gain: ClassVar[float] = MIN_GAIN_PER_DOUBLING
     throughput_ops_s: float
     threads: int  # of the rung that measured the highest
     saturation_threads: int  # the fewest threads within 5 % of it
@@ -118,6 +121,11 @@ class Ceiling:
     def by_repeat(self) -> dict[int, float]:
         """What it is the mean of, by the number of the pass."""
         return dict(zip(self.repeats, self.repeats_ops_s, strict=False))
+
+    @property
+    def reached_more(self) -> bool:
+        """Whether some rung that was not sustained did clearly more."""
+        return self.saturation_ops_s > CLEARLY_MORE * self.throughput_ops_s
 
     @property
     def is_lower_bound(self) -> bool:

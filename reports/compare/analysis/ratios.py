@@ -1,4 +1,4 @@
-"""Ratios as people quote them, and how sure they are: log-Welch intervals, mean intervals, repeats that are needed;
+"""Ratios as people quote them, and how sure they are: log-Welch intervals, repeats that are needed;
 effects without a unit: Hedges' g and Cliff's delta.
 
 The unit of replication is a run, never a second of one (analysis 5). scipy is imported where it is used, for a site
@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import fmean, stdev, variance
+from statistics import fmean, variance
 from typing import Final
 
 import numpy as np
@@ -70,16 +70,6 @@ def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
     statistic = df * math.log(pooled) - sum(df * math.log(variance) for df, variance in pairs)
     correction = 1 + (sum(1 / df for df in dfs) - 1 / df) / (3 * (groups - 1))
     return float(chdtrc(groups - 1, statistic / correction))
-
-
-@dataclass(frozen=True, slots=True)
-class MeanInterval:
-    """In the unit of the values."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
 
 
 def compute_ratio(above: float, below: float) -> float | None:
@@ -173,24 +163,6 @@ def cautious(df: Floats, n_a: Floats | int, n_b: Floats | int) -> Floats:
 def bounded_exp(value: float) -> float:
     """e^value; infinite beyond any number, as the end of the interval of two very noisy runs may be."""
     return math.exp(value) if value < MAX_LOG else math.inf
-
-
-def half_width_in_cv(n: int, confidence: float = CONFIDENCE) -> float | None:
-    """t / sqrt(n): how far the interval of a mean reaches, in coefficients of variation; None for fewer than two."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n - 1, (1 + confidence) / 2)) / math.sqrt(n) if n > 1 else None
-
-
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MeanInterval | None:
-    """mean ± t·s/sqrt(n) (analysis 5); None for fewer than two values, one that is not finite, or identical ones."""
-    reach = half_width_in_cv(len(values), confidence)
-    if reach is None or any(not math.isfinite(value) for value in values):
-        return None
-    mean, sd = fmean(values), stdev(values)
-    if sd <= IDENTICAL * abs(mean):
-        return None
-    return MeanInterval(mean, mean - reach * sd, mean + reach * sd, len(values))
 
 
 @lru_cache(maxsize=4096)

@@ -1,10 +1,11 @@
 """Throughput ceilings as bars, the highest first."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Final
 from uuid import UUID
 
 from benchsite.core import formatting
@@ -94,44 +95,39 @@ class CeilingsFigure(CurvesFigure):
 
 
 COLUMNS: Final[Columns] = {
-    "database": lambda curve, *_: curve.database_name,
-    "system": lambda curve, *_: curve.system_name,
-    "mode": lambda curve, *_: curve.mode,
-    "workload": lambda curve, *_: curve.workload,
-    "ceiling (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.throughput_ops_s,
-    "least repeat (ops/s)": lambda curve, ceiling, spread, *_: spread and spread.low,
-    "greatest repeat (ops/s)": lambda curve, ceiling, spread, *_: spread and spread.high,
-    "repeats": lambda curve, ceiling, spread, *_: spread and spread.n,
-    "at threads": lambda curve, ceiling, *_: ceiling and ceiling.threads,
-    "within 5 % from threads": lambda curve, ceiling, *_: ceiling and ceiling.saturation_threads,
-    "ladder": lambda curve, ceiling, *_: (
-        ladder_says(ceiling) if ceiling else "no point counts" if curve.points else "no data"
+    "database": "curve.database_name",
+    "system": "curve.system_name",
+    "mode": "curve.mode",
+    "workload": "curve.workload",
+    "ceiling (ops/s)": "curve.ceiling.throughput_ops_s",
+    "least repeat (ops/s)": "curve.ceiling_rung.throughput_ops_s.low",
+    "greatest repeat (ops/s)": "curve.ceiling_rung.throughput_ops_s.high",
+    "repeats": "curve.ceiling_rung.throughput_ops_s.n",
+    "at threads": "curve.ceiling.threads",
+    "within 5 % from threads": "curve.ceiling.saturation_threads",
+    "ladder": lambda row: (
+        ladder_says(row.curve.ceiling) if row.curve.ceiling else "no point counts" if row.curve.points else "no data"
     ),
-    "knee (ops/s)": lambda curve, ceiling, spread, knee, *_: knee and knee.throughput_ops_s,
-    "knee at threads": lambda curve, ceiling, spread, knee, *_: knee and knee.threads,
-    "rungs": lambda curve, ceiling, *_: ceiling.rungs if ceiling else 0,
-    "target (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.target_ops_s,
-    "first failed target (ops/s)": lambda curve, ceiling, *_: (
-        ceiling.bracket[1] if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes else None
-    ),
-    "knee at target (ops/s)": lambda curve, ceiling, spread, knee, *_: knee and knee.target_ops_s,
-    "notes": lambda curve, ceiling, *_: ceiling and notes_said(ceiling),
-    "95 % interval from (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.low_ops_s,
-    "95 % interval to (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.high_ops_s,
-    "highest measured (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.highest_ops_s,
-    "not distinguishable from the best": lambda curve, ceiling, spread, knee, is_best, cost: (
-        None if is_best is None else "yes" if is_best else "no"
-    ),
-    "of the weakest durability (%)": lambda *row: row[-1] and bounded_percent(row[-1].ratio, row[-1].sign),
+    "knee (ops/s)": "knee.throughput_ops_s",
+    "knee at threads": "knee.threads",
+    "rungs": lambda row: row.curve.ceiling.rungs if row.curve.ceiling else 0,
+    "target (ops/s)": "curve.ceiling.target_ops_s",
+    "first failed target (ops/s)": "failed_target_ops_s",
+    "knee at target (ops/s)": "knee.target_ops_s",
+    "notes": lambda row: row.curve.ceiling and notes_said(row.curve.ceiling),
+    "95 % interval from (ops/s)": "curve.ceiling.low_ops_s",
+    "95 % interval to (ops/s)": "curve.ceiling.high_ops_s",
+    "highest measured (ops/s)": "curve.ceiling.highest_ops_s",
+    "not distinguishable from the best": lambda row: {True: "yes", False: "no", None: None}[row.is_best],
+    "of the weakest durability (%)": lambda row: row.cost and bounded_percent(row.cost.ratio, row.cost.sign),
 }
 
 
-def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> tuple[Any, ...]:
-    """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and what the others tell."""
+def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> SimpleNamespace:
     ceiling, knee = curve.ceiling, curve.knee
-    point = curve.ceiling_rung
+    failed_ops_s = ceiling.bracket[1] if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes else None
     reached = knee if ceiling and knee and knee.reached else None
-    return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best, cost
+    return SimpleNamespace(curve=curve, knee=reached, failed_target_ops_s=failed_ops_s, is_best=is_best, cost=cost)
 
 
 def build_bars(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
@@ -211,11 +207,11 @@ class Ranking:
         return f"{bound}{lower}"
 
 
-def find_best(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
+def find_best(curves: Sequence[Curve]) -> dict[UUID, bool | None]:
     """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it, or it is
     lower but its ladder does not show that it does no more than the highest.
 
-    `value` is what one operation per second is worth. Sides of a plan with looks count with the repeats of its newest
+    Sides of a plan with looks count with the repeats of its newest
     look, at the level of this look (of several plans, at the least one); before the first look with none.
     """
     plan_looks = find_plan_looks(curves)
@@ -226,11 +222,11 @@ def find_best(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda 
         ceiling = (curve.first_repeats(look.after) if look and look.after else curve).ceiling
         assert ceiling is not None
         repeats = [ops_s for ops_s in ceiling.repeats_ops_s if ops_s > 0] or [ceiling.throughput_ops_s]
-        sides.append([ops_s * value(curve) for ops_s in (repeats[:1] if look and not look.after else repeats)])
+        sides.append(repeats[:1] if look and not look.after else repeats)
         noises.append(ceiling.noise)
-    highest = max((curve.ceiling_ops_s * value(curve) for curve in curves), default=0.0)
+    highest = max((curve.ceiling_ops_s for curve in curves), default=0.0)
     return {
-        curve.sweep_id: None if is_best is False and _may_reach(curve, highest / value(curve)) else is_best
+        curve.sweep_id: None if is_best is False and _may_reach(curve, highest) else is_best
         for curve, is_best in zip(curves, best_set(sides, alpha, noises=noises), strict=True)
     }
 

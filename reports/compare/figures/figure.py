@@ -116,23 +116,18 @@ class CurvesFigure(Figure):
         return any(curve.progress.going for curve in self.curves)
 
 
-# Of whom a row speaks: the first columns of most tables, for rows that begin with a curve.
-SIDE: Final[Columns] = {
-    "database": lambda curve, *_: curve.database_name,
-    "mode": lambda curve, *_: curve.mode,
-    "workload": lambda curve, *_: curve.workload,
-}
-# The rung of a point, for rows that begin with a curve and a point.
+# Whose a row is: the first columns of most tables.
+SIDE: Final[Columns] = {"database": "curve.database_name", "mode": "curve.mode", "workload": "curve.workload"}
 RUNG: Final[Columns] = {
-    "threads": lambda curve, point, *_: point.threads,
-    "target (ops/s)": lambda curve, point, *_: point.target_ops_s,
-    "throughput (ops/s)": lambda curve, point, *_: point.throughput_ops_s.median,
+    "threads": "point.threads",
+    "target (ops/s)": "point.target_ops_s",
+    "throughput (ops/s)": "point.throughput_ops_s.median",
 }
 # What the checks and people say of a point.
 STANDING: Final[Columns] = {
-    "verdict": lambda curve, point, *_: point.verdict,
-    "not counted because": lambda curve, point, *_: STANDING_SAYS[point.standing],
-    "rejected, counted because": lambda curve, point, *_: "; ".join(point.overridden),
+    "verdict": "point.verdict",
+    "not counted because": lambda row: STANDING_SAYS[row.point.standing],
+    "rejected, counted because": lambda row: "; ".join(row.point.overridden),
 }
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Final
 
 from reports.compare.curves import Curve, Point, in_order
@@ -19,9 +20,9 @@ from reports.compare.ladder_text import ceiling_label
 COLUMNS: Final[Columns] = {
     **SIDE,
     **RUNG,
-    "least repeat (ops/s)": lambda curve, point: point.throughput_ops_s.low,
-    "greatest repeat (ops/s)": lambda curve, point: point.throughput_ops_s.high,
-    "repeats": lambda curve, point: point.throughput_ops_s.n,
+    "least repeat (ops/s)": "point.throughput_ops_s.low",
+    "greatest repeat (ops/s)": "point.throughput_ops_s.high",
+    "repeats": "point.throughput_ops_s.n",
     **STANDING,
 }
 
@@ -77,7 +78,8 @@ class LadderFigure(CurvesFigure):
 
     @property
     def table(self) -> Table:
-        return tabulated(COLUMNS, ((curve, point) for curve in in_order(self.curves) for point in curve.points))
+        rungs = (SimpleNamespace(curve=curve, point=point) for curve in in_order(self.curves) for point in curve.points)
+        return tabulated(COLUMNS, rungs)
 
 
 def _finite(curve: Curve) -> Curve:

@@ -1,9 +1,10 @@
 """Latency against throughput: one curve per sweep, along its load ladder."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Final
 
 from benchsite.core import formatting
@@ -101,20 +102,21 @@ class LatencyFigure(CurvesFigure):
         return "" if self.table.rows else captions.not_measured(self.curves, self.choice.operation, self.choice.kind)
 
 
+def _statistic(name: str) -> Callable[[Any], float | None]:
+    return lambda row: row.operation.median_us(name)
+
+
 COLUMNS: Final[Columns] = {
     **SIDE,
     **RUNG,
-    "repeats": lambda curve, point, operation: point.throughput_ops_s.n,
-    "operation": lambda curve, point, operation: operation.operation,
-    "latency": lambda curve, point, operation: operation.kind,
-    "ok": lambda curve, point, operation: operation.ok,
-    "failed": lambda curve, point, operation: operation.failed,
-    **{
-        f"{label} (µs)": lambda curve, point, operation, name=name: operation.median_us(name)
-        for name, label in STATISTICS.items()
-    },
-    "clients merged": lambda curve, point, operation: point.clients_merged,
-    "clients": lambda curve, point, operation: point.clients_expected,
+    "repeats": "point.throughput_ops_s.n",
+    "operation": "operation.operation",
+    "latency": "operation.kind",
+    "ok": "operation.ok",
+    "failed": "operation.failed",
+    **{f"{label} (µs)": _statistic(name) for name, label in STATISTICS.items()},
+    "clients merged": "point.clients_merged",
+    "clients": "point.clients_expected",
     **STANDING,
 }
 
@@ -124,7 +126,7 @@ def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kin
     return tabulated(
         COLUMNS,
         (
-            (curve, point, operation)
+            SimpleNamespace(curve=curve, point=point, operation=operation)
             for curve in in_order(curves)
             for point in curve.points
             for operation in point.operations

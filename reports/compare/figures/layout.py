@@ -59,14 +59,10 @@ def shortened(text: str, most: int = MAX_LABEL_LENGTH) -> str:
     return escaped(cut(text, most))
 
 
-def base_layout(frame: Frame, *, characters: int | None = None) -> Layout:
-    """The frame of every figure; transparent, so that the panel of the page is its ground.
-
-    `characters` is how many of a note fit into a line where the drawing area begins further right than usual.
-    """
+def base_layout(frame: Frame) -> Layout:
+    """The frame of every figure; transparent, so that the panel of the page is its ground."""
     theme = frame.theme
-    most = 38 if frame.narrow else 84
-    lines = textwrap.wrap(" · ".join(frame.notes), min(characters or most, most))
+    lines = textwrap.wrap(" · ".join(frame.notes), 38 if frame.narrow else 84)
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",

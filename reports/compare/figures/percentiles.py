@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from operator import itemgetter
+from types import SimpleNamespace
+from typing import Final, Self
 
 from benchsite.core import formatting
 from reports.compare.curves import Curve, Operation, Point, in_order
@@ -12,11 +14,18 @@ from reports.compare.figures import points as marks
 from reports.compare.figures.figure import RUNG as RUNG_COLUMNS
 from reports.compare.figures.figure import SIDE, CurvesFigure, Figure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, cut, escaped, rounded, scatter
-from reports.compare.figures.table import Cell, Table
+from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import Look, looks
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
-PERCENTILE_COLUMNS = ("percentile (%)", "latency (µs)", "at most, where it is a bound (µs)")
+COLUMNS: Final[Columns] = {
+    "operation": "distribution.operation",
+    "latency": "distribution.kind",
+    "operations": "distribution.count",
+    "percentile (%)": lambda row: row.step[0],
+    "latency (µs)": lambda row: row.step[1],
+    "at most, where it is a bound (µs)": lambda row: row.step[2],
+}
 FROM_SUMMARIES = "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
 TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 AS_LOAD = 1.01  # a rung that achieved this little more than the asked load is still below it
@@ -36,11 +45,12 @@ class Distribution:
     max_us: float | None
     bounds: tuple[tuple[float, float, float | None], ...] = ()
 
-    def rows(self) -> list[tuple[float, float, float | None]]:
-        """Percentile, latency in µs and, where that is a bound, the upper one."""
+    def rows(self, **more: object) -> list[SimpleNamespace]:
+        """Rows of `COLUMNS`: steps of percentile, latency in µs and, where that is a bound, the upper one."""
         every = [*((share, value, None) for share, value in self.steps), *self.bounds]
         every += [(1.0, self.max_us, None)] if self.max_us else []
-        return [(share * 100, low, high) for share, low, high in sorted(every, key=lambda row: row[0])]
+        every.sort(key=itemgetter(0))
+        return [SimpleNamespace(distribution=self, step=(100 * share, *ends), **more) for share, *ends in every]
 
 
 def build_distribution(row: Operation) -> Distribution:
@@ -98,14 +108,7 @@ class PercentilesFigure(Figure):
 
     @property
     def table(self) -> Table:
-        return Table(
-            ("operation", "latency", "operations", *PERCENTILE_COLUMNS),
-            tuple(
-                (distribution.operation, distribution.kind, distribution.count, *row)
-                for distribution in self.distributions
-                for row in distribution.rows()
-            ),
-        )
+        return tabulated(COLUMNS, (row for distribution in self.distributions for row in distribution.rows()))
 
     @property
     def empty(self) -> str:
@@ -300,12 +303,12 @@ class SweepsPercentilesFigure(CurvesFigure):
     @property
     def table(self) -> Table:
         """A row per sweep and percentile, at the rung that is drawn."""
-        rows: list[tuple[Cell, ...]] = []
-        for curve, point, held in self.drawn:
-            distribution = build_distribution(held)
-            who = [cell(curve, point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
-            rows += [(*who, self.operation, self.kind, distribution.count, *row) for row in distribution.rows()]
-        return Table((*SIDE, *RUNG_COLUMNS, "operation", "latency", "operations", *PERCENTILE_COLUMNS), tuple(rows))
+        rows = (
+            row
+            for curve, point, operation in self.drawn
+            for row in build_distribution(operation).rows(curve=curve, point=point)
+        )
+        return tabulated({**SIDE, **RUNG_COLUMNS, **COLUMNS}, rows)
 
     def lacking(self) -> str:
         if not self.chosen and self.load_ops_s is None:

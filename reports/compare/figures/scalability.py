@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 
 from benchsite.core import formatting
 from reports.compare.analysis.ceiling import Ceiling
@@ -14,31 +15,30 @@ from reports.compare.figures import points as marks
 from reports.compare.figures.figure import CurvesFigure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
-from reports.compare.figures.table import Columns, Table, bounded_percent, tabulated
+from reports.compare.figures.table import Cell, Columns, Table, bounded_percent, tabulated
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
 from reports.sizing.analysis import per_node
 
 SUPER_LINEAR = "more than the nodes account for"
 COLUMNS: Final[Columns] = {
-    "what": lambda scaling, size, score: scaling.label,
-    "database": lambda scaling, size, score: size.curve.database_name,
-    "nodes": lambda scaling, size, score: size.nodes,
-    "ceiling (ops/s)": lambda scaling, size, score: size.ceiling.throughput_ops_s,
-    "per node (ops/s)": lambda scaling, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
-    "gain over the smallest (%)": lambda scaling, size, score: (
-        score and bounded_percent(score.gains.get(size.nodes), score.gain_sign(size.nodes))
-    ),
-    "ideal gain (%)": lambda scaling, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
-    "speed-up efficiency (%)": lambda scaling, size, score: (
-        score and bounded_percent(score.speedup_efficiency.get(size.nodes), score.gain_sign(size.nodes))
-    ),
-    "score (%)": lambda scaling, size, score: score and bounded_percent(score.score, score.sign),
-    "more than the nodes account for": lambda scaling, size, score: (
-        "yes" if score and size.nodes in score.super_linear else ""
-    ),
-    "ladder": lambda scaling, size, score: ladder_says(size.ceiling),
+    "what": "scaling.label",
+    "database": "size.curve.database_name",
+    "nodes": "size.nodes",
+    "ceiling (ops/s)": "size.ceiling.throughput_ops_s",
+    "per node (ops/s)": lambda row: per_node(row.size.ceiling.throughput_ops_s, row.size.nodes),
+    "gain over the smallest (%)": lambda row: _gained(row, "gains"),
+    "ideal gain (%)": lambda row: row.score and bounded_percent(row.score.ideals.get(row.size.nodes), ""),
+    "speed-up efficiency (%)": lambda row: _gained(row, "speedup_efficiency"),
+    "score (%)": lambda row: row.score and bounded_percent(row.score.score, row.score.sign),
+    SUPER_LINEAR: lambda row: "yes" if row.score and row.size.nodes in row.score.super_linear else "",
+    "ladder": lambda row: ladder_says(row.size.ceiling),
 }
+
+
+def _gained(row: Any, name: str) -> Cell:
+    score, nodes = row.score, row.size.nodes
+    return score and bounded_percent(getattr(score, name).get(nodes), score.gain_sign(nodes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,12 @@ class ScalabilityFigure(CurvesFigure):
     def table(self) -> Table:
         """A row per size; gains and scores in per cent, unrounded."""
         return tabulated(
-            COLUMNS, ((scaling, size, scaling.score) for scaling in self.scalings for size in scaling.sizes)
+            COLUMNS,
+            (
+                SimpleNamespace(scaling=scaling, size=size, score=scaling.score)
+                for scaling in self.scalings
+                for size in scaling.sizes
+            ),
         )
 
     def lacking(self) -> str:

@@ -5,7 +5,7 @@ import io
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from benchsite.core.formatting import not_a_formula, significant
 
@@ -71,13 +71,21 @@ class Table:
         return [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(self.columns))]
 
 
-# The columns of a table by their titles, with what of a row stands there.
-Columns = Mapping[str, Callable[..., Cell]]
+# The columns of a table by their titles: a path of attributes ("curve.mode"), or a function of the row.
+Columns = Mapping[str, str | Callable[[Any], Cell]]
 
 
-def tabulated(columns: Columns, rows: Iterable[tuple[Any, ...]]) -> Table:
-    """A table of these columns; what makes a row is handed to each of them as its arguments."""
-    return Table(tuple(columns), tuple(tuple(cell(*row) for cell in columns.values()) for row in rows))
+def tabulated(columns: Columns, rows: Iterable[object]) -> Table:
+    """A table of these columns. A path that leads over None is an empty cell."""
+    return Table(tuple(columns), tuple(tuple(_read(row, column) for column in columns.values()) for row in rows))
+
+
+def _read(row: Any, column: str | Callable[[Any], Cell]) -> Cell:
+    if not isinstance(column, str):
+        return column(row)
+    for name in column.split("."):
+        row = None if row is None else getattr(row, name)
+    return cast(Cell, row)
 
 
 def bounded_percent(share: float | None, sign: str | None) -> Cell:

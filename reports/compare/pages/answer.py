@@ -70,6 +70,15 @@ class Finding:
     workload: str = ""  # where the comparison has several
     limit: Doubt | None = None  # why VALUES are all that can be stated
 
+    @property
+    def share(self) -> float:
+        """The value in whole per cent."""
+        return round(self.value, 2)
+
+    @property
+    def is_of_one_database(self) -> bool:
+        return len({side.database for side in self.sides}) == 1 < len({side.mode for side in self.sides})
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -1,17 +1,18 @@
-"""Which sides of a comparison meet a need: a loss, a latency and a load; and where that answer changes. Pure.
+"""Which sides of a comparison meet a need: a loss, a latency and a load; and where that answer changes.
 
 Loss is in seconds of acknowledged writes at a power cut, latency in microseconds, throughput in operations per second.
+Codes and numbers; `compare/decision.html` has the English. Pure.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
 import numpy as np
 
-from benchsite.core import formatting
 from reports.compare.analysis.best import best_set
 from reports.compare.analysis.equal_load import How, Within
 from reports.compare.curves import STATISTICS, Curve
@@ -20,7 +21,6 @@ from reports.compare.figures.loss import build_side
 from reports.compare.ladder_text import bound_reason
 from reports.compare.pages.equal_load import load_points, most_within, repeats_within
 
-MAX_NAMED: Final = 4
 LIMITS: Final = 80  # that are tried for a change of the answer, between the lowest and highest latency
 MAX_BISECTIONS: Final = 12
 
@@ -37,148 +37,142 @@ class Need:
     load_ops_s: float | None
 
     @property
-    def text(self) -> str:
-        """ "Losing at most 1.00 s, READ p99 at most 5.00 ms, at 10.0k ops/s"."""
-        parts = []
-        if self.max_loss_s is not None:
-            parts.append(
-                f"losing at most {formatting.duration(self.max_loss_s)}" if self.max_loss_s else "losing nothing"
-            )
-        if self.limit_us is not None:
-            operations = " and ".join(self.operations)
-            parts.append(f"{operations} {STATISTICS[self.statistic]} at most {formatting.latency(self.limit_us)}")
-        if self.load_ops_s is not None:
-            parts.append(f"at {formatting.throughput(self.load_ops_s)}")
-        text = ", ".join(parts)
-        return text[:1].upper() + text[1:]
+    def statistic_label(self) -> str:
+        return STATISTICS[self.statistic]
+
+
+class Order(StrEnum):
+    """What repeats and ladders show of the order of the sides that meet the need."""
+
+    NONE = "none meets it"
+    ONLY = "only one meets it"
+    SHORT = "ladders ended too early"
+    SINGLE = "repeats do not confirm it"
+    OPEN = "repeats and open ladders do not confirm it"
+    LED = "some lead"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A side that is judged by a need; `within` is what it sustains within the limit."""
+
+    curve: Curve
+    label: str
+    within: Within
+    loss_s: float | None  # at worst, of its power cuts; None: not known
+    loss_text: str
+
+    @property
+    def ops_s(self) -> float:
+        return self.within.throughput_ops_s or 0.0
+
+    @property
+    def bound_reason(self) -> str:
+        return bound_reason(self.curve.ceiling) if self.within.at_least and self.curve.ceiling else ""
+
+    @property
+    def slow_disk_loss_s(self) -> float:
+        """By the record of its mode; cuts of an ordinary disk do not show it. 0: as on any disk."""
+        loss_s = self.curve.durability.get("worst_loss_window_s")
+        return float(loss_s) if isinstance(loss_s, int | float) else 0.0
+
+    @property
+    def has_bounded_loss(self) -> bool:
+        return self.loss_s is not None and math.isfinite(self.loss_s)
+
+    def loses_too_much(self, need: Need) -> bool:
+        return need.max_loss_s is not None and (self.loss_s is None or self.loss_s > need.max_loss_s)
+
+    def does_enough(self, need: Need) -> bool:
+        return self.within.throughput_ops_s is not None and self.ops_s >= (need.load_ops_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    answer: str
-    changes: tuple[str, ...]  # at which limit or loss another side measured more
-    excluded: tuple[tuple[str, str], ...]  # sides that do not meet the need, and why
+    need: Need
+    order: Order
+    leaders: Sequence[Candidate]  # where they are known
+    others: Sequence[Candidate]
+    slow: Sequence[Candidate]  # that may lose more on a slow disk
+    limit_changes: Sequence[tuple[str, float, str]]  # below or above which limit another side leads, and its name
+    more_loss: Candidate | None  # of the least loss beyond the limit that sustains more
+    excluded: Sequence[Candidate]
 
 
 def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> Decision | None:
     """None where neither a loss nor a limit is asked for."""
     if need.max_loss_s is None and need.limit_us is None:
         return None
-    excluded: dict[str, str] = {}
-    eligible: list[tuple[Curve, Within]] = []
-    for curve in curves:
-        within = _within(curve, need, need.limit_us)
-        if reason := _loss_reason(curve, need.max_loss_s) or _load_reason(curve, within, need):
-            excluded[labels[curve.sweep_id]] = reason
-        else:
-            eligible.append((curve, within))
-    eligible.sort(key=lambda pair: -_ops_s(pair[1]))
-    answer = _answer(eligible, need, labels) if eligible else "no side meets it"
-    if slow := [
-        f"{labels[curve.sweep_id]} up to {formatting.duration(worst_s)}"
-        for curve, _ in eligible
-        if need.max_loss_s is not None and (worst_s := _slow_disk_loss_s(curve)) > need.max_loss_s
-    ]:
-        answer += f". On a slow disk more may be lost: {formatting.listed(slow, MAX_NAMED)}"
-    changes = [*_limit_changes(curves, need, labels), *_loss_changes(curves, need, eligible, labels)]
-    return Decision(f"{need.text}: {answer}.", tuple(changes), tuple(excluded.items()))
+    sides = [_candidate(curve, need, need.limit_us, labels) for curve in curves]
+    excluded = [side for side in sides if side.loses_too_much(need) or not side.does_enough(need)]
+    eligible = sorted((side for side in sides if side not in excluded), key=lambda side: -side.ops_s)
+    most = eligible[0].ops_s if eligible else 0.0
+    more = [
+        side
+        for side in excluded
+        if side.loses_too_much(need) and side.loss_s is not None and side.ops_s > most and side.does_enough(need)
+    ]
+    order, leaders, others = _rank(eligible, need)
+    return Decision(
+        need=need,
+        order=order,
+        leaders=leaders,
+        others=others,
+        slow=[side for side in eligible if need.max_loss_s is not None and side.slow_disk_loss_s > need.max_loss_s],
+        limit_changes=_limit_changes(curves, need, labels),
+        more_loss=min(more, key=lambda side: (side.loss_s or 0.0, -side.ops_s, side.label), default=None),
+        excluded=excluded,
+    )
 
 
-def _within(curve: Curve, need: Need, limit_us: float | None) -> Within:
-    """The most that a side sustains within the limit, for all operations."""
+def _candidate(curve: Curve, need: Need, limit_us: float | None, labels: Mapping[UUID, str]) -> Candidate:
+    """The most that it sustains within the limit, for all operations."""
+    side = build_side(curve) if need.max_loss_s is not None else None
     if limit_us is None:
-        return Within(
-            curve.ceiling_ops_s or None,
-            How.MEASURED,
-            at_least=curve.ceiling is not None and curve.ceiling.is_lower_bound,
+        is_bound = curve.ceiling is not None and curve.ceiling.is_lower_bound
+        within = Within(curve.ceiling_ops_s or None, How.MEASURED, at_least=is_bound)
+    else:
+        readings = [most_within(curve, name, need.statistic, need.kind, limit_us) for name in need.operations]
+        within = min(
+            readings, key=lambda reading: reading.throughput_ops_s or 0.0, default=Within(None, How.NOT_REACHED)
         )
-    readings = [most_within(curve, name, need.statistic, need.kind, limit_us) for name in need.operations]
-    return min(readings, key=_ops_s, default=Within(None, How.NOT_REACHED))
+    loss_s, loss_text = (side.worst_s, side.loss_text) if side else (None, "its loss is not known")
+    return Candidate(curve, labels[curve.sweep_id], within, loss_s, loss_text)
 
 
-def _ops_s(within: Within) -> float:
-    return within.throughput_ops_s or 0.0
-
-
-def _text(within: Within) -> str:
-    """ "at least 31.0k ops/s", and which lower rung is above the limit."""
-    above = ", ".join(point.label for point in within.violated)
-    return (
-        f"{'at least ' if within.at_least else ''}{formatting.throughput(within.throughput_ops_s)}"
-        f"{f' (but the lower rung of {above} is above the limit)' if above else ''}"
-    )
-
-
-def _loss_reason(curve: Curve, max_loss_s: float | None) -> str:
-    if max_loss_s is None:
-        return ""
-    side = build_side(curve)
-    if side is None:
-        return "its loss is not known"
-    return "" if side.worst_s <= max_loss_s else side.loss_text
-
-
-def _slow_disk_loss_s(curve: Curve) -> float:
-    """By the record of its mode, in seconds; cuts of an ordinary disk do not show it. 0: as on any disk."""
-    loss_s = curve.durability.get("worst_loss_window_s")
-    return float(loss_s) if isinstance(loss_s, int | float) else 0.0
-
-
-def _load_reason(curve: Curve, within: Within, need: Need) -> str:
-    if within.throughput_ops_s is None:
-        return "no rung is within the limit" if need.limit_us is not None else "it has no ceiling"
-    if need.load_ops_s is not None and within.throughput_ops_s < need.load_ops_s:
-        open_end = f" ({bound_reason(curve.ceiling)})" if within.at_least and curve.ceiling else ""
-        return f"it sustains {_text(within)}{open_end}"
-    return ""
-
-
-def _answer(eligible: Sequence[tuple[Curve, Within]], need: Need, labels: Mapping[UUID, str]) -> str:
+def _rank(sides: Sequence[Candidate], need: Need) -> tuple[Order, Sequence[Candidate], Sequence[Candidate]]:
     """The sides that lead, as far as repeats and ladders tell them apart, and the others."""
-    texts = [f"{labels[curve.sweep_id]} {_text(within)}" for curve, within in eligible]
-    if len(texts) == 1:
-        return f"only {texts[0]}"
-    repeats = [_repeats_ops_s(curve, _ops_s(within), need) for curve, within in eligible]
+    if len(sides) < 2:
+        return (Order.ONLY if sides else Order.NONE), sides, ()
+    repeats = [_repeats_ops_s(side, need) for side in sides]
     # Of ceilings a lower one may be as high as the highest where its ladder does not show the end.
-    best = (
-        best_set(repeats) if need.limit_us is not None else list(find_best([curve for curve, _ in eligible]).values())
-    )
-    leaders = [text for text, among in zip(texts, best, strict=True) if among]
-    if any(within.at_least and not among for (_, within), among in zip(eligible, best, strict=True)):
-        return f"{formatting.listed(texts, MAX_NAMED)}. Ladders that ended too early do not confirm this order"
+    best = best_set(repeats) if need.limit_us is not None else list(find_best([side.curve for side in sides]).values())
+    leaders = [side for side, among in zip(sides, best, strict=True) if among]
+    others = [side for side, among in zip(sides, best, strict=True) if not among]
+    if any(side.within.at_least for side in others):
+        return Order.SHORT, (), sides
     if None in best or not leaders:
-        open_sides = "Repeats" if min(map(len, repeats)) < 2 else "Repeats and open ladders"
-        return f"{formatting.listed(texts, MAX_NAMED)}. {open_sides} do not confirm this order"
-    rest = [text for text, among in zip(texts, best, strict=True) if not among]
-    lead = (
-        f"{leaders[0]} is the highest"
-        if len(leaders) == 1
-        else f"{formatting.listed(leaders, MAX_NAMED)} are not distinguishable"
-    )
-    return f"{lead}; {formatting.listed(rest, MAX_NAMED)}" if rest else lead
+        return (Order.SINGLE if min(map(len, repeats)) < 2 else Order.OPEN), (), sides
+    return Order.LED, leaders, others
 
 
-def _repeats_ops_s(curve: Curve, value_ops_s: float, need: Need) -> tuple[float, ...]:
+def _repeats_ops_s(side: Candidate, need: Need) -> tuple[float, ...]:
     """What each repeat sustains within the limit; the value alone where repeats do not show it."""
     if need.limit_us is None:
-        repeats = curve.ceiling.repeats_ops_s if curve.ceiling else ()
-        return repeats or (value_ops_s,)
-    return repeats_within(curve, need.operations, need.statistic, need.kind, need.limit_us, value_ops_s)
+        repeats = side.curve.ceiling.repeats_ops_s if side.curve.ceiling else ()
+        return repeats or (side.ops_s,)
+    return repeats_within(side.curve, need.operations, need.statistic, need.kind, need.limit_us, side.ops_s)
 
 
-def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> list[str]:
-    """ "The highest measured side changes with the limit: below p99 1.80 ms no side meets the need"."""
+def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> list[tuple[str, float, str]]:
+    """Below and above which limit the highest measured side is another one; without a name no side meets the need."""
     if need.limit_us is None:
         return []
-    sides = [curve for curve in curves if not _loss_reason(curve, need.max_loss_s)]
+    sides = [curve for curve in curves if not _candidate(curve, need, None, labels).loses_too_much(need)]
 
     def leader(limit_us: float) -> str:
-        readings = [(curve, _within(curve, need, limit_us)) for curve in sides]
-        enough = [
-            (_ops_s(within), labels[curve.sweep_id])
-            for curve, within in readings
-            if not _load_reason(curve, within, need)
-        ]
+        candidates = [_candidate(curve, need, limit_us, labels) for curve in sides]
+        enough = [(side.ops_s, side.label) for side in candidates if side.does_enough(need)]
         return max(enough)[1] if enough else ""
 
     latencies = [
@@ -194,13 +188,11 @@ def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, st
     here = leader(need.limit_us)
     below = [limit for limit in limits[::-1] if limit < need.limit_us]
     above = [limit for limit in limits if limit > need.limit_us]
-    texts = []
-    for direction, grid in (("below", below), ("above", above)):
-        if change := _change(need.limit_us, grid, here, leader):
-            limit_us, other = change
-            text = f"it is {other}" if other else "no side meets the need"
-            texts.append(f"{direction} {STATISTICS[need.statistic]} {formatting.latency(limit_us)} {text}")
-    return [f"The highest measured side changes with the limit: {'; '.join(texts)}."] if texts else []
+    changes = (
+        (direction, _change(need.limit_us, grid, here, leader))
+        for direction, grid in (("below", below), ("above", above))
+    )
+    return [(direction, *change) for direction, change in changes if change]
 
 
 def _change(
@@ -218,23 +210,3 @@ def _change(
             same, limit_us = (middle, limit_us) if leader(middle) == here else (same, middle)
         return limit_us, leader(limit_us)
     return None
-
-
-def _loss_changes(
-    curves: Sequence[Curve], need: Need, eligible: Sequence[tuple[Curve, Within]], labels: Mapping[UUID, str]
-) -> list[str]:
-    """What a higher loss would allow: the first side behind the limit that sustains more."""
-    if need.max_loss_s is None:
-        return []
-    most = _ops_s(eligible[0][1]) if eligible else 0.0
-    more = [
-        (side.worst_s, -_ops_s(within), labels[curve.sweep_id], _text(within))
-        for curve in curves
-        if (side := build_side(curve)) and side.worst_s > need.max_loss_s
-        if _ops_s(within := _within(curve, need, need.limit_us)) > most and not _load_reason(curve, within, need)
-    ]
-    if not more:
-        return []
-    loss_s, _, label, text = min(more)
-    loss = "any number of writes" if math.isinf(loss_s) else f"up to {formatting.significant(loss_s)} s of writes"
-    return [f"{label} sustains {text} and may lose {loss}."]

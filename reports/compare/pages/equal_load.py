@@ -80,16 +80,6 @@ class EqualLoad:
     slider: Slider
 
     @property
-    def labels(self) -> list[str]:
-        """The percentiles of the table's columns."""
-        return [STATISTICS[percentile] for percentile in list_percentiles(self.statistic)]
-
-    @property
-    def columns(self) -> int:
-        """Of each operation: its percentiles, and what the limit allows."""
-        return len(self.labels) + bool(self.limit_us)
-
-    @property
     def statistic_label(self) -> str:
         return STATISTICS[self.statistic]
 

@@ -26,7 +26,7 @@ EXPIRES_S: Final = 24 * 3600
 MAX_ENTRY_BYTES: Final = 4 * 2**20  # larger values are computed each time
 # Whose files decide what is in an entry.
 PACKAGES: Final = ("benchsite", "reports", "runs", "templates", "workers/systems")
-SUFFIXES: Final = (".py", ".html", ".toml", ".csv")
+SUFFIXES: Final = (".py", ".html", ".txt", ".svg", ".md", ".toml", ".csv")
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

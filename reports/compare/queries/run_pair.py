@@ -7,14 +7,14 @@ from typing import Any, Final, cast
 
 from django.db.models import Q, QuerySet
 
-from reports.compare.analysis.run_sides import ClientSide, RunSide
+from reports.compare.analysis.run_sides import RunSide
 from reports.compare.curves import Curve
 from reports.compare.queries.curves import run_curve, run_points
 from runs.checks import CheckResult, Severity
 from runs.checks.spec_facts import side_facts
 from runs.models import ClientRun, Finding, MeasurementSet, Run
 from runs.models.run import Status, Verdict
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 MAX_OTHERS: Final = 20  # runs of one kind that the menu offers
 COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reason="", is_bracket=False) & (
@@ -30,33 +30,21 @@ def runs_with_matrix() -> QuerySet[Run]:
 def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
     """Both runs as plain values, called A and B. Nine queries."""
     runs = [a, b]
-    points, findings, clients, repeats = run_points(runs), _findings(runs), _clients(runs), _repeats(runs)
+    points, findings, java, repeats = run_points(runs), _findings(runs), _java(runs), _repeats(runs)
     uses = dict(MeasurementSet.objects.filter(run__in=runs, is_current=True).values_list("run_id", "server_use"))
 
     def side(run: Run, label: str) -> RunSide:
-        spec, point = cast(RunSpec, run.spec), points.get(run.pk)
+        version = str(run.evidence.get("server_version") or "")
+        facts = side_facts(label, cast(RunSpec, run.spec), version, server_use=uses.get(run.pk, {}))
+        point = points.get(run.pk)
         return RunSide(
-            run_id=run.pk,
-            name=run.name,
-            spec=spec,
-            evidence=run.evidence,
-            facts=side_facts(
-                label, spec, str(run.evidence.get("server_version") or ""), server_use=uses.get(run.pk, {})
-            ),
-            point=point,
-            findings=tuple(findings[run.pk]),
-            clients=tuple(clients[run.pk]),
-            started_at=run.started_at,
-            position=run.position,
-            matrix=run.matrix.name if run.matrix else "",
-            commit=run.commit,
-            branch=run.branch,
-            source=run.source,
-            verdict=run.verdict,
-            excluded_reason=run.excluded_reason,
-            is_bracket=run.is_bracket,
-            repeats_ops_s=tuple(repeats[run.pk]),
-            curve=run_curve(run, point),
+            run,
+            facts,
+            point,
+            tuple(findings[run.pk]),
+            tuple(java[run.pk]),
+            tuple(repeats[run.pk]),
+            run_curve(run, point),
         )
 
     return side(a, "A"), side(b, "B")
@@ -71,14 +59,13 @@ def _findings(runs: Sequence[Run]) -> dict[uuid.UUID, list[CheckResult]]:
     return findings
 
 
-def _clients(runs: Sequence[Run]) -> dict[uuid.UUID, list[ClientSide]]:
-    clients: dict[uuid.UUID, list[ClientSide]] = defaultdict(list)
-    rows = ClientRun.objects.filter(run__in=runs).order_by("number")
-    for run_id, number, generator, facts, offset in rows.values_list(
-        "run_id", "number", "load_generator__name", "facts", "clock_offset_s"
-    ):
-        clients[run_id].append(ClientSide(number, generator or "", str(facts.get("java_version") or ""), offset))
-    return clients
+def _java(runs: Sequence[Run]) -> dict[uuid.UUID, list[str]]:
+    """The versions of Java of each run's clients."""
+    versions: dict[uuid.UUID, list[str]] = defaultdict(list)
+    rows = ClientRun.objects.filter(run__in=runs).exclude(facts__java_version=None).exclude(facts__java_version="")
+    for run_id, version in rows.order_by("facts__java_version").values_list("run_id", "facts__java_version").distinct():
+        versions[run_id].append(str(version))
+    return versions
 
 
 def _repeats(runs: Sequence[Run]) -> dict[uuid.UUID, list[float]]:

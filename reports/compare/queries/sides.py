@@ -18,7 +18,7 @@ from runs.checks.team_thresholds import get_thresholds
 from runs.models import MeasurementSet, Run
 from runs.models.plan import Purpose
 from runs.models.run import Status, Verdict
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 # A run that succeeded has asked its server for its version.
 SUCCEEDED_FIRST = Case(When(status=Status.SUCCEEDED, then=Value(0)), default=Value(1))

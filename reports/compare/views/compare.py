@@ -20,7 +20,7 @@ from reports.compare.analysis.pairs import PairFinding, pair_findings
 from reports.compare.analysis.repeat_comparison import Outcome
 from reports.compare.curves import STATISTICS, Curve, collect_operations, detect_kind
 from reports.compare.figures.captions import list_conditions
-from reports.compare.figures.ceilings import Ranking
+from reports.compare.figures.latency import points_table
 from reports.compare.figures.overlay import choices as studies
 from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.compare.ladder_text import status_sentences
@@ -40,6 +40,7 @@ from reports.compare.pages.decision import Need, decide
 from reports.compare.pages.equal_load import EqualLoad, equal_load, number_text, only_single_rungs
 from reports.compare.pages.exclusions import left_out
 from reports.compare.pages.filter_menus import Menu, chips, menus
+from reports.compare.pages.tables import Item, list_tables
 from reports.compare.queries import (
     Compared,
     Facets,
@@ -54,6 +55,8 @@ from reports.compare.queries import (
     sides_by_sweep,
 )
 from reports.compare.selection import ALL, BOTH, KINDS, MAX_SHOWN, MAX_VALUES, Selection, read
+from reports.published.figures import cells
+from reports.published.pages import grid
 from reports.trends.analysis.sessions import SessionSpread
 from runs.checks import Profile, SideFacts
 from runs.models import Matrix, Sweep, ThresholdOverride
@@ -84,6 +87,7 @@ MENU_NAMES = frozenset(
     }
 )  # fmt: skip
 LINE_NAMES = frozenset({"load", "within", "loss"})
+NUMBERS = ("table-sustained", "table-equal-load")  # of the tables, those without buttons of their own
 
 
 class ComparisonParts(TypedDict):
@@ -166,6 +170,9 @@ def numbers(request: HttpRequest) -> HttpResponse:
 
     def made(context: dict[str, Any]) -> NumbersPart:
         curves = context["compared"].curves
+        kind = selection.kind_for(curves)
+        items = list_tables(curves, context["labels"], context.get("against"), context["equal"], kind)
+        context["tables"] = [table_part(item) for item in items if item.name in NUMBERS]
         context["pairs"] = pairs(sides_by_sweep(curves).values(), get_profile(team, curves))
         html = render_to_string("reports/compare/all_numbers.html", context)
         return NumbersPart(going=is_going(curves), html=html)
@@ -196,16 +203,14 @@ def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = selection_in(request)
     comparison = compared(get_team(request), selection)
-    return _part(
-        request,
-        "points",
-        selection,
-        {
-            "curves": comparison.curves,
-            "kind": selection.kind_for(comparison.curves),
-            "labels": get_labels(comparison.curves),
-        },
-    )
+    table = points_table(comparison.curves, kind=selection.kind_for(comparison.curves))
+    return _part(request, "points", selection, {"grid": grid(cells(table))})
+
+
+def table_part(item: Item) -> dict[str, Any]:
+    """A table of the comparison as reports show it."""
+    assert item.table is not None
+    return {"name": item.name, "title": item.title, "says": item.says, "grid": grid(cells(item.table()))}
 
 
 def _part(request: HttpRequest, part: str, selection: Selection, context: dict[str, Any]) -> HttpResponse:
@@ -328,7 +333,6 @@ def build_context(
         "one_rung": only_single_rungs(curves),
         "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
-        "rows": ceiling_rows(curves),
         "left_out": left_out(curves),
         "max_loss": "" if selection.max_loss_s is None else number_text(selection.max_loss_s),
         "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
@@ -487,15 +491,6 @@ def list_kinds(curves: Sequence[Curve]) -> list[str]:
     """The kinds of latency that were measured, service time first."""
     held = {operation.kind for curve in curves for point in curve.points for operation in point.operations}
     return [kind for kind in KINDS if kind in held]
-
-
-def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    """The table of ceilings: `share` is of the highest, `is_best` None where no repeats show it."""
-    ranking = Ranking.of(curves)
-    best = ranking.best
-    return [
-        {"curve": curve, "share": ranking.share_text(curve), "is_best": best.get(curve.sweep_id)} for curve in curves
-    ]
 
 
 def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> list[tuple[str, str]]:

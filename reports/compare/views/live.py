@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from benchsite.accounts.permissions import team_required
 from benchsite.core import formatting
-from reports.compare.analysis.downsample import lttb
+from reports.compare.analysis.downsample import thinned
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, scatter
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
 from runs.models import Run
@@ -102,7 +102,7 @@ def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     """Context behind the sum, which keeps every dip: its course is enough, for many are sent often."""
     rates = np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float)
     seconds = client.seconds[-MAX_SECONDS:]
-    kept = lttb(rates, MAX_OF_A_CLIENT).tolist()
+    kept = thinned(rates, MAX_OF_A_CLIENT).tolist()
     return scatter(
         [seconds[at] for at in kept],
         [round(float(rates[at]), 1) for at in kept],

@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core import formatting
-from reports.compare.analysis.causes import Cause, RunPair, causes, run_pair
+from reports.compare.analysis.causes import causes, run_pair
 from reports.compare.analysis.comparability import gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
 from reports.compare.analysis.run_sides import RunSide
 from reports.compare.curves import Curve, Operation, Point
 from reports.compare.figures.captions import KIND_SAYS
-from reports.compare.pages.baseline_ratios import Ratio, extended, throughput_ratio
+from reports.compare.pages.baseline_ratios import extended, throughput_ratio
 from reports.compare.queries import (
     curves,
     find_comparable_runs,
@@ -35,10 +35,6 @@ from runs.identifiers import parse_uuid
 from runs.models import Run, Sweep
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
-HOW_TO_CHOOSE = (
-    "Open a run and follow “Why different from …”, select two runs in the list of runs and compare them, or compare "
-    "sweeps and follow “why?” in a row of their table."
-)
 
 
 def why_page(
@@ -62,24 +58,31 @@ def why_page(
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
     sides = run_pair(a, b, at_ceilings=at_ceilings)
-    change = _change(_throughput(a), _throughput(b))
-    likely = causes(sides, change)
+    throughputs = [side.point.throughput_ops_s.median if side.point else None for side in (a, b)]
+    change = _change(*throughputs)
     groups, machines = sides.groups, sides.machines
     return {
         "a": a,
         "b": b,
-        "sentences": list(_sentences(sides, comparison, ratio, floor, likely)),
+        "throughputs": throughputs,
+        "missing": [name for name, value in zip("AB", throughputs, strict=True) if value is None],
+        "change": change,
+        "size": abs(change or 0.0),
+        "comparison": comparison,
+        "needed": min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0),
+        "ratio": ratio,
+        "floor": floor,
         # A verdict of fewer repeats than a published one has.
         "low_n": comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n,
         "metrics": list(_metrics(a.point, b.point)),
         "kinds": " and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
-        "causes": likely,
+        "causes": causes(sides, change),
         "differing": [group for group in groups if group.differing],
         "unclear": [line.label for group in groups for line in group.unclear],  # known of one side only
         "alike": [group for group in groups if group.alike],
         "alike_count": sum(len(group.alike) for group in groups),
         "machines": machines,
-        "same_machines": not any(pair.group.differing or pair.a is None or pair.b is None for pair in machines),
+        "same_machines": not any(pair.differing or pair.a is None or pair.b is None for pair in machines),
         "findings": list(_differing_findings(a, b)),
     }
 
@@ -126,69 +129,8 @@ def _load(side: RunSide) -> str:
     return f"{threads} at a target of {formatting.short(load['target_ops_s'])}" if load["target_ops_s"] else threads
 
 
-def _throughput(side: RunSide) -> float | None:
-    return side.point.throughput_ops_s.median if side.point else None
-
-
 def _change(a: float | None, b: float | None) -> float | None:
     return b / a - 1 if a and b is not None and a > 0 else None
-
-
-def _sentences(
-    sides: RunPair, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, causes: Sequence[Cause]
-) -> Iterator[str]:
-    x, y = _throughput(sides.a), _throughput(sides.b)
-    if x is None or y is None:
-        missing = "neither" if x is None and y is None else "A" if x is None else "B"
-        verb = "has no" if missing != "neither" else "of them has a"
-        yield f"{missing[:1].upper()}{missing[1:]} {verb} throughput, so that there is nothing to compare."
-    elif change := _change(x, y):
-        did = "more" if change > 0 else "less"
-        amount = formatting.percent(abs(change))
-        yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
-        yield _verdict(comparison)
-        if ratio and ratio.comparison and ratio.why:
-            subject = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
-            yield f"{subject}: {ratio.why}."
-        if comparison.note:
-            yield comparison.note
-        yield _noise(abs(change), floor)
-    else:
-        yield f"Both did {formatting.throughput(x)}."
-    if not causes and x is not None and y is not None:
-        yield (
-            "No recorded value differs. What remains is the variation between runs of one test, and what "
-            "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
-        )
-
-
-def _verdict(comparison: Comparison) -> str:
-    if comparison.outcome is Outcome.INCONCLUSIVE:
-        needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
-        advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
-        return f"Whether that is a difference is open. {comparison.reason}{advice}"
-    if comparison.outcome is Outcome.NOT_COMPARABLE:
-        return f"They are not comparable, so that neither is called faster. {comparison.reason}"
-    words = {
-        Outcome.FASTER: "B is faster, by the repeats of both rungs.",
-        Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
-        Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: there may be nothing to explain.",
-    }
-    return f"{words[comparison.outcome]} {comparison.reason}"
-
-
-def _noise(change: float, floor: SessionSpread | None) -> str:
-    if floor is None:
-        return (
-            "How much a test differs on these machines in another session is not known: submit the same plan again to "
-            "find out."
-        )
-    limit = formatting.percent(floor.relative)
-    tests = f"{floor.tests} repeated test{'' if floor.tests == 1 else 's'}"
-    sentence = f"In another session {tests} on these machines differ by up to {limit}"
-    if change <= floor.relative:
-        return f"{sentence}: this difference is not above that noise, and may have no cause at all."
-    return f"{sentence}: this difference is above that noise."
 
 
 def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
@@ -264,7 +206,7 @@ class Chosen:
 @team_required("GET")
 def why(request: HttpRequest) -> HttpResponseBase:
     chosen = choose_runs(request)
-    context: dict[str, object] = {"chosen": chosen, "how_to_choose": HOW_TO_CHOOSE}
+    context: dict[str, object] = {"chosen": chosen}
     if chosen.a and chosen.b:
         sides = run_sides(chosen.a, chosen.b)
         floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])

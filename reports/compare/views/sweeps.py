@@ -15,17 +15,11 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
 from reports.compare.curves import Curve, collect_operations
 from reports.compare.figures.captions import KIND_SAYS, collect_notes
-from reports.compare.ladder_text import (
-    ceiling_notes,
-    ceiling_sentence,
-    knee_sentence,
-    ladder_says,
-    progress_sentence,
-    variation_sentence,
-)
+from reports.compare.ladder_text import ladder_says
+from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.charts import MAX_OPERATIONS, figure_link
 from reports.compare.pages.exclusions import effect_sentence
-from reports.compare.pages.ladder import next_step
+from reports.compare.pages.ladder import choose_next_loads
 from reports.compare.queries import (
     SweepFilter,
     curves,
@@ -149,17 +143,6 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     row = get_object_or_404(rows, pk=pk)
     curve = curves([row])[0]
     operations = collect_operations([curve])
-    floor = session_spreads(get_team(request), [row.cluster_name]).get(row.cluster_name)
-    # What the ladder shows, in the order in which it is read; empty sentences are left out.
-    sentences = [
-        ceiling_sentence(curve.ceiling),
-        variation_sentence(curve, floor),
-        *ceiling_notes(curve.ceiling),
-        effect_sentence(curve),
-        knee_sentence(curve.knee, curve.ceiling),
-        next_step(curve),
-        progress_sentence(curve),
-    ]
     context = {
         "sweep": row,
         "curve": curve,
@@ -175,7 +158,10 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
             )
             for operation in operations[:MAX_OPERATIONS]
         ],
-        "sentences": [sentence for sentence in sentences if sentence],
+        "floor": session_spreads(get_team(request), [row.cluster_name]).get(row.cluster_name),
+        "is_single": all(point.throughput_ops_s.n == 1 for point in curve.points),
+        "effect": effect_sentence(curve),
+        "next_step": plain_text("sweep/next_loads.txt", loads=choose_next_loads(curve)),
         "durability": durability_sentence(curve.durability),
         "evidence": last_evidence(row),
         "warnings": collect_notes([curve]),

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -119,13 +120,16 @@ class HistoryFigure(Figure):
         points, changes = self.history.points, {entry.index: entry for entry in self.history.changes}
         environment = {change.index: change.text for change in self.history.environment}
         first = 0 if self.whole else max(0, len(points) - TABLE_ROWS)
-        return tabulated(
-            COLUMNS,
-            (
-                (point, changes.get(index), environment.get(index, ""), self.history.metric)
-                for index, point in enumerate(points[first:], first)
-            ),
-        )
+        rows = [
+            SimpleNamespace(
+                point=point,
+                change=changes.get(index),
+                environment=environment.get(index, ""),
+                unit=self.history.metric.unit,
+            )
+            for index, point in enumerate(points[first:], first)
+        ]
+        return tabulated(COLUMNS, rows)
 
     @property
     def empty(self) -> str:
@@ -135,20 +139,20 @@ class HistoryFigure(Figure):
 
 
 COLUMNS: Final[Columns] = {
-    "point": lambda point, *_: point.label,
-    "commit": lambda point, *_: point.commit,
-    "branch": lambda point, *_: point.branch,
-    "first measured (UTC)": lambda point, *_: point.at.strftime("%Y-%m-%d %H:%M:%S"),
-    "median": lambda point, *_: point.value,
-    "least": lambda point, *_: point.low,
-    "greatest": lambda point, *_: point.high,
-    "unit": lambda point, entry, environment, metric: metric.unit,
-    "runs": lambda point, *_: point.n,
-    "runs that do not count": lambda point, *_: len(point.left_out),
-    "change (%)": lambda point, entry, *_: entry and 100 * entry.change.relative,
-    "change is": lambda point, entry, *_: change_words(entry) if entry else "",
-    "decided": lambda point, entry, *_: entry.state if entry and entry.triage else "",
-    "environment": lambda point, entry, environment, metric: environment,
+    "point": "point.label",
+    "commit": "point.commit",
+    "branch": "point.branch",
+    "first measured (UTC)": lambda row: row.point.at.strftime("%Y-%m-%d %H:%M:%S"),
+    "median": "point.value",
+    "least": "point.low",
+    "greatest": "point.high",
+    "unit": "unit",
+    "runs": "point.n",
+    "runs that do not count": lambda row: len(row.point.left_out),
+    "change (%)": lambda row: row.change and 100 * row.change.change.relative,
+    "change is": lambda row: change_words(row.change) if row.change else "",
+    "decided": lambda row: row.change.state if row.change and row.change.triage else "",
+    "environment": "environment",
 }
 
 

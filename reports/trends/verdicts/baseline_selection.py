@@ -14,7 +14,7 @@ from reports.trends.verdicts.verdict import build_side, compute_verdict, why_not
 from runs.identifiers import parse_uuid
 from runs.models import Run
 from runs.models.run import Status
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 RULE: Final = (
     "The newest commit on the default branch (main, else master, else trunk) that has a counted run of the same test "

@@ -23,7 +23,7 @@ from runs.checks.spec_facts import side_facts
 from runs.models import Run
 from runs.models.run import Status
 from runs.models.run import Verdict as Validity
-from runs.plans.spec import RunSpec
+from runs.queue.spec import RunSpec
 
 STATISTICS: Final = ("mean", "p99")
 # Of fewer operations the slowest hundredth is fewer than ten of them.

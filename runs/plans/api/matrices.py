@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
-from pydantic import Field
+from pydantic import Field, create_model
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
@@ -18,9 +18,10 @@ from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage, page_address
 from runs.models import Matrix
 from runs.plans import PlanError, Preview, preview, start_trial, submit
-from runs.plans.api.plans import MatrixPlan, build_form, list_faults
-from runs.plans.forms.matrices import MatrixForm
+from runs.plans.api.plans import NAMES, MatrixPlan, list_faults, read_draft
+from runs.plans.drafts import Draft
 from runs.plans.pages.trial import get_newest_trial
+from runs.plans.plan_spec import PlanSpec
 from runs.queue import lifecycle
 from runs.queue.pages.progress import get_progress
 
@@ -86,7 +87,7 @@ class MatrixLinks(Schema):
     sweeps: str
 
 
-class MatrixAnswer(OnPage):
+class PlanAnswer(OnPage):
     """One plan, and how far it is."""
 
     id: UUID
@@ -98,24 +99,12 @@ class MatrixAnswer(OnPage):
         "failed: at least one of its runs has failed and was not run again.",
     )
     runs: RunCounts = Field(validation_alias="progress.counts")
-    purpose: str
     entries: list[EntryAnswer]
     workloads: NamesOfRows
     load_generators: NamesOfRows
-    ladder: str
-    rungs: list[int]
-    threads: int | None
     search: dict[str, Any] | None = Field(description="As in the plan; null: the rungs are fixed.")
-    stops_early: bool
-    repeats: int
-    looks: list[int]
-    order: str
-    seed: int
-    bracket: bool
     faults: list[dict[str, Any]] = Field(description="As in the plan.")
-    warmup_s: int
-    measure_s: int = Field(validation_alias="min_measure_s")
-    labels: list[str] = Field(validation_alias="tags")
+    priority: int
     notes: str
     created_by: Username
     created_at: datetime
@@ -133,6 +122,18 @@ class MatrixAnswer(OnPage):
             runs=f"{ROOT}/runs?matrix={matrix.pk}&phase=any",
             sweeps=f"{ROOT}/sweeps?matrix={matrix.pk}",
         )
+
+
+def _build_answer_fields() -> dict[str, Any]:
+    """What a plan says of itself: the fields of PlanSpec by their names in a request, whatever was stored once."""
+    names = {name: NAMES.get(name, name) for name in PlanSpec.model_fields if name not in PlanAnswer.model_fields}
+    return {
+        sent: (PlanSpec.model_fields[name].annotation, Field(validation_alias=name, title=None))
+        for name, sent in names.items()
+    }
+
+
+MatrixAnswer = create_model("MatrixAnswer", __base__=PlanAnswer, __doc__=PlanAnswer.__doc__, **_build_answer_fields())
 
 
 class TrialCellAnswer(Schema):
@@ -167,7 +168,7 @@ class TrialAnswer(Schema):
 class MatrixPage(PageAnswer):
     """Matrices, the newest first."""
 
-    items: list[MatrixAnswer]
+    items: list[MatrixAnswer]  # type: ignore[valid-type]
 
 
 def team_matrices() -> QuerySet[Matrix]:
@@ -200,13 +201,12 @@ def make_matrix(
     """The plan is kept and waits to be submitted. With `dry_run=1` nothing is kept, and the answer says which cells
     and runs it would make, how many hours they would take, and what keeps it from being submitted.
     """
-    form, faults = build_form(plan, team_in(request))
-    if form is None and not options.dry_run:
-        raise Problem.of_faults(faults)
+    draft, faults = read_draft(plan, team_in(request))
     if options.dry_run:
-        return Status(200, _preview(form) if form else _impossible(faults))
-    assert form is not None
-    kept = form.store(bearer_in(request).user)
+        return Status(200, _preview(draft) if draft else _impossible(faults))
+    if draft is None:
+        raise Problem.of_faults(faults)
+    kept = draft.store(bearer_in(request).user)
     response["Location"] = f"{ROOT}/matrices/{kept.pk}"
     return Status(201, _followed(owned(team_matrices(), kept.pk)))
 
@@ -294,8 +294,8 @@ def add_repeats(request: HttpRequest, matrix_id: UUID, look: NextLook) -> Matrix
     return _followed(matrix)
 
 
-def _preview(form: MatrixForm) -> dict[str, object]:
-    planned: Preview = preview(form.plan())
+def _preview(draft: Draft) -> dict[str, object]:
+    planned: Preview = preview(draft.build_plan())
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
     return {
         "can_be_submitted": not planned.problems,

@@ -4,10 +4,17 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, Any, Final, Self, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WrapSerializer, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    WrapSerializer,
+    model_serializer,
+    model_validator,
+)
 
-from benchsite.core.formatting import exact
 from runs.catalog import (
     MAX_OWN_MODES,
     OwnMode,
@@ -18,37 +25,43 @@ from runs.catalog import (
     secret_properties,
 )
 from runs.catalog.durability import ACKS, READS
-from runs.catalog.property_schema import PropertyError, unknown_name
 from runs.checks import THRESHOLDS
-from runs.models.plan import Database, Matrix, Provisioner, Purpose
-from runs.models.result import LatencyKind
+from runs.models.plan import Database, Provisioner
 from runs.plans.expansion import PlannedRun
-from runs.plans.faults import KINDS, MAX_FAULTS, list_problems
+from runs.plans.faults import MAX_FAULTS, list_problems
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
-from runs.plans.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, FaultSpec
+from runs.plans.plan_spec import (
+    MAX_RUNGS,
+    MAX_TAG_LENGTH,
+    MAX_TAGS,
+    MAX_THREADS,
+    Between,
+    Count,
+    Level,
+    OneOf,
+    PlanColumns,
+    PlanFault,
+    PlanSearch,
+    Reset,
+    Rungs,
+    Table,
+    problem,
+)
 from runs.ycsb.properties import check_workload
+from runs.ycsb.property_schema import PropertyError, unknown_name
 
 FORMAT: Final = "benchsite-plan"
 VERSION: Final = 1
-MAX_INTEGER: Final = 2_147_483_647
 MAX_FACT: Final = 2**60
 MAX_ROLES: Final = 200
 MAX_RULES: Final = 500
 MAX_REASON_LENGTH: Final = 500
-MAX_RUNGS: Final = 60
-MAX_TAGS: Final = 20
-MAX_THREADS: Final = 100_000
 _ROLE: Final = re.compile(r"[a-z]{1,20}-[1-9][0-9]{0,3}")
 Role = TypeVar("Role")
 
 
 class PlanRefused(ValueError):
     """This is no plan file that can be read. The message says where and why."""
-
-
-def problem(message: str, *path: str) -> PydanticCustomError:
-    """An error whose message is a whole sentence, at a place below the value that is validated."""
-    return PydanticCustomError("plan", "{message}", {"message": message, "path": path})
 
 
 def _line(max_length: int, *, empty: bool = False) -> AfterValidator:
@@ -58,25 +71,6 @@ def _line(max_length: int, *, empty: bool = False) -> AfterValidator:
         if not text.isprintable() or len(text) > max_length or not (text.strip() or empty):
             raise ValueError(f"must be one line of at most {max_length} characters{'' if empty else ', not empty'}")
         return text
-
-    return AfterValidator(check)
-
-
-def _word(allowed: Collection[str]) -> AfterValidator:
-    def check(text: str) -> str:
-        if text not in allowed:
-            raise ValueError(f"is {text[:60]!r}; it must be one of {', '.join(allowed)}")
-        return text
-
-    return AfterValidator(check)
-
-
-def _between(low: float, high: float = MAX_INTEGER) -> AfterValidator:
-    def check(number: float) -> float:
-        if not low <= number <= high:
-            kind = "whole number" if isinstance(low, int) else "number"
-            raise ValueError(f"must be a {kind} from {exact(low)} to {exact(high)}")
-        return number
 
     return AfterValidator(check)
 
@@ -122,12 +116,9 @@ def _require_known(name: str, names: Collection[str], *path: str) -> None:
 
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
-Reset = Annotated[str, _word(Matrix.Reset.values)]
-Percent = Annotated[int, _between(1, MAX_CURVE_PERCENT)]
 # The same plan has the same text, in whatever order its tables were filled.
 InOrder: Final = WrapSerializer(lambda values, serialize: dict(sorted(serialize(values).items())))
 Texts = Annotated[dict[str, str], Field(max_length=MAX_RULES), AfterValidator(_check_texts), InOrder]
-Rungs = Annotated[list[Annotated[int, _between(1)]], Field(min_length=1, max_length=MAX_RUNGS)]
 
 
 def _optional(empty: Callable[[], Any]) -> Any:
@@ -135,31 +126,17 @@ def _optional(empty: Callable[[], Any]) -> Any:
     return Field(default_factory=empty, exclude_if=lambda value: not value)
 
 
-class Table(BaseModel):
-    """One table of a plan file. It refuses keys that it does not know, with the nearest that it does."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_keys(cls, content: Any) -> Any:
-        for key in content if isinstance(content, dict) else ():
-            if key not in cls.model_fields and cls.model_config.get("extra") != "allow":
-                raise problem(unknown_name(key, cls.model_fields), key)
-        return content
-
-
 class Facts(Table):
     """What is known of a machine, by which a reader judges whether another will do."""
 
-    cores: Annotated[int, _between(0, MAX_FACT)] | None = None
-    memory_bytes: Annotated[int, _between(0, MAX_FACT)] | None = None
+    cores: Annotated[int, Between(0, MAX_FACT)] | None = None
+    memory_bytes: Annotated[int, Between(0, MAX_FACT)] | None = None
 
 
 class ClusterRole(Table):
     """The machines that some databases stand on."""
 
-    provisioner: Annotated[str, _word(Provisioner.values)]
+    provisioner: Annotated[str, OneOf(Provisioner.values)]
     # Servers and clients on one machine used different cores; of external servers nothing is known.
     separates_cpus: bool = Field(default=True, exclude_if=bool)
     nodes: Annotated[list[Facts], Field(max_length=MAX_RULES)]
@@ -168,7 +145,7 @@ class ClusterRole(Table):
 class GeneratorRole(Table):
     """A machine that clients run on. It is shared with the clusters of `shares`."""
 
-    slots: Annotated[int, _between(1, 10_000)]
+    slots: Annotated[int, Between(1, 10_000)]
     shares: list[str]
     facts: Facts
 
@@ -176,10 +153,10 @@ class GeneratorRole(Table):
 class PlanDurability(Table):
     """`runs.catalog.Durability`; without `loss_window_s` the loss is unbounded."""
 
-    ack: Annotated[str, _word(ACKS)]
+    ack: Annotated[str, OneOf(ACKS)]
     replicas_acked: int | str
-    replica_ack: Annotated[str, _word(ACKS)]
-    reads: Annotated[str, _word(READS)]
+    replica_ack: Annotated[str, OneOf(ACKS)]
+    reads: Annotated[str, OneOf(READS)]
     loss_window_s: float | None = None
     worst_loss_window_s: float | None = None
 
@@ -203,8 +180,8 @@ class PlanDatabase(Table):
     name: Annotated[str, _line(80)]
     system: Slug
     version: Annotated[str, _line(40, empty=True)]
-    replication_factor: Annotated[int, _between(1, 1000)]
-    flavour: Annotated[str, _word(Database.Flavour.values)]
+    replication_factor: Annotated[int, Between(1, 1000)]
+    flavour: Annotated[str, OneOf(Database.Flavour.values)]
     client: Annotated[str, _line(120, empty=True)] = _optional(str)
     cluster: str
     secrets: list[str]
@@ -265,8 +242,8 @@ class Cells(Table):
     database: str | None = None
     mode: Slug | None = None
     workload: str | None = None
-    rung: Annotated[int, _between(1)] | None = None
-    repeat: Annotated[int, _between(1)] | None = None
+    rung: Count | None = None
+    repeat: Count | None = None
 
 
 class Exclusion(Table):
@@ -280,8 +257,8 @@ class Changes(Table):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[int | float | str | bool, AfterValidator(_check_value)]]
 
-    rungs: Rungs | None = None
-    threads: Annotated[int, _between(1, MAX_THREADS)] | None = None
+    rungs: Annotated[Rungs, Field(min_length=1)] | None = None
+    threads: Annotated[int, Between(1, MAX_THREADS)] | None = None
     generators: list[str] | None = None
 
 
@@ -291,73 +268,33 @@ class Override(Table):
     set: Annotated[Changes, InOrder]
 
 
-class LatencyLimit(Table):
-    """`runs.plans.spec.SloSpec`."""
-
-    operation: Annotated[str, _word(SLO_OPERATIONS)]
-    statistic: Annotated[str, _word(SLO_STATISTICS)]
-    kind: Annotated[str, _word(LatencyKind.values)]
-    limit_us: Annotated[float, _between(1.0, 1e9)]
-
-
-class PlanSearch(Table):
-    """`runs.plans.spec.SearchSpec`."""
-
-    width: Annotated[float, _between(0.001, 1)]
-    max_trials: Annotated[int, _between(2, MAX_TRIALS_LIMIT)]
-    max_error_rate: Annotated[float, _between(0.0, 1)]
-    slo: LatencyLimit | None = None
-    curve_percent: Annotated[list[Percent], Field(max_length=MAX_RUNGS)] = _optional(list)
-
-
-class PlanResets(Table):
-    mode: Reset | None = None
-    repeat: Reset | None = None
-    rung: Reset | None = None
-    workload: Reset | None = None
-
-
-class PlanFault(Table):
-    """`runs.plans.spec.FaultSpec`; without `node` it is of all nodes."""
-
-    kind: Annotated[str, _word(KINDS)]
-    at_s: Annotated[float, _between(0.0, 604_800)]
-    duration_s: Annotated[float, _between(0.0, 604_800)]
-    node: Annotated[int, _between(1, 1000)] | None = None
-    value: Annotated[float, _between(0.0, 1e6)] | None = None
-
-
-class PlanMatrix(Table):
+class PlanMatrix(PlanColumns):
     """The columns of a matrix that no other row is needed for, by their names."""
 
     name: Annotated[str, _line(120)]
-    purpose: Annotated[str, _word(Purpose.values)]
-    ladder: Annotated[str, _word(Matrix.Ladder.values)]
-    threads: Annotated[int, _between(1, MAX_THREADS)] | None = None
-    repeats: Annotated[int, _between(1, 50)]
-    order: Annotated[str, _word(Matrix.Order.values)]
-    seed: Annotated[int, _between(0)]
-    bracket: bool = False
     stops_early: bool = False
-    processes_per_generator: Annotated[int, _between(1, 64)]
-    load_policy: Annotated[str, _word(Matrix.LoadPolicy.values)]
-    load_threads: Annotated[int, _between(1, MAX_THREADS)]
-    warmup_s: Annotated[int, _between(0, 86_400)]
-    min_measure_s: Annotated[int, _between(1, 604_800)]
-    max_measure_s: Annotated[int, _between(1, 604_800)]
-    min_operations: Annotated[int, _between(0, 2**62)]
     looks: Rungs = _optional(list)
-    tags: Annotated[list[Annotated[str, _line(40)]], Field(max_length=MAX_TAGS)]
-    rungs: Annotated[list[Annotated[int, _between(1)]], Field(max_length=MAX_RUNGS)]  # empty where the plan searches
-    resets: PlanResets
+    tags: Annotated[list[Annotated[str, _line(MAX_TAG_LENGTH)]], Field(max_length=MAX_TAGS)]
+    resets: Annotated[dict[Level, Reset], InOrder]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        """Columns whose default is not empty are written in every file."""
+        for name, field in PlanMatrix.model_fields.items():
+            if name not in self.model_fields_set and field.get_default(call_default_factory=True):
+                raise problem(f"{name} is missing", name)
         if self.max_measure_s < self.min_measure_s:
             raise problem("max_measure_s must not be less than min_measure_s", "max_measure_s")
         if message := looks_problem(self.looks, self.repeats):
             raise problem(f"looks: {message}", "looks")
         return self
+
+    @model_serializer(mode="wrap")
+    def _order(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Numbers and texts before lists before tables."""
+        columns: dict[str, Any] = serialize(self)
+        kinds = (list, dict)
+        return dict(sorted(columns.items(), key=lambda column: [isinstance(column[1], kind) for kind in kinds[::-1]]))
 
 
 class PlanFile(Table):
@@ -380,15 +317,17 @@ class PlanFile(Table):
     faults: Annotated[list[PlanFault], Field(max_length=MAX_FAULTS)] = _optional(list)
 
     @property
-    def fault_specs(self) -> list[FaultSpec]:
-        return [cast(FaultSpec, fault.model_dump()) for fault in self.faults]
+    def procedure(self) -> dict[str, Any]:
+        """Search and faults as a matrix stores them."""
+        search = self.search.to_stored(self.matrix.ladder) if self.search else None
+        return {"search": search, "faults": [fault.model_dump() for fault in self.faults]}
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
         """Every role that a table names has a table of its own."""
         if not self.matrix.rungs and self.search is None:
             raise problem(f"rungs must be 1 to {MAX_RUNGS} whole numbers", "matrix", "rungs")
-        for message in list_problems(self.fault_specs, self.matrix.min_measure_s):
+        for message in list_problems(self.procedure["faults"], self.matrix.min_measure_s):
             raise problem(message, "faults")
         for role, generator in self.generators.items():
             for cluster in generator.shares:
@@ -419,13 +358,8 @@ class PlanFile(Table):
         return self
 
 
-# Columns that a plan lacks, or has otherwise.
-_OF_MATRIX_ALONE: Final = {"stops_early", "tags", "processes_per_generator", "rungs", "resets", "looks"}
-
-
 def planned(file: PlanFile) -> Plan:
     """The plan that expands into the runs of this file, its roles in the place of rows."""
-    matrix = file.matrix
     databases = {
         role: PlannedDatabase(
             id=role,
@@ -440,8 +374,8 @@ def planned(file: PlanFile) -> Plan:
         )
         for role, database in file.databases.items()
     }
-    return Plan(
-        **matrix.model_dump(exclude=_OF_MATRIX_ALONE),
+    return Plan.model_construct(
+        **{**dict(file.matrix), **file.procedure},
         entries=tuple(Entry(databases[entry.database], entry.mode) for entry in file.entries),
         workloads=tuple(
             PlannedWorkload(role, workload.name, workload.short_name, workload.properties)
@@ -451,15 +385,8 @@ def planned(file: PlanFile) -> Plan:
             PlannedGenerator(role, role, generator.slots, f"{role}/1", {})
             for role, generator in file.generators.items()
         ),
-        processes=matrix.processes_per_generator,
-        rungs=tuple(matrix.rungs),
         exclusions=tuple(Rule(**rule.model_dump(exclude_none=True)) for rule in file.exclusions),
         overrides=tuple(Rule(**rule.model_dump(exclude_none=True, exclude={"rule"})) for rule in file.overrides),
-        resets=matrix.resets.model_dump(exclude_none=True),
-        priming=None,
-        looks=tuple(matrix.looks),
-        faults=tuple(file.fault_specs),
-        search=file.search.model_dump() if file.search else None,
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from runs.catalog import UnknownSystem, load_catalog, secret_properties
-from runs.catalog.property_schema import PropertyError
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
@@ -17,22 +16,20 @@ from runs.plans.files.plan import (
     Exclusion,
     Facts,
     GeneratorRole,
-    LatencyLimit,
     Override,
     PlanDatabase,
     PlanDurability,
     PlanEntry,
-    PlanFault,
     PlanFile,
     PlanMatrix,
     PlanMode,
     PlanRefused,
-    PlanResets,
-    PlanSearch,
     PlanWorkload,
 )
 from runs.plans.files.plan_file import as_text
+from runs.plans.plan_spec import PlanFault, PlanSearch
 from runs.ycsb.properties import check_workload
+from runs.ycsb.property_schema import PropertyError
 
 Row = TypeVar("Row", Database, Cluster, Workload, LoadGenerator)
 # Properties in which other systems' clients are told where their servers are.
@@ -59,9 +56,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
     usual, used = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)
-    search = matrix.search
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
-    columns["resets"] = PlanResets.model_construct(**(matrix.resets or {}))
     return PlanFile.model_construct(
         catalog=load_catalog().digest,
         matrix=PlanMatrix.model_construct(**columns),
@@ -103,10 +98,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
             if _covers(rule, roles)
         ],
         thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
-        search=search
-        and PlanSearch.model_construct(
-            **{**search, "slo": LatencyLimit.model_construct(**search["slo"]) if search["slo"] else None}
-        ),
+        search=PlanSearch.read_stored(matrix.search) if matrix.search else None,
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
     )
 
@@ -141,24 +133,13 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
             settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
         except PropertyError as error:
             raise PlanRefused(f"{database.name}: {error}") from None
-    return PlanDatabase.model_construct(
-        name=database.name,
-        system=database.system,
-        version=database.version,
-        replication_factor=database.replication_factor,
-        flavour=database.flavour,
-        client=database.client,
-        own_modes={
-            slug: PlanMode.model_construct(
-                **{**mode, "durability": PlanDurability.model_construct(**mode["durability"])}
-            )
-            for slug, mode in database.own_modes.items()
-        },
-        cluster=cluster,
-        settings=settings,
-        binding_properties=properties,
-        secrets=secrets,
-    )
+    columns: dict[str, Any] = {name: getattr(database, name, None) for name in PlanDatabase.model_fields}
+    own_modes = {
+        slug: PlanMode.model_construct(**{**mode, "durability": PlanDurability.model_construct(**mode["durability"])})
+        for slug, mode in database.own_modes.items()
+    }
+    changes = {"cluster": cluster, "own_modes": own_modes, "settings": settings, "secrets": secrets}
+    return PlanDatabase.model_construct(**{**columns, **changes, "binding_properties": properties})
 
 
 def _workload(workload: Workload) -> PlanWorkload:

@@ -53,7 +53,7 @@ def read_plan(text: str) -> PlanFile:
         raise _refusal(text, ["version"], message)
     content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
     try:
-        return PlanFile.model_validate(content)
+        return PlanFile.model_validate(content, strict=True)
     except ValidationError as refusal:
         fault = refusal.errors(include_url=False)[0]
         path = [part for part in (*fault["loc"], *fault.get("ctx", {}).get("path", ())) if isinstance(part, str)]
@@ -62,7 +62,7 @@ def read_plan(text: str) -> PlanFile:
 
 def _message(error: Any, key: str) -> str:
     match error["type"]:
-        case "plan":
+        case "plan" | "extra_forbidden":
             return str(error["msg"])
         case "value_error":
             return f"{key} {error['ctx']['error']}"

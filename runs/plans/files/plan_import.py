@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from benchsite.accounts.models import Team, User
-from runs.models import Cluster, Database, Matrix, MatrixEntry, Workload
-from runs.plans import PlanError, Problem, submit
+from runs.models import Cluster, Database, Matrix, Workload
+from runs.plans import Draft, PlanError, Problem, submit
 from runs.plans.files.plan import Exclusion, Override, PlanDatabase, PlanFile, PlanWorkload
 from runs.plans.files.plan_fit import Chosen, misfits
 
@@ -37,33 +37,23 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
         workloads = {role: _workload(team, workload) for role, workload in plan.workloads.items()}
         keys = {role: str(row.pk) for rows in (databases, workloads) for role, row in rows.items()}
         names = {role: generator.name for role, generator in mapping.generators.items()}
-        matrix = build_matrix(team, plan, user)
+        matrix = build_matrix(team, plan)
         matrix.exclusions = [_rule(rule, keys, names) for rule in plan.exclusions]
         matrix.overrides = [_rule(rule, keys, names) for rule in plan.overrides]
-        matrix.save()
-        matrix.workloads.set(workloads.values())
-        matrix.load_generators.set(mapping.generators.values())
-        MatrixEntry.objects.bulk_create(
-            MatrixEntry(matrix=matrix, database=databases[entry.database], mode=entry.mode, position=position)
-            for position, entry in enumerate(plan.entries)
-        )
+        entries = [(databases[entry.database], entry.mode) for entry in plan.entries]
+        generators = list(mapping.generators.values())
+        Draft(matrix, entries, list(workloads.values()), generators).store(user)
         if submits:
             submit(matrix, user)
     return matrix
 
 
-def build_matrix(team: Team, plan: PlanFile, user: User | None) -> Matrix:
+def build_matrix(team: Team, plan: PlanFile) -> Matrix:
     """The matrix's own columns, not saved."""
-    columns = {**plan.matrix.model_dump(), "resets": plan.matrix.resets.model_dump(exclude_none=True)}
+    columns = {**dict(plan.matrix), **plan.procedure}
     if plan.search and plan.matrix.ladder == Matrix.Ladder.TARGET:
         columns["rungs"] = []  # It begins at a probe.
-    return Matrix(
-        team=team,
-        created_by=user,
-        search=plan.search.model_dump() if plan.search else None,
-        faults=plan.fault_specs,
-        **columns,
-    )
+    return Matrix(team=team, **columns)
 
 
 def _rule(rule: Exclusion | Override, keys: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def get_exclusions(source: Matrix | None) -> list[Exclusion]:
     return rows
 
 
-def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
+def problem_with(row: Exclusion, entries: set[str], workloads: set[str], *, needs_reason: bool) -> str:
     """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
     if row.entry and row.entry not in entries:
         return "This database and mode is no longer there: choose another, or clear the row."
@@ -60,4 +60,6 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
         return "The reason holds a control character: write it in one line of plain text."
     if len(row.reason) > MAX_REASON_LENGTH:
         return f"The reason has {len(row.reason)} characters; at most {MAX_REASON_LENGTH} are allowed."
+    if needs_reason and not row.reason:
+        return "Write why it is left out: the reason is shown wherever its result would stand."
     return ""

@@ -68,7 +68,7 @@ class Extension:
         measured_s = window["min_measure_s"] or round(cut.window_s if cut else 0)
         stated = {
             "warmup_s": window["warmup_s"],
-            "measure_s": measured_s,
+            "min_measure_s": measured_s,
             "threads": self.last.threads if self.sweep.ladder == Matrix.Ladder.TARGET else None,
         }
         repeats = self.sweep.runs.aggregate(most=Max("repeat"))["most"]

@@ -1,17 +1,21 @@
 """The planned faults of a matrix, row by row as they were written in the builder, and what is wrong with a row."""
 
-import math
-from dataclasses import astuple, dataclass
-from typing import Final
+from dataclasses import asdict, astuple, dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from benchsite.core.formatting import exact
-from runs.models import Matrix
-from runs.plans.faults import KINDS
-from runs.plans.spec import FaultSpec
+from runs.plans.plan_spec import PlanFault
 
-COLUMNS: Final = ("kind", "at_s", "duration_s", "node", "value")
+COLUMNS: Final = tuple(PlanFault.model_fields)
 # A person may send any number of rows.
 MAX_ROWS: Final = 100
+MISSING: Final = {"kind": "kind of fault", "at_s": "begin", "duration_s": "duration"}
+UNREADABLE: Final = {
+    "kind": "is no kind of fault: choose one from the list.",
+    "node": "is no node: write its number, or leave it empty for all.",
+}
 
 
 @dataclass(slots=True)
@@ -30,42 +34,29 @@ class FaultRow:
         """Whether nothing was written: the kind alone is chosen from a list."""
         return not any(astuple(self))
 
-    def fault(self) -> FaultSpec | None:
+    def fault(self) -> PlanFault | None:
         """The fault that this row means; None, and `error` says why, where it means none."""
-        names = {"kind of fault": self.kind, "begin": self.at_s, "duration": self.duration_s}
-        if missing := [name for name, text in names.items() if not text]:
-            self.error = f"Give the {missing[0]}, or clear the row."
-            return None
-        if self.kind not in KINDS:
-            self.error = f"“{self.kind[:40]}” is no kind of fault: choose one from the list."
-            return None
-        numbers: list[float | None] = []
-        for text in (self.at_s, self.duration_s, self.value):
-            numbers.append(_number(text) if text else None)
-            if text and numbers[-1] is None:
-                self.error = f"“{text[:20]}” is no number: write it as in 5 or 0.5."
-                return None
-        if self.node and not (self.node.isascii() and self.node.isdigit() and len(self.node) < 5):
-            self.error = f"“{self.node[:20]}” is no node: write its number, or leave it empty for all."
-            return None
-        at_s, duration_s, value = numbers
-        assert at_s is not None and duration_s is not None
-        node = int(self.node) if self.node else None
-        return {"kind": self.kind, "at_s": at_s, "duration_s": duration_s, "node": node, "value": value}
-
-
-def get_rows(source: Matrix | None) -> list[FaultRow]:
-    """The faults of a stored matrix as rows of the builder."""
-    return [
-        FaultRow(*("" if value is None else value if isinstance(value, str) else exact(value).replace(",", "")
-                   for value in (fault[name] for name in COLUMNS)))
-        for fault in (source.faults if source else [])
-    ]  # fmt: skip
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
+        cells = {name: text for name, text in asdict(self).items() if text and name in COLUMNS}
+        try:
+            return PlanFault.model_validate(cells)
+        except ValidationError as refusal:
+            problem = refusal.errors()[0]
+        column = str(problem["loc"][0])
+        if problem["type"] == "missing":
+            self.error = f"Give the {MISSING[column]}, or clear the row."
+        else:
+            limit = problem.get("ctx", {}).get("error", "is no number: write it as in 5 or 0.5")
+            reason = UNREADABLE.get(column, f"{limit}.")
+            self.error = f"“{cells[column][:40]}” {reason}"
         return None
-    return number if math.isfinite(number) and number >= 0 else None
+
+
+def get_rows(faults: list[dict[str, Any]]) -> list[FaultRow]:
+    """Stored faults as rows of the builder."""
+    return [FaultRow(**{name: _as_typed(fault[name]) for name in COLUMNS}) for fault in faults]
+
+
+def _as_typed(value: str | float | None) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else exact(value).replace(",", "")

@@ -16,7 +16,7 @@ from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
-from runs.plans import Plan, PlanError, Preview, Problem, preview, start_trial
+from runs.plans import Plan, PlanError, Preview, Problem, preview, start_trial, submit
 from runs.plans.forms.exclusions import Exclusion
 from runs.plans.forms.matrices import MatrixForm
 from runs.queue.pages.progress import COUNTS, Progress, get_progress
@@ -139,10 +139,11 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
 @transaction.atomic
 def _submit(form: MatrixForm, user: User, *, trial: bool) -> Matrix:
     """The stored matrix: submitted, or only its trial run is. Raises PlanError; nothing is stored then."""
-    if not trial:
-        return form.submit(user)
     matrix = form.store(user)
-    start_trial(matrix, user)
+    if trial:
+        start_trial(matrix, user)
+    else:
+        submit(matrix, user)
     return matrix
 
 
@@ -178,7 +179,7 @@ def foresee(form: MatrixForm) -> dict[str, object]:
         bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, extends=form.extends)
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
-    plan = bound.plan()
+    plan = bound.build_draft().build_plan()
     planned = preview(plan)
     now = timezone.now()
     wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}

@@ -10,7 +10,7 @@ import numpy as np
 
 from runs.models import MeasurementSet, Run, Series
 from runs.plans.faults import KINDS, fault_sentence
-from runs.plans.spec import FaultSpec
+from runs.queue.spec import FaultSpec
 from runs.results.measures.recovery import Floats, Recovery, recoveries
 from runs.ycsb.names import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries

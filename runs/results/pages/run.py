@@ -221,15 +221,15 @@ def _readback(evidence: Mapping[str, Any]) -> list[dict[str, object]]:
     before, after = (evidence.get(when) or {} for when in ("before", "after"))
     expected = {**after.get("expected", {}), **before.get("expected", {})}
     answers = [reading.get("found", {}) for reading in (before, after)]
-    differences = [*before.get("differences", []), *after.get("differences", [])]
-    # The reading itself knows that 1GB and 1073741824 are the same; a setting is wrong where a difference names it.
+    # The reading itself knows that 1GB and 1073741824 are the same.
+    wrong = {*before.get("wrong", []), *after.get("wrong", [])}
     return [
         {
             "setting": setting,
             "expected": str(expected.get(setting, "")),
             "before": _answer(answers[0], setting),
             "after": _answer(answers[1], setting),
-            "ok": not any(difference.startswith(f"{setting} should be") for difference in differences),
+            "ok": setting not in wrong,
         }
         for setting in dict.fromkeys([*expected, *answers[0], *answers[1]])
     ]

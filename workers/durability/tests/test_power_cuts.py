@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -127,7 +126,12 @@ def test_replica_keeps_what_it_acknowledged(benches):
 
 
 @pytest.mark.parametrize(
-    ("mode", "loses"), [("redis/always", True), ("redis/always-wait-1", False), ("postgresql/on", True)]
+    ("mode", "loses"),
+    [
+        ("redis/always", True),
+        pytest.param("redis/always-wait-1", False, marks=pytest.mark.long),
+        pytest.param("postgresql/on", True, marks=pytest.mark.long),
+    ],
 )
 def test_replica_that_was_cut_off_lacks_what_did_not_wait_for_it(benches, mode, loses):
     trial = benches(mode, nodes=2).run_trial(Fault.CUT_OFF_LOSS, 0.5)
@@ -161,7 +165,7 @@ def test_mode_that_does_not_sync_is_detected_every_time(benches):
     """`always` whose server was started with another setting."""
 
     def without_sync(mode: Mode) -> Mode:
-        return replace(mode, server_settings={**mode.server_settings, "appendfsync": "no"})
+        return mode.model_copy(update={"server_settings": {**mode.server_settings, "appendfsync": "no"}})
 
     for trial in cut(benches("redis/always", without_sync)):
         assert trial.loss.lost > 0

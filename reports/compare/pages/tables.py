@@ -1,6 +1,8 @@
-"""The tables of a report: the compare page's, with whole numbers and units in the names of the columns. Pure."""
+"""The tables of a comparison, for its page and for reports: whole numbers, units in the names of the columns. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +11,7 @@ from reports.compare.analysis.differences import differences
 from reports.compare.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
 from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures.ceilings import Ranking
+from reports.compare.figures.latency import points_table
 from reports.compare.figures.table import Cell, Table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
@@ -17,13 +20,50 @@ from reports.compare.pages.equal_load import EqualLoad, list_percentiles
 Labels = Mapping[UUID, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A figure or a table of a comparison."""
+
+    name: str
+    title: str
+    says: str
+    table: Callable[[], Table] | None = None  # None: a figure
+
+    @property
+    def is_table(self) -> bool:
+        return self.table is not None
+
+
+def list_tables(
+    curves: Sequence[Curve], labels: Labels, against: Against | None, equal: EqualLoad | None, kind: str
+) -> Iterator[Item]:
+    """What a first reader looks for first."""
+    says = "what each side sustains, and what a write waits for"
+    yield Item("table-sustained", "Ceilings", says, partial(sustained_table, curves, labels))
+    if against:
+        load = (
+            f"; latencies at {formatting.throughput(against.load_ops_s)} for every side" if against.load_ops_s else ""
+        )
+        table = partial(against_table, against, equal, labels)
+        title = f"Against {labels[against.baseline.sweep_id]}"
+        yield Item("table-against", title, f"what varies: {against.axes}{load}", table)
+    if equal:
+        yield Item("table-equal-load", "Latency at equal load", equal.sentence, partial(equal_table, equal, labels))
+    if len(curves) > 1:
+        table = partial(differences_table, curves, labels)
+        yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
+    table = partial(points_table, curves, kind=kind)
+    yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
+
+
 def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
     """What each side sustains, at what load, and what a write waits for."""
     ranking = Ranking.of(curves)
     return Table(
         (
-            "side", "a write waits for", "ceiling (ops/s)", "95 % interval from (ops/s)", "95 % interval to (ops/s)",
-            "runs", "of the highest", "not distinguishable from the best", "at", "what the ladder shows",
+            "side", "a write waits for", "bound", "ceiling (ops/s)", "95 % interval from (ops/s)",
+            "95 % interval to (ops/s)", "runs", "of the highest", "not distinguishable from the best", "at",
+            "what the ladder shows", "knee (ops/s)",
         ),
         tuple(_sustained(curve, labels, ranking) for curve in curves),
     )  # fmt: skip
@@ -32,9 +72,10 @@ def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
 def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ...]:
     ceiling, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
     if ceiling is None:
-        return (*side, *[None] * 7, "no point counts" if curve.points else "nothing was measured")
+        return (*side, *[None] * 8, "no point counts" if curve.points else "nothing was measured", None)
     return (
         *side,
+        "≥" if ceiling.is_lower_bound else None,
         ceiling.throughput_ops_s,
         ceiling.low_ops_s,
         ceiling.high_ops_s,
@@ -43,6 +84,7 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
         {True: "yes", False: "no", None: None}[ranking.best[curve.sweep_id]],
         bracket_says(ceiling) or threads_text(ceiling.plateau),
         ladder_says(ceiling),
+        curve.knee.throughput_ops_s if curve.knee and curve.knee.reached else None,
     )
 
 
@@ -138,16 +180,20 @@ def _verdict(comparison: Comparison | None, why: str, *, refused: bool) -> dict[
 def equal_table(equal: EqualLoad, labels: Labels) -> Table:
     """Latencies where every side does the same work."""
     statistics = list_percentiles(equal.statistic)
-    columns = [f"{name} {STATISTICS[statistic]} (µs)" for name in equal.operations for statistic in statistics]
-    rows = [
-        (
-            labels.get(side.curve.sweep_id, side.curve.label),
-            *(_rounded(at.latency_us, 5) for operation in side.operations for at in operation.at),
-            side.how,
-        )
-        for side in equal.sides
-    ]
-    return Table(("side", *columns, "read off"), tuple(rows))
+    columns = ["side"]
+    for name in equal.operations:
+        columns += [f"{name} {STATISTICS[statistic]} (µs)" for statistic in statistics]
+        if equal.limit_us:
+            limit = formatting.latency(equal.limit_us)
+            columns.append(f"{name} with {equal.statistic_label} ≤ {limit} (ops/s)")
+    rows = []
+    for side in equal.sides:
+        row: list[Cell] = [labels.get(side.curve.sweep_id, side.curve.label)]
+        for operation in side.operations:
+            row += [_rounded(at.latency_us, 5) for at in operation.at]
+            row += [_rounded(operation.within.throughput_ops_s, 5)] if operation.within else []
+        rows.append((*row, side.how))
+    return Table((*columns, "read off"), tuple(rows))
 
 
 def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
