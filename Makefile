@@ -82,6 +82,7 @@ lint-types:
 
 lint-words:
 	@$(BIN)/python .ci/check_words.py
+	@$(BIN)/python .ci/check_messages.py
 
 lint-imports:
 	$(BIN)/lint-imports --no-logo

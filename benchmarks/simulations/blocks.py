@@ -1,6 +1,6 @@
 """How often the ratio of two ceilings is right, by Welch's t and by the blocked analysis of the same runs: simulation.
 
-`manage.py interval_coverage blocks` prints the table that docs/how-results-are-compared.md quotes; `looks` that of
+`manage.py interval_coverage blocks` prints the table that docs/evidence/comparisons.md quotes; `looks` that of
 plans that take verdicts after 3, 5 and 9 repeats.
 """
 

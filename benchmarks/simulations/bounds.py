@@ -1,7 +1,7 @@
 """How often the upper bounds of percentiles hold, and how wide they are: on made-up latencies.
 
 Latencies are log-normal (sd of the logarithm 0.5); their logarithms are an AR(1) process whose neighbours have the
-stated correlation. `manage.py bound_coverage` prints the table that docs/how-results-are-judged.md quotes.
+stated correlation. `manage.py bound_coverage` prints the table that docs/evidence/checks-simulated.md quotes.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """How often change points are reported where nothing changed, and how often where something did: on made-up series.
 
 Every row draws its series from a generator of its own, so that each can be computed again by itself.
-`manage.py change_point_rates` prints the table that docs/changes-over-time.md quotes.
+`manage.py change_point_rates` prints the table that docs/evidence/change-points.md quotes.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """How often the statistical checks fire where nothing is wrong, and how often where something is: on made-up runs.
 
 Every case draws runs from a seeded generator and asks the check itself, with the thresholds of purpose `measured`.
-`manage.py false_alarms` prints the table that docs/how-results-are-judged.md quotes.
+`manage.py false_alarms` prints the table that docs/evidence/checks-simulated.md quotes.
 """
 
 import math

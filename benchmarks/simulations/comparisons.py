@@ -1,6 +1,6 @@
 """How often verdicts are right across sessions, in tables of many sides and of a plan's bracket, by simulation.
 
-`manage.py interval_coverage spreads|tables|brackets` prints the tables that docs/how-results-are-compared.md quotes.
+`manage.py interval_coverage spreads|tables|brackets` prints the tables that docs/evidence/comparisons.md quotes.
 """
 
 import math

@@ -1,6 +1,6 @@
 """How often ceilings, ends of ladders, best sets and knees are right, by simulation.
 
-`manage.py interval_coverage ceilings|ends|bests|knees` prints the tables that docs/how-results-are-compared.md quotes.
+`manage.py interval_coverage ceilings|ends|bests|knees` prints the tables that docs/evidence/comparisons.md quotes.
 Every case draws its ladders from a seeded generator of its own and asks the functions that the pages ask.
 """
 

@@ -1,6 +1,6 @@
 """How often the comparison of two ladders is wrong, by simulation: databases of known laws on ladders drawn at random.
 
-`manage.py interval_coverage ladders` prints the table that docs/how-results-are-compared.md quotes.
+`manage.py interval_coverage ladders` prints the table that docs/evidence/comparisons.md quotes.
 """
 
 import math

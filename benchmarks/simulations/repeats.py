@@ -1,6 +1,6 @@
 """How often the 95 % interval of a ratio holds the true one, and how often a verdict is wrong, by simulation.
 
-`manage.py interval_coverage` prints the table that docs/how-results-are-compared.md quotes.
+`manage.py interval_coverage` prints the table that docs/evidence/comparisons.md quotes.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """How often a commit is called a regression wrongly, and how often rightly, where CI jobs differ: by simulation.
 
-`manage.py interval_coverage sessions` prints the table that docs/ci.md quotes. Every verdict is that of `judge`.
+`manage.py interval_coverage sessions` prints the table that docs/evidence/ci.md quotes. The verdicts are those of
+`judge`.
 """
 
 from collections.abc import Iterator

@@ -50,9 +50,9 @@ def ingest(folder: Path) -> int:
         with (place / "client.txt").open("rb") as text:
             assert read_file(text.name, text)[0].error is None
         clients.append(ClientLogs(int(place.name), [_source(path) for path in sorted(place.glob("*.hdr"))], threads=16))
-    result = ingest_logs(clients, Cut(warmup_s=10.0), keep=keep)
-    (folder / "series").write_bytes(b"".join(map(pack, result.series)))
-    return sum(len(timeline) for timeline in result.merged.timelines)
+    merged, series = ingest_logs(clients, Cut(warmup_s=10.0), keep=keep)
+    (folder / "series").write_bytes(b"".join(map(pack, series)))
+    return sum(len(timeline) for timeline in merged.timelines)
 
 
 def inflate(folder: Path) -> int:

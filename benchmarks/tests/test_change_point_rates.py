@@ -1,4 +1,4 @@
-"""How often changes are reported rightly and wrongly: the table of docs/changes-over-time.md is the command's."""
+"""How often changes are reported rightly and wrongly: the table of docs/evidence/change-points.md is the command's."""
 
 from io import StringIO
 
@@ -10,7 +10,7 @@ from benchmarks.simulations.change_points import CASES, HEADER, rate, row
 
 pytestmark = pytest.mark.slow
 
-DOCS = settings.BASE_DIR / "docs" / "changes-over-time.md"
+DOCS = settings.BASE_DIR / "docs" / "evidence" / "change-points.md"
 
 
 def lines_of_the_table():

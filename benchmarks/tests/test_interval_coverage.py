@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_the_pages():
 def test_the_docs_quote_what_the_command_prints():
     out, began = StringIO(), time.process_time()
     call_command("interval_coverage", stdout=out)
-    assert out.getvalue().strip() in (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    assert out.getvalue().strip() in (settings.BASE_DIR / "docs" / "evidence" / "comparisons.md").read_text()
     assert time.process_time() - began < 6 and out.getvalue().count("\n") == len(CASES) + 2
 
 

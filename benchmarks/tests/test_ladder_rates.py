@@ -114,5 +114,5 @@ def test_single_and_identical_runs_are_not_judged():
 
 
 def test_the_docs_quote_the_tables():
-    docs = (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    docs = (settings.BASE_DIR / "docs" / "evidence" / "comparisons.md").read_text()
     assert all(header in docs for header in (CEILINGS_HEADER, ENDS_HEADER, BESTS_HEADER, KNEES_HEADER))

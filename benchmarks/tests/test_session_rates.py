@@ -5,7 +5,7 @@ from django.conf import settings
 
 from benchmarks.simulations.sessions import CASES, HEADER, Case, rates
 
-DOCS = settings.BASE_DIR / "docs" / "ci.md"
+DOCS = settings.BASE_DIR / "docs" / "evidence" / "ci.md"
 
 
 def lines_of_the_table():

@@ -32,7 +32,7 @@ EXPLAINED_PAGES: Final = {
     "notifications": "notifications",
     "own-server": "own-cluster",
     "plan-import": "running-again",
-    "published": "coverage-of-the-studies",
+    "published": "evidence/coverage-of-the-studies",
     "queue": "troubleshooting",
     "run": "troubleshooting",
     "schedules": "schedules",

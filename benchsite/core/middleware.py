@@ -43,7 +43,10 @@ class ContentSecurityPolicy(Middleware):
 
 
 class Compression(GZipMiddleware):
-    """Compresses text, except in responses with a secret, which `no-store` marks (docs/decisions/compression.md)."""
+    """Compresses text, except in responses with a secret, which `no-store` marks.
+
+    The reason is in docs/developers/decisions/compression.md.
+    """
 
     TYPES = ("text/", "application/json", "application/problem+json", "image/svg+xml")
 

@@ -1,47 +1,23 @@
-"""docs/coverage-of-the-studies.md says where each item of the published studies is: every reference has to exist."""
+"""The list of the items of the published studies names where each is: every reference has to exist."""
 
 import ast
 import functools
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.urls import get_resolver
 
-from benchsite.core.formatting import NOTHING
+from benchmarks.management.commands.coverage_of_studies import DOCUMENT, read_items, render
 from runs.catalog import load_catalog
 from runs.plans.studies import plan_text, studies
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "coverage-of-the-studies.md"
-REFERENCE = re.compile(r"`(page|plan|system|property|test|doc):([^`]+)`")
 LETTERS = {"B": "thumbtack-2013", "C": "aerospike-2017", "D": "vari-2013", "E": "thumbtack-2014", "F": "columbia-2016"}
+ITEMS = read_items()
 
 
-@dataclass(frozen=True)
-class Row:
-    item: str
-    facts: str
-    where: str
-    covered: str
-    missing: str
-
-    @property
-    def references(self):
-        return REFERENCE.findall(self.where)
-
-
-def rows():
-    found = []
-    for line in DOCUMENT.read_text("utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and not line.startswith(("|---", "| item ")):
-            assert len(cells) == 6, line
-            found.append(Row(cells[0], *cells[2:]))
-    return found
-
-
-ROWS = rows()
+def references_in(item):
+    return [tuple(reference.split(":", 1)) for reference in item.references.split()]
 
 
 @functools.cache
@@ -87,65 +63,69 @@ def missing(kind, name):
     return None if (ROOT / name).is_file() else "there is no such document"
 
 
+def test_document_is_current():
+    """`manage.py coverage_of_studies` writes it anew."""
+    assert DOCUMENT.read_text("utf-8") == render(ITEMS)
+
+
 def test_every_reference_leads_somewhere():
-    found = [(row.item, kind, name) for row in ROWS for kind, name in row.references]
-    assert found and [(*one, why) for one in found if (why := missing(*one[1:]))] == []
-    # What stands between the references is nothing, so that no misspelt one is passed over.
-    assert [row.item for row in ROWS if REFERENCE.sub("", row.where).strip(f" {NOTHING}")] == []
+    references = [(item.item, kind, name) for item in ITEMS for kind, name in references_in(item)]
+    reasons = [(item, name, missing(kind, name)) for item, kind, name in references]
+    assert references
+    assert [entry for entry in reasons if entry[2]] == []
+    assert {kind for _, kind, _ in references} == {"page", "plan", "system", "property", "test", "doc"}
 
 
 def test_what_is_not_covered_says_why():
-    for row in ROWS:
-        assert row.covered in ("yes", "partly", "no"), row
-        assert row.covered == "yes" or len(row.missing) > 10, row
-        assert row.covered == "no" or row.references, row
+    for item in ITEMS:
+        assert item.covered in ("yes", "partly", "no"), item
+        assert item.covered == "yes" or len(item.reason) > 10, item
+        assert item.covered == "no" or item.references, item
 
 
 def test_covered_items_name_tests_that_run_their_systems():
-    for row in ROWS:
-        if row.covered == "yes":
-            tests = [name.partition("::")[0] for kind, name in row.references if kind == "test"]
-            assert tests, row.item
-            for system in (name for kind, name in row.references if kind == "system"):
-                assert any(system in Path(path).name for path in tests), (row.item, system)
+    for item in (item for item in ITEMS if item.covered == "yes"):
+        tests = [name.partition("::")[0] for kind, name in references_in(item) if kind == "test"]
+        assert tests, item.item
+        for system in (name for kind, name in references_in(item) if kind == "system"):
+            assert any(system in Path(path).name for path in tests), (item.item, system)
 
 
 def fact_ids(texts):
     """The ids that ids and ranges name: "tt14-001..tt14-018" is the eighteen from the first to the last."""
     ids = []
-    for text in texts.split(", "):
+    for text in filter(None, texts.split(", ")):
         first, _, last = text.partition("..")
         key, number = first.split("-")
         ids += [f"{key}-{n:03d}" for n in range(int(number), int((last or first).split("-")[1]) + 1)]
     return ids
 
 
-def test_every_printed_number_stands_in_a_row():
-    in_rows = {fact for row in ROWS if row.facts != NOTHING for fact in fact_ids(row.facts)}
-    assert in_rows == {fact.id for study in studies() for fact in study.facts}
+def test_every_printed_number_stands_in_an_item():
+    in_items = {fact for item in ITEMS for fact in fact_ids(item.facts)}
+    assert in_items == {fact.id for study in studies() for fact in study.facts}
 
 
-def test_the_facts_of_a_row_are_those_of_its_study():
+def test_the_facts_of_an_item_are_those_of_its_study():
     studies_by_id = {fact.id: study.slug for study in studies() for fact in study.facts}
-    for row in ROWS:
-        if row.facts != NOTHING:
-            assert {studies_by_id[fact] for fact in fact_ids(row.facts)} == {LETTERS[row.item[0]]}, row.item
+    for item in (item for item in ITEMS if item.facts):
+        assert {studies_by_id[fact] for fact in fact_ids(item.facts)} == {LETTERS[item.item[0]]}, item.item
 
 
-def test_no_item_has_two_rows():
-    assert len({row.item for row in ROWS}) == len(ROWS)
+def test_no_item_stands_twice():
+    assert len({item.item for item in ITEMS}) == len(ITEMS)
 
 
-def test_every_study_has_its_plan_and_settings_in_rows():
+def test_every_study_has_its_plan_and_settings_in_items():
     for study in studies():
         letter = next(letter for letter, slug in LETTERS.items() if slug == study.slug)
-        own = [row for row in ROWS if row.item.startswith(letter)]
-        assert any(f"plan:{study.slug}" in row.where for row in own)
-    named = " ".join(row.item for row in ROWS)
+        own = [item for item in ITEMS if item.item.startswith(letter)]
+        assert any(f"plan:{study.slug}" in item.references for item in own)
+    names = " ".join(item.item for item in ITEMS)
     for name in ("exportmeasurementsinterval", "warmupoperationcount", "reconnectiontarget", "ignoreinserterrors"):
-        assert name in named
+        assert name in names
 
 
 def test_it_is_honest():
-    """A document in which everything is covered would have been written by nobody who read the studies."""
-    assert sum(row.covered == "no" for row in ROWS) >= 5
+    """A list in which everything is covered would have been written without reading the studies."""
+    assert sum(item.covered == "no" for item in ITEMS) >= 5

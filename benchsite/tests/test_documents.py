@@ -8,9 +8,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMING_FILES = [
-    ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md", ROOT / "docs" / "tests.md",
-    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
-]  # fmt: skip
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "docs" / "developers" / "architecture.md",
+    ROOT / "docs" / "developers" / "tests.md",
+    *sorted((ROOT / "docs" / "developers" / "decisions").glob("*.md")),
+]
 NAMED_FILE = re.compile(
     r"`((?:\.ci|benchsite|deploy|docs|reports|runs|static|templates|workers)/[\w./-]*(?:/|\.\w+))[`:]"
 )

@@ -9,6 +9,7 @@ from django.urls import reverse
 from benchsite.core import documents
 
 pytestmark = pytest.mark.django_db
+MAX_USER_WORDS = 35_000
 
 
 @pytest.mark.parametrize("name", sorted(documents.names()))
@@ -30,8 +31,15 @@ def test_other_files_are_no_pages(client, name):
 
 def test_index_lists_every_document():
     index = (documents.FOLDER / f"{documents.INDEX}.md").read_text("utf-8")
-    top = {name for name in documents.names() if "/" not in name} - {documents.INDEX, "calibration"}
-    assert {name for name in top if f"]({name}.md)" not in index} == set()
+    decisions = {name for name in documents.names() if name.startswith("developers/decisions/")}
+    listed = documents.names() - {documents.INDEX} - decisions | {"developers/decisions/README"}
+    assert {name for name in listed if f"]({name}.md)" not in index} == set()
+
+
+def test_documents_for_users_stay_short():
+    """Documents for developers and measured tables are not counted."""
+    names = [name for name in documents.names() if not name.startswith(("developers/", "evidence/"))]
+    assert sum(len((documents.FOLDER / f"{name}.md").read_text("utf-8").split()) for name in names) <= MAX_USER_WORDS
 
 
 def test_pages_link_to_the_document_that_explains_them(client_in):

@@ -23,7 +23,7 @@ ALLOWED = {
     "reports/compare/figures/table.py": "exported cells, which other programs read",
     "reports/compare/pages/equal_load.py": "values of form fields and addresses",
     "reports/compare/selection.py": "values of form fields and addresses",
-    "runs/catalog/property_schema.py": "values of settings, which servers read",
+    "runs/ycsb/property_schema.py": "values of settings, which servers read",
     "runs/results/recording/rows.py": "keys of percentiles",
     "runs/ycsb/clients.py": "keys of percentiles",
     "runs/ycsb/duplicate_outputs.py": "numbers that are compared as texts",

@@ -10,7 +10,7 @@ from runs.results.recording.client_merge import merge_upload
 from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
 from runs.uploads.file_pipeline import recognise, runs_in
-from runs.uploads.inline import NamedContent, TooMuchAtOnce, read_at_once
+from runs.uploads.inline import TooMuchAtOnce, read_at_once
 from runs.ycsb.errors import LimitExceeded
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ FOLDERS = ("hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_
 
 
 def list_files(folder):
-    return [NamedContent(path.name, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [(path.name, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def numbers(found):
@@ -29,7 +29,7 @@ def numbers(found):
         merged.throughput_ops_s,
         merged.operations,
         [(series.operation, series.kind, series.interval_s, series.points.tobytes()) for series in found.series],
-        [(interval.name, interval.content.digest) for interval in found.intervals],
+        [(name, content.digest) for name, content in found.intervals.items()],
     )
 
 
@@ -38,15 +38,13 @@ def numbers(found):
 @pytest.mark.parametrize("files", [*FOLDERS, "typical"])
 def test_it_gives_what_the_import_page_gives(client_in, files):
     brought = (
-        [NamedContent(name, content) for name, content in typical(3).files]
+        [(name, content) for name, content in typical(3).files]
         if files == "typical"
         else [
-            file
-            for file in list_files(DATA / files)
-            if file.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))
+            file for file in list_files(DATA / files) if file[0].endswith((".txt", ".hdr", ".log", ".json", ".out", ""))
         ]
     )
-    upload = bring(client_in, *(sent(one.name, one.content) for one in brought))
+    upload = bring(client_in, *(sent(name, content) for name, content in brought))
     reads = read_at_once(brought)
     recognised = recognise(reads, "told")["files"]
     assert [file["error"] for file in recognised] == [file["error"] for file in upload.recognised["files"]]
@@ -62,7 +60,7 @@ def test_it_gives_what_the_import_page_gives(client_in, files):
             (f.check_id, f.severity) for f in by_page.findings.order_by("id")
         ]
         stored = {artifact.name: artifact.sha256 for artifact in run.artifacts.filter(kind="intervals")}
-        assert {interval.name: interval.content.digest for interval in once.intervals} == stored
+        assert {name: content.digest for name, content in once.intervals.items()} == stored
 
 
 def test_both_ways_of_merging_give_the_same_numbers(settings):
@@ -71,7 +69,7 @@ def test_both_ways_of_merging_give_the_same_numbers(settings):
 
     from runs.uploads.file_pipeline import read_members
 
-    whole = read_at_once([NamedContent(name, content) for name, content in typical(1).files])
+    whole = read_at_once([(name, content) for name, content in typical(1).files])
     by_pieces = read_members(list(whole.members.values()))
     spec = {"phase": "measure", "window": {"warmup_s": 3}}
     first, second = (merge_upload(runs_in(reads, "told")[0], reads, spec) for reads in (whole, by_pieces))
@@ -80,25 +78,21 @@ def test_both_ways_of_merging_give_the_same_numbers(settings):
 
 
 def test_it_takes_secrets_out():
-    (member,) = read_at_once([NamedContent("a.txt", summary() + b"-p redis.password=hush\n")]).members.values()
+    (member,) = read_at_once([("a.txt", summary() + b"-p redis.password=hush\n")]).members.values()
     assert b"hush" not in member.content
     assert member.redacted_lines == 1
 
 
 def test_it_refuses_what_is_packed_too_tightly():
     with pytest.raises(LimitExceeded):
-        read_at_once([NamedContent("a.gz", gzip.compress(b"\0" * 200_000_000))], most_expanded=1 << 40)
+        read_at_once([("a.gz", gzip.compress(b"\0" * 200_000_000))], most_expanded=1 << 40)
 
 
 def test_it_leaves_what_unpacks_to_much_to_a_worker():
     with pytest.raises(TooMuchAtOnce):
-        read_at_once(
-            [NamedContent("a.txt", summary()), NamedContent("b.gz", gzip.compress(summary() * 40))], most_expanded=9_000
-        )
+        read_at_once([("a.txt", summary()), ("b.gz", gzip.compress(summary() * 40))], most_expanded=9_000)
 
 
 def test_names_are_labels():
-    reads = read_at_once(
-        [NamedContent("../../etc/passwd", summary()), NamedContent("../../etc/passwd", summary(reads=7))]
-    )
+    reads = read_at_once([("../../etc/passwd", summary()), ("../../etc/passwd", summary(reads=7))])
     assert sorted(reads.members) == ["../../etc/passwd", "../../etc/passwd (2)"]

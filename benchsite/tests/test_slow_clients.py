@@ -2,7 +2,7 @@
 
 Pages are answered while the connections of the attack hang, so they wait for none of them: a thread that waits for such
 a connection is not free before the attack ends. The delay is that beyond the slowest page before and after the attack,
-which a busy machine delays too. Measured delays: docs/deployment.md.
+which a busy machine delays too. Measured delays: docs/evidence/deployment.md.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Every statement of docs/threat-model.md names tests, and all of them exist."""
+"""Every statement of docs/developers/threat-model.md names tests, and all of them exist."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-TEXT = (ROOT / "docs" / "threat-model.md").read_text()
+TEXT = (ROOT / "docs" / "developers" / "threat-model.md").read_text()
 SECTION = TEXT[TEXT.index("## Statements") : TEXT.index("## Accepted risks")]
 ROWS = [line.strip("| ").split(" | ") for line in SECTION.splitlines() if line.startswith("|")]
 STATEMENTS = [row for row in ROWS if row[0] not in ("statement", "---|---")]

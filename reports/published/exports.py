@@ -133,7 +133,7 @@ def as_markdown(content: Content, digest: str, address: str, imported: str = "")
         "algorithms": sorted(content["method"]["algorithms"].items()),
         "tables": [(title, cells) for title, cells in _method_tables(content) if cells["rows"]],
     }
-    text = re.sub(r"\n{3,}", "\n\n", render_to_string("reports/published/report.md", context))
+    text = re.sub(r"\n{3,}", "\n\n", render_to_string("reports/frozen/report.md", context))
     return (text.replace(NOTES, _TAG.sub("&lt;", content["notes"]).strip("\n")).strip("\n") + "\n").encode()
 
 

@@ -122,4 +122,4 @@ def test_seeded_share_at_a_common_rung():
 
 
 def test_the_docs_quote_the_table(settings):
-    assert HEADER in (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    assert HEADER in (settings.BASE_DIR / "docs" / "evidence" / "comparisons.md").read_text()

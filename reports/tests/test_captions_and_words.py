@@ -71,7 +71,13 @@ def test_the_caption_admits_what_is_missing():
     points = [
         point(2, 100.0, throughput_ops_s=Spread(100.0, 90.0, 110.0, 3)),
         point(4, 200.0, clients_merged=1, mode_verified=False, rejected=1, excluded=("noise",)),
-        point(8, 300.0, standing=Standing.REJECTED, worst_finding="V03 reject: the client was the limit."),
+        point(
+            8,
+            300.0,
+            standing=Standing.REJECTED,
+            rejected_by=("V03",),
+            worst_finding="V03 reject: the client was the limit.",
+        ),
         point(16, 300.0, worst_finding="V05 warn: short."),
     ]
     text = caption([curve(points=points)])

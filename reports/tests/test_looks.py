@@ -209,4 +209,4 @@ def test_seeded_share_of_the_simulation():
 
 
 def test_the_docs_quote_the_table(settings):
-    assert LOOK_HEADER in (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    assert LOOK_HEADER in (settings.BASE_DIR / "docs" / "evidence" / "comparisons.md").read_text()

@@ -17,7 +17,6 @@ from runs.catalog.configuration import (
 )
 from runs.catalog.durability import Durability
 from runs.catalog.loader import load_catalog
-from runs.catalog.property_schema import Property, PropertyError
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
     GO_FLAVOUR,
@@ -39,3 +38,4 @@ from runs.catalog.records import (
     UnknownSystem,
     get_flavour,
 )
+from runs.ycsb.property_schema import Property, PropertyError

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape
 
 from benchsite.core.formatting import counted
-from runs.catalog.property_schema import PropertyError, check_properties
 from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
+from runs.ycsb.property_schema import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
 _TEMPLATE = re.compile(r"\{([a-z_-]+)\}")
@@ -83,7 +83,7 @@ def render_server(
     node: int = 1,
     recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
-    """What one server of `system` in `mode` is started with, its data below `folder`.
+    """Configuration files and command lines of one server of `system` in `mode`, its data below `folder`.
 
     `cluster_port`: where nodes of its cluster talk to each other; `seeds`: the addresses that a new node asks first;
     `token`: its place among the keys; `primary`: the host that a replica copies, on the same port; `node`: its number.
@@ -110,8 +110,10 @@ def render_server(
         **{name: chosen.get(name, "") for name in recipe.not_in_config},
     }
     flags = [name for name in recipe.not_in_config if system.settings[name].type == "bool"]
-    absent = [f"{{{name}}}" for name in flags if chosen.get(name) != "true"]
-    arguments = [text for text in recipe.argv if not any(word in text for word in absent)]
+    arguments = list(recipe.argv)
+    for name in flags:
+        if chosen.get(name) != "true":
+            arguments = [text for text in arguments if f"{{{name}}}" not in text]
     fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}
     in_config = {name: text for name, text in chosen.items() if name not in recipe.not_in_config}
     if not password:
@@ -175,7 +177,9 @@ def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
         )
     used = nodes if endpoint.nodes != "first" else nodes[:1]
     with_ports = endpoint.nodes == "addresses" or endpoint.url
-    return ",".join(f"{f'[{host}]' if ':' in host else host}:{port}" if with_ports else host for host, port in used)
+    if not with_ports:
+        return ",".join(host for host, _ in used)
+    return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in used)
 
 
 def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:

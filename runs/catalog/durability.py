@@ -1,14 +1,16 @@
 """What a durability mode promises, as a value that can be compared across systems."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Literal, cast, get_args
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, field_validator, model_validator
 
 from benchsite.core.formatting import exact
 
 Ack = Literal["none", "memory", "os_buffer", "disk"]
 Reads = Literal["any_copy", "primary", "quorum", "linearizable"]
-Replicas = int | Literal["quorum", "all"]
+Replicas = NonNegativeInt | Literal["quorum", "all"]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 ACKS: tuple[Ack, ...] = get_args(Ack)  # weakest first
 READS: tuple[Reads, ...] = get_args(Reads)
@@ -33,41 +35,40 @@ _READS: dict[Reads, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Durability:
-    """What has happened when a write is acknowledged.
+class Durability(BaseModel):
+    """How far a write has come when it is acknowledged.
 
     `replicas_acked` counts the other copies that have answered, and `replica_ack` is what those had done.
     `loss_window_s` is how many seconds of acknowledged writes one node's power failure typically loses, None without
     bound; `worst_loss_window_s` how many where the server is late to force them to disk, None where none is known.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
     ack: Ack
     replicas_acked: Replicas
     replica_ack: Ack
     reads: Reads
-    loss_window_s: float | None
-    worst_loss_window_s: float | None = None
+    loss_window_s: Seconds | None
+    worst_loss_window_s: Seconds | None = None
 
-    def __post_init__(self) -> None:
-        if self.ack not in ACKS or self.replica_ack not in ACKS:
-            raise ValueError(f"ack and replica_ack are one of {', '.join(ACKS)}")
-        if self.reads not in READS:
-            raise ValueError(f"reads is one of {', '.join(READS)}")
-        if isinstance(self.replicas_acked, str):
-            if self.replicas_acked not in ("quorum", "all"):
-                raise ValueError("replicas_acked is a number, quorum or all")
-        elif isinstance(self.replicas_acked, bool) or self.replicas_acked < 0:
-            raise ValueError("replicas_acked is 0 or more, quorum or all")
+    @field_validator("replicas_acked", mode="before")
+    @classmethod
+    def _check_replicas(cls, replicas: object) -> object:
+        if replicas not in ("quorum", "all") and type(replicas) is not int:
+            raise ValueError("replicas_acked is a number, quorum or all")
+        return replicas
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         if self.replicas_acked == 0 and self.replica_ack != "none":
             raise ValueError("replica_ack says what other copies had done, but replicas_acked is 0")
-        if self.loss_window_s is not None and not 0 <= self.loss_window_s < float("inf"):
-            raise ValueError("loss_window_s is 0 or a number of seconds, or unbounded")
         worst = self.worst_loss_window_s
-        if worst is not None and not (self.loss_window_s and self.loss_window_s < worst < float("inf")):
+        if worst is not None and not (self.loss_window_s and self.loss_window_s < worst):
             raise ValueError("worst_loss_window_s is a number of seconds above a loss_window_s that is not 0")
         if self.loss_window_s == 0 and self.ack != "disk" and not self._elsewhere:
             raise ValueError("loss_window_s is 0, but neither the disk nor another copy has the write")
+        return self
 
     @property
     def _elsewhere(self) -> bool:
@@ -76,7 +77,7 @@ class Durability:
 
     @property
     def write_class(self) -> tuple[Ack, Replicas, Ack, bool, bool]:
-        """What a write pays for, without the length of a bounded loss: what two sides of a comparison must share."""
+        """What a write waits for, without the length of a bounded loss; equal on two sides that may be compared."""
         return self.ack, self.replicas_acked, self.replica_ack, self.loss_window_s is None, self.loss_window_s == 0
 
     @property
@@ -93,26 +94,18 @@ class Durability:
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, with what is derived; `from_dict` reads it back."""
-        return {**asdict(self), "survives": self.survives}
+        return {**self.model_dump(), "survives": self.survives}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Durability":
         """The record that `as_dict` wrote. Raises ValueError for anything else."""
         try:
-            window = _seconds("loss_window_s", record["loss_window_s"])
-            replicas = record["replicas_acked"]
-            if isinstance(replicas, bool) or not isinstance(replicas, int | str):
-                raise ValueError("replicas_acked is a number, quorum or all")
-            return cls(
-                ack=cast(Ack, record["ack"]),
-                replicas_acked=cast(Replicas, replicas),
-                replica_ack=cast(Ack, record["replica_ack"]),
-                reads=cast(Reads, record["reads"]),
-                loss_window_s=window,
-                worst_loss_window_s=_seconds("worst_loss_window_s", record.get("worst_loss_window_s")),
-            )
-        except KeyError as error:
-            raise ValueError(f"a durability record needs {error.args[0]}") from None
+            return cls.model_validate({name: value for name, value in record.items() if name != "survives"})
+        except ValidationError as error:
+            fault = error.errors()[0]
+            if fault["type"] == "value_error":
+                raise ValueError(str(fault["ctx"]["error"])) from None
+            raise ValueError(f"{fault['loc'][0]}: {fault['msg']}") from None
 
     def sentence(self) -> str:
         """The record in plain words, for pages."""
@@ -138,14 +131,6 @@ class Durability:
         worst = f", {exact(self.worst_loss_window_s)} s where the disk is slow" if self.worst_loss_window_s else ""
         typical = exact(self.loss_window_s)
         return f"A power failure of one node may lose the last {typical} s of acknowledged writes{worst}."
-
-
-def _seconds(name: str, value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} is a number of seconds, or nothing for unbounded")
-    return float(value)
 
 
 def same_class(a: Durability | None, b: Durability | None) -> bool | None:

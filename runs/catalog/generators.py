@@ -12,8 +12,8 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
-from runs.catalog.bindings import Capacity
 from runs.models import ClientRun, LoadGenerator, Machine, Run
+from runs.queue.bindings import Capacity
 from runs.queue.reasons import Reason
 from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER, GENERATOR_SILENT_AFTER
 

@@ -1,38 +1,34 @@
-"""Reading the catalog: `system.toml` of each system's folder, checked as a whole before anybody sees it.
+"""Reading the catalog: `system.toml` of each system's folder, checked as a whole before anybody sees it."""
 
-CatalogError        a file is wrong: which one, where in it, and what would be right
-"""
-
-import dataclasses
 import functools
 import hashlib
+import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from runs.catalog.configuration import render_config
-from runs.catalog.durability import Durability
-from runs.catalog.property_schema import Kind, Property, PropertyError, check_properties
 from runs.catalog.records import (
     OTHER_SYSTEM,
     STATED_SUFFIX,
     UNKNOWN_MODE,
-    BadTag,
     Binding,
     Catalog,
-    ConfigFormat,
-    Endpoint,
     ImageRecipe,
-    Mode,
+    NodeRecipe,
     ProcessRecipe,
-    Readback,
-    Recognition,
+    Properties,
     StockClient,
     System,
 )
-from runs.catalog.toml_table import CatalogError, Table, check_slug
+from runs.ycsb.property_schema import Property, PropertyError, check_properties, unknown_name
 
 # One folder per system: its description, binding, servers and verifications. Only the description is read here.
 SYSTEMS = Path(__file__).resolve().parents[2] / "workers" / "systems"
@@ -45,8 +41,10 @@ PLACEHOLDERS = PROGRAMS | {
     "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "primary", "node", "user", "password",
     "password_file",
 }  # fmt: skip
-# Names of images have small letters, as those of their registries do.
-_REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")
+
+
+class CatalogError(ValueError):
+    """A catalog file is wrong. The message names the file, the place in it and what would be right."""
 
 
 @functools.cache
@@ -65,7 +63,7 @@ def read_catalog(files: Mapping[str, str]) -> Catalog:
     """The catalog of these files (name to text). Raises CatalogError."""
     systems: dict[str, System] = {}
     digest = hashlib.sha256()
-    shared = _shared(files[SHARED]) if SHARED in files else {}
+    shared = _read_shared(files[SHARED]) if SHARED in files else {}
     for name, text in sorted(files.items()):
         digest.update(f"{name}\0{len(text)}\0{text}".encode())
         if name == SHARED:
@@ -79,296 +77,165 @@ def read_catalog(files: Mapping[str, str]) -> Catalog:
 
 def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingProxyType({})) -> System:
     """The system that one file describes; `shared` are the properties all bindings have. Raises CatalogError."""
-    with Table(_toml(text, file), file) as table:
-        settings = _properties(table, "settings")
-        # YCSB's own client knows nothing of Benchsite's properties.
-        binding = _binding(table.table("binding"), shared if table.flag("own_client") else {})
-        modes = _modes(table.table("modes"), settings, binding)
-        process = _process(table.table("process"), settings) if "process" in table else None
-        return table.record(
-            System,
-            slug=_not(OTHER_SYSTEM, table.slug("slug"), table),
-            recognition=_recognition(table.table("ycsb")) if "ycsb" in table else Recognition(),
-            binding=binding,
-            settings=settings,
-            modes=modes,
-            process=process,
-            image=_image(table.table("image"), process, settings) if "image" in table else None,
-            stock=_stock(table.table("stock"), modes) if "stock" in table else None,
-            go=_stock(table.table("go"), modes) if "go" in table else None,
-        )
-
-
-def _not(reserved: str, slug: str, table: Table) -> str:
-    if slug == reserved:
-        raise table.error(f"{slug} stands for what the catalog does not know; choose another name")
-    return slug
-
-
-def _recognition(table: Table) -> Recognition:
-    with table:
-        recognition = table.record(Recognition)
-        for key, names in dataclasses.asdict(recognition).items():
-            if [name.lower() for name in names] != list(names):
-                raise table.error(f"write {key} in small letters")
-        return recognition
-
-
-def _shared(text: str) -> dict[str, Property]:
-    with Table(_toml(text, SHARED), SHARED) as table:
-        return _properties(table, "properties")
-
-
-def _toml(text: str, file: str) -> dict[str, object]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        system = System.model_validate_json(_toml_as_json(text, file))
+    except ValidationError as error:
+        raise CatalogError(f"{file}{_explain(error.errors()[0], System)}") from None
+    if system.own_client:  # YCSB's own client knows nothing of Benchsite's properties.
+        binding = system.binding
+        properties = {**binding.properties, **shared}
+        system = system.model_copy(update={"binding": binding.model_copy(update={"properties": properties})})
+    for problem in _find_problems(system):
+        raise CatalogError(f"{file}, {problem}")
+    modes = {slug: mode.model_copy(update={"slug": slug}) for slug, mode in system.modes.items()}
+    return system.model_copy(update={"modes": modes})
+
+
+def _read_shared(text: str) -> dict[str, Property]:
+    try:
+        tables = TypeAdapter(dict[str, Properties]).validate_json(_toml_as_json(text, SHARED))
+    except ValidationError as error:
+        raise CatalogError(f"{SHARED}{_explain(error.errors()[0], dict[str, Properties])}") from None
+    if list(tables) != ["properties"]:
+        raise CatalogError(f"{SHARED}: it has the table properties only")
+    return {**tables["properties"]}
+
+
+def _toml_as_json(text: str, file: str) -> str:
+    """JSON, in which strict models take lists for tuples."""
+    try:
+        return json.dumps(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, TypeError) as error:  # TypeError: a date
         raise CatalogError(f"{file}: {error}") from None
 
 
-def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
-    with table:
-        properties = {**_properties(table, "properties"), **shared}
-        endpoint = _endpoint(table.table("endpoint"), properties) if "endpoint" in table else Endpoint()
-        target = table.text("target", "")
-        _check_placeholders(table, [target], frozenset({"database", "table"}))
-        return table.record(
-            Binding,
-            name=table.slug("name"),
-            properties=properties,
-            endpoint=endpoint,
-            when_scanning=_checked(table, "when_scanning", properties),
-            target=target,
-            fixed=_checked(table, "fixed", properties),
-        )
+def _explain(fault: ErrorDetails, table: Any) -> str:
+    """The place in the file, and what would be right there."""
+    places = [str(part) for part in fault["loc"] if part != "[key]"]
+    *tables, key = places
+    match fault["type"]:
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            message = unknown_name(key, _find_keys(table, tables))
+        case "missing":
+            message = f"{key} is missing"
+        case "value_error":
+            tables, message = places, str(fault["ctx"]["error"])
+        case "string_pattern_mismatch":
+            message = f"{key} is {fault['input']!r}; it must match {fault['ctx']['pattern']}"
+        case _:
+            message = f"{key} is {fault['input']!r}; {fault['msg'].replace('Input should', 'it must')}"
+    return "".join(f", {table}" for table in tables) + f": {message}"
 
 
-def _stock(table: Table, modes: Mapping[str, Mode]) -> StockClient:
-    with table:
-        binding = _binding(table.table("binding"), {})
-        requests, no_modes = table.table("modes"), table.mapping("no_modes")
-        for slug in (*requests.names(), *no_modes):
-            if slug not in modes:
-                raise table.error(f"{slug} is no durability mode of this system")
-        with requests:
-            stock = {slug: _checked(requests, slug, binding.properties) for slug in requests.names()}
-        return table.record(StockClient, binding=binding, modes=stock, no_modes=no_modes)
+def _find_keys(table: Any, places: Iterable[str]) -> Iterable[str]:
+    """The keys that a table of the file may have."""
+    for place in places:
+        parameter = signature(table).parameters.get(place)
+        if parameter is None:
+            continue  # A name that the file chose.
+        table = parameter.annotation
+        while arguments := get_args(table):
+            table = arguments[-1] if get_origin(table) is dict else arguments[0]
+    return signature(table).parameters
 
 
-def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
-    with table:
-        endpoint = table.record(Endpoint)
-        _check_placeholders(table, [endpoint.template], frozenset({"nodes", "database", "credentials", "options"}))
-        named = {key: [table.text(key)] for key in ADDRESS_PROPERTIES if key in table}
-        for key, names in {**named, "options": endpoint.options}.items():
-            for name in names:
-                if name not in properties:
-                    raise table.error(f"{key} names {name!r}, which is no property of the binding")
-        if not endpoint.default_port and endpoint.port:
-            return dataclasses.replace(endpoint, default_port=int(properties[endpoint.port].default or 0))
-        return endpoint
-
-
-def _properties(parent: Table, key: str) -> dict[str, Property]:
-    tables = parent.table(key)
-    return {name: _property(name, tables.table(name)) for name in tables.names()}
-
-
-def _property(name: str, table: Table) -> Property:
-    with table:
-        kind = table.word("type", Kind)
-        choices = table.texts("choices", required=kind == "choice")
-        pattern = table.text("pattern", "")
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise table.error(f"pattern: {error}") from None
-        default = table.text("default") if "default" in table else None
-        declared = table.record(
-            Property, name=name, type=kind, default=default, choices=choices, pattern=pattern, help=table.text("help")
-        )
-        if declared.default is not None:
-            _check_default(table, declared, declared.default)
-        return declared
-
-
-def _check_default(table: Table, declared: Property, default: str) -> None:
-    try:
-        canonical = declared.check(default)
-    except PropertyError as error:
-        raise table.error(f"the default is wrong: {error}") from None
-    if canonical != default:
-        raise table.error(f"write the default as {canonical!r}, not {default!r}")
-
-
-def _modes(parent: Table, settings: Mapping[str, Property], binding: Binding) -> dict[str, Mode]:
-    modes: dict[str, Mode] = {}
-    for slug in parent.names():
-        _not(UNKNOWN_MODE, check_slug(slug, parent.where), parent)
+def _find_problems(system: System) -> Iterator[str]:
+    """Contradictions between parts of the file."""
+    if system.slug == OTHER_SYSTEM:
+        yield f"slug: {OTHER_SYSTEM} stands for what the catalog does not know; choose another name"
+    yield from _find_binding_problems(system.binding, "binding")
+    for slug, mode in system.modes.items():
+        place = f"modes, {slug}"
+        if slug == UNKNOWN_MODE:
+            yield f"{place}: {slug} stands for what the catalog does not know; choose another name"
         if slug.endswith(STATED_SUFFIX):
-            raise parent.error(f"{slug}: names that end with {STATED_SUFFIX} are those of databases' own modes")
-        with parent.table(slug) as table:
-            server = _checked(table, "server", settings)
-            # Every setting of the mode is read back; `readback` adds what the mode relies on without setting it.
-            expected = {**server, **_checked(table, "readback", settings)}
-            modes[slug] = table.record(
-                Mode,
-                slug=slug,
-                durability=_durability(table.table("durability")),
-                server_settings=server,
-                client_properties=_checked(table, "client", binding.properties),
-                readback=tuple(Readback(setting, text) for setting, text in expected.items()),
-            )
-    if not modes:
-        raise parent.error("a system needs at least one durability mode")
-    return modes
+            yield f"{place}: names that end with {STATED_SUFFIX} are those of databases' own modes"
+        yield from _check_values(system.settings, mode.server_settings, f"{place}: server")
+        yield from _check_values(system.settings, mode.readback, f"{place}: readback")
+        yield from _check_values(system.binding.properties, mode.client_properties, f"{place}: client")
+    for name, client in (("stock", system.stock), ("go", system.go)):
+        if client is not None:
+            yield from _find_client_problems(system, client, name)
+    if system.process is not None:
+        yield from _find_process_problems(system, system.process)
+    if system.image is not None:
+        yield from _find_image_problems(system, system.image)
 
 
-def _durability(table: Table) -> Durability:
-    with table:
-        window = table.value("loss_window_s")
-        record = {key: table.value(key) for key in ("ack", "replicas_acked", "replica_ack", "reads")}
-        record["worst_loss_window_s"] = table.value("worst_loss_window_s") if "worst_loss_window_s" in table else None
-        try:
-            return Durability.from_dict({**record, "loss_window_s": None if window == "unbounded" else window})
-        except ValueError as error:
-            raise table.error(str(error)) from None
+def _find_binding_problems(binding: Binding, place: str) -> Iterator[str]:
+    endpoint = binding.endpoint
+    yield from _check_placeholders([binding.target], {"database", "table"}, f"{place}, target")
+    template_words = {"nodes", "database", "credentials", "options"}
+    yield from _check_placeholders([endpoint.template], template_words, f"{place}, endpoint")
+    for name in (*(getattr(endpoint, key) for key in ADDRESS_PROPERTIES), *endpoint.options):
+        if name and name not in binding.properties:
+            yield f"{place}, endpoint: it names {name!r}, which is no property of the binding"
+    yield from _check_values(binding.properties, binding.when_scanning, f"{place}: when_scanning")
+    yield from _check_values(binding.properties, binding.fixed, f"{place}: fixed")
 
 
-def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
-    with table:
-        config_format: ConfigFormat = table.word("config_format", ConfigFormat) if "config_format" in table else "none"
-        config_name = table.text("config_name") if config_format != "none" else ""
-        fixed = _fixed(table, config_format, settings)
-        argv = table.texts("argv", required=True)
-        init_argv = table.texts("init_argv")
-        not_in_config = table.texts("not_in_config")
-        if unknown := set(not_in_config) - settings.keys():
-            raise table.error(f"not_in_config: no such settings: {', '.join(sorted(unknown))}.")
-        config_head = table.text("config_head", "")
-        texts = (*argv, *init_argv, *fixed.values(), config_head)
-        _check_placeholders(table, texts, PLACEHOLDERS | set(not_in_config))
-        recipe = table.record(
-            ProcessRecipe,
-            config_name=config_name,
-            fixed=fixed,
-            settings=_checked(table, "settings", settings),
-            files=_files(table, config_name),
-            facts=_checked(table, "facts", settings),
-            primary=None,
-            replica=None,
-        )
-        return dataclasses.replace(
-            recipe,
-            primary=_node_recipe(table, "primary", recipe, settings),
-            replica=_node_recipe(table, "replica", recipe, settings),
-        )
+def _find_client_problems(system: System, client: StockClient, place: str) -> Iterator[str]:
+    yield from _find_binding_problems(client.binding, f"{place}, binding")
+    for slug in (*client.modes, *client.no_modes):
+        if slug not in system.modes:
+            yield f"{place}: {slug} is no durability mode of this system"
+    for slug, properties in client.modes.items():
+        yield from _check_values(client.binding.properties, properties, f"{place}, modes: {slug}")
 
 
-def _node_recipe(
-    parent: Table, name: str, recipe: ProcessRecipe, settings: Mapping[str, Property]
-) -> ProcessRecipe | None:
-    """The recipe of a primary or a replica: command lines of its own, and more settings and files."""
-    if name not in parent:
-        return None
-    table = parent.table(name)
-    with table:
-        fixed = {**recipe.fixed, **_fixed(table, recipe.config_format, settings)}
-        argv, init_argv = table.texts("argv") or recipe.argv, table.texts("init_argv") or recipe.init_argv
-        config_head = recipe.config_head + table.text("config_head", "")
-        texts = (*argv, *init_argv, *fixed.values(), config_head)
-        _check_placeholders(table, texts, PLACEHOLDERS | set(recipe.not_in_config))
-        return dataclasses.replace(
-            recipe,
-            argv=argv,
-            init_argv=init_argv,
-            fixed=fixed,
-            files={**recipe.files, **_files(table, recipe.config_name)},
-            config_head=config_head,
-        )
+def _find_process_problems(system: System, process: ProcessRecipe) -> Iterator[str]:
+    if unknown := set(process.not_in_config) - system.settings.keys():
+        yield f"process: not_in_config: no such settings: {', '.join(sorted(unknown))}"
+    if (process.config_format == "none") != (not process.config_name):
+        yield "process: config_name goes with a config_format: write both or none"
+    yield from _check_values(system.settings, process.settings, "process: settings")
+    yield from _check_values(system.settings, process.facts, "process: facts")
+    words = PLACEHOLDERS | set(process.not_in_config)
+    nodes = {"process": process, "process, primary": process.primary, "process, replica": process.replica}
+    yield from _find_node_problems(system, process, nodes, words)
 
 
-def _files(table: Table, config_name: str) -> dict[str, str]:
-    files = table.mapping("files")
-    for name in files:
-        if not re.fullmatch(r"[a-z][a-z0-9_.-]{0,39}", name) or name == config_name:
-            raise table.error(f"files: {name!r} cannot stand beside {config_name}")
-    return files
-
-
-def _fixed(table: Table, config_format: ConfigFormat, settings: Mapping[str, Property]) -> dict[str, str]:
-    fixed = table.mapping("fixed")
-    for name in fixed:
-        if name in settings:
-            raise table.error(f"{name} is fixed, so it must not be declared as a setting too")
-    try:
-        render_config(config_format, fixed)
-    except PropertyError as error:
-        raise table.error(f"fixed: {error}") from None
-    return fixed
-
-
-def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, Property]) -> ImageRecipe:
-    """What a container adds to the recipe of the plain process, whose configuration it shares."""
+def _find_image_problems(system: System, image: ImageRecipe) -> Iterator[str]:
+    process = system.process
     if process is None:
-        raise table.error("an image needs a part [process] too, whose configuration it shares")
-    with table:
-        fixed = _fixed(table, process.config_format, settings)
-        files = _files(table, process.config_name)
-        argv, init_argv = table.texts("argv", required=True), table.texts("init_argv")
-        known = (PLACEHOLDERS | set(process.not_in_config)) - PROGRAMS
-        _check_placeholders(table, (*argv, *init_argv, *fixed.values()), known)
-        repository = table.text("repository")
-        if not _REPOSITORY.fullmatch(repository):
-            raise table.error(f"repository is {repository!r}: write the image's name without a tag")
+        yield "image: an image needs a part [process] too, whose configuration it shares"
+        return
+    nodes = {"image": image, "image, primary": image.primary, "image, replica": image.replica}
+    words = (PLACEHOLDERS | set(process.not_in_config)) - PROGRAMS
+    yield from _find_node_problems(system, process, nodes, words)
 
-        def adapted(recipe: ProcessRecipe | None, name: str) -> ProcessRecipe | None:
-            """A primary or replica in a container, with the image's command lines or those of its own part."""
-            if recipe is None:
-                return None
-            lines = argv, init_argv
-            if name in table:
-                with table.table(name) as own:
-                    lines = own.texts("argv") or argv, own.texts("init_argv") or init_argv
-            return dataclasses.replace(
-                recipe,
-                argv=lines[0],
-                init_argv=lines[1],
-                fixed={**recipe.fixed, **fixed},
-                files={**recipe.files, **files},
-            )
 
-        recipe = ImageRecipe(
-            repository=repository,
-            tag=table.text("tag"),
-            user=table.text("user"),
-            process=dataclasses.replace(
-                process,
-                argv=argv,
-                init_argv=init_argv,
-                fixed={**process.fixed, **fixed},
-                files=files,
-                primary=adapted(process.primary, "primary"),
-                replica=adapted(process.replica, "replica"),
-            ),
-        )
+def _find_node_problems(
+    system: System, process: ProcessRecipe, nodes: Mapping[str, NodeRecipe | None], words: frozenset[str]
+) -> Iterator[str]:
+    for place, node in nodes.items():
+        if node is None:
+            continue
+        if process.config_name in node.files:
+            yield f"{place}: files: {process.config_name} is the configuration, which is written by itself"
+        for name in node.fixed:
+            if name in system.settings:
+                yield f"{place}: {name} is fixed, so it must not be declared as a setting too"
         try:
-            recipe.reference(recipe.tag)
-        except BadTag as error:
-            raise table.error(str(error)) from None
-        return recipe
+            render_config(process.config_format, node.fixed)
+        except PropertyError as error:
+            yield f"{place}: fixed: {error}"
+        texts = (*node.argv, *node.init_argv, *node.fixed.values(), node.config_head)
+        yield from _check_placeholders(texts, words, place)
 
 
-def _check_placeholders(table: Table, texts: Iterable[str], known: frozenset[str]) -> None:
-    for name in re.findall(r"\{([^{}]*)\}", "\n".join(texts)):
-        if name not in known:
-            raise table.error(f"{{{name}}} stands for nothing; known are {', '.join(sorted(known))}")
+def _check_placeholders(texts: Iterable[str], words: Iterable[str], place: str) -> Iterator[str]:
+    for word in re.findall(r"\{([^{}]*)\}", "\n".join(texts)):
+        if word not in words:
+            yield f"{place}: {{{word}}} stands for nothing; write one of {', '.join(sorted(words))}"
 
 
-def _checked(table: Table, key: str, declared: Mapping[str, Property]) -> dict[str, str]:
-    """A table of values of declared properties, in canonical form."""
-    texts = table.mapping(key)
+def _check_values(declared: Mapping[str, Property], values: Mapping[str, str], place: str) -> Iterator[str]:
+    """Values must be in the form in which servers and clients get them."""
     try:
-        return check_properties(declared, texts)
+        canonical = check_properties(declared, values)
     except PropertyError as error:
-        raise table.error(f"{key}: {error}") from None
+        yield f"{place}: {error}"
+        return
+    if canonical != values:
+        yield f"{place}: write it as {canonical}"

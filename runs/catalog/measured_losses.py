@@ -43,7 +43,7 @@ class Disk:
     writeback: float = 0.0
 
     def __str__(self) -> str:
-        """What differs from a journalled disk that syncs at once; empty for that one."""
+        """Differences from a journalled disk that syncs at once; empty for that one."""
         parts = [
             "names kept by folder sync only" if self.strict else "",
             f"each fsync takes {exact(self.fsync_ms)} ms" if self.fsync_ms else "",
@@ -107,11 +107,10 @@ class MeasuredLoss:
 @cache
 def load_measured_losses() -> tuple[MeasuredLoss, ...]:
     """All results, in the order of their files."""
-    return tuple(
-        measured_loss(content)
-        for path in sorted(FOLDER.glob("*.json"))
-        for content in json.loads(path.read_text("utf-8"))["losses"]
-    )
+    losses: list[MeasuredLoss] = []
+    for path in sorted(FOLDER.glob("*.json")):
+        losses += map(measured_loss, json.loads(path.read_text("utf-8"))["losses"])
+    return tuple(losses)
 
 
 @cache

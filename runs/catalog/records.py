@@ -1,13 +1,15 @@
-"""The catalog's typed records. The loader makes them from TOML; everybody else only reads them."""
+"""The tables of catalog files."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, TypedDict
+from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
 from runs.catalog.durability import Durability
-from runs.catalog.property_schema import Property, PropertyError, check_properties, nearest
+from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
 # of theirs is ever compared by its durability.
@@ -24,9 +26,7 @@ GO_FLAVOUR = "go-ycsb"
 OWN_FLAVOUR = "benchsite"
 
 ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql", "hadoop", "none"]
-NodeList = Literal["first", "hosts", "addresses"]
-StopSignal = Literal["TERM", "INT", "QUIT"]
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 
 
 def get_flavour(client: str) -> str:
@@ -55,28 +55,76 @@ class UnknownMode(UnknownName):
     kind = "durability mode"
 
 
-@dataclass(frozen=True, slots=True)
-class Readback:
-    """A setting to ask the running server for, and what it must answer for the mode to be in force."""
+class Record(BaseModel):
+    """A table of a catalog file."""
 
-    setting: str
-    expected: str
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
+class DeclaredProperty(Property):
+    """A property as a catalog file declares it. Its name is the key of its table."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
+    name: str = ""
+    type: Kind
+    help: str
+
+
+def _name_properties(properties: dict[str, DeclaredProperty]) -> dict[str, DeclaredProperty]:
+    named = {}
+    for name, declared in properties.items():
+        if declared.name:
+            raise ValueError(f"{name}: 'name' is not known here")
+        named[name] = declared = replace(declared, name=name)
+        if declared.type == "choice" and not declared.choices:
+            raise ValueError(f"{name}: choices is missing")
+        try:
+            re.compile(declared.pattern)
+        except re.error as error:
+            raise ValueError(f"{name}: pattern: {error}") from None
+        if declared.default is None:
+            continue
+        try:
+            canonical = declared.check(declared.default)
+        except PropertyError as error:
+            raise ValueError(f"{name}: the default is wrong: {error}") from None
+        if canonical != declared.default:
+            raise ValueError(f"{name}: write the default as {canonical!r}, not {declared.default!r}")
+    return named
+
+
+def _read_durability(table: object) -> object:
+    """Without bound is None in a record, which TOML cannot say."""
+    if isinstance(table, dict) and table.get("loss_window_s") == "unbounded":
+        return {**table, "loss_window_s": None}
+    return table
+
+
+Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
+Properties = Annotated[dict[str, DeclaredProperty], AfterValidator(_name_properties)]
+SmallLetters = Annotated[str, Field(pattern=r"^[^A-Z]*$")]
+FileName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,39}$")]
+
+
+class Mode(Record):
     """One durability mode of a system: what it promises, and what makes it so."""
 
-    slug: str
+    slug: str = ""  # the key of its table
     name: str
-    durability: Durability
-    server_settings: dict[str, str]
-    client_properties: dict[str, str]
-    readback: tuple[Readback, ...]
-    replicas_needed: int = 0  # other copies that must be running for the mode to work at all
+    durability: Annotated[Durability, BeforeValidator(_read_durability)]
+    server_settings: dict[str, str] = Field(default={}, alias="server")
+    client_properties: dict[str, str] = Field(default={}, alias="client")
+    readback: dict[str, str] = {}  # settings that it relies on without setting them
+    replicas_needed: NonNegativeInt = 0  # other copies that must be running for the mode to work at all
     notes: str = ""
     no_client: str = ""  # why this client cannot request the mode; empty where it can
     base: str = ""  # of an own mode, the mode that it copies; such a mode is stated
+
+    @property
+    def expected_settings(self) -> dict[str, str]:
+        """Settings that the running server must report for the mode to be in force."""
+        return {**self.server_settings, **self.readback}
 
 
 class OwnMode(TypedDict):
@@ -89,8 +137,7 @@ class OwnMode(TypedDict):
     client_properties: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Record):
     """Which client properties carry the servers' addresses; empty where the system has no such thing.
 
     `nodes` says what `host` (or {nodes} of a URL) holds: the first node, the hosts of all nodes, or host:port of all,
@@ -104,8 +151,8 @@ class Endpoint:
     password: str = ""
     database: str = ""
     ssl: str = ""
-    nodes: NodeList = "first"
-    default_port: int = 0
+    nodes: Literal["first", "hosts", "addresses"] = "first"
+    default_port: NonNegativeInt = 0  # 0: that of the property `port`
     url: str = ""
     template: str = ""
     options: tuple[str, ...] = ()
@@ -120,31 +167,61 @@ class Endpoint:
     @property
     def parts(self) -> frozenset[str]:
         """The properties that are only a part of the URL."""
-        placed = {"database": self.database, "credentials": self.user}
-        names = {name for word, name in placed.items() if f"{{{word}}}" in self.template}
+        names = set(self.options)
+        if "{database}" in self.template:
+            names.add(self.database)
         if "{credentials}" in self.template:
-            names.add(self.password)
-        return frozenset({*names, *self.options} - {""})
+            names |= {self.user, self.password}
+        return frozenset(names - {""})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class Binding(Record):
     """The YCSB client of a system: Benchsite's own, or the usual one of YCSB itself."""
 
-    name: str
+    name: Slug
     java_class: str
-    properties: dict[str, Property]
-    endpoint: Endpoint
-    when_scanning: dict[str, str]  # client properties that a workload with scans needs
+    properties: Properties
+    endpoint: Endpoint = Endpoint()
+    when_scanning: dict[str, str] = {}  # client properties that a workload with scans needs
     also: tuple[str, ...] = ()  # other stock bindings with the same properties
-    fixed: dict[str, str] = field(default_factory=dict)  # client properties that nobody may choose
+    fixed: dict[str, str] = {}  # client properties that nobody may choose
     scans: bool = True  # whether it can scan records in the order of their keys
     target: str = ""  # where a data set lies on a server, with {database} and {table}
-    stored: str = field(default="", repr=False)  # what a data set consists of there, for whoever confirms it
+    stored: str = ""  # what a data set consists of there, for whoever confirms it
+
+    @property
+    def default_port(self) -> int:
+        endpoint = self.endpoint
+        if endpoint.default_port or not endpoint.port:
+            return endpoint.default_port
+        return int(self.properties[endpoint.port].default or 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRecipe:
+class NodeRecipe(Record):
+    """Command lines and files of one server of several, or of one in a container."""
+
+    argv: tuple[str, ...] = ()
+    init_argv: tuple[str, ...] = ()  # run once in an empty data folder
+    fixed: dict[str, str] = {}  # server settings that nobody may choose
+    files: dict[FileName, str] = {}  # templates beside its configuration, by name
+    config_head: str = ""  # what its configuration begins with
+
+    def adapt(self, node: "NodeRecipe | None") -> Self:
+        """The recipe with the command lines of `node`, and with its settings and files beside those here."""
+        if node is None:
+            return self
+        return self.model_copy(
+            update={
+                "argv": node.argv or self.argv,
+                "init_argv": node.init_argv or self.init_argv,
+                "fixed": {**self.fixed, **node.fixed},
+                "files": {**self.files, **node.files},
+                "config_head": self.config_head + node.config_head,
+            }
+        )
+
+
+class ProcessRecipe(NodeRecipe):
     """How to run one server of a system as a plain process of this machine.
 
     Words in braces stand for what is known only at the start: {program} {bin} {lib} {folder} {config} {data} {host}
@@ -157,43 +234,40 @@ class ProcessRecipe:
     config_name: str = ""  # empty, with the format "none", for a server that has no configuration file
     config_format: ConfigFormat = "none"
     argv: tuple[str, ...]
-    init_argv: tuple[str, ...] = ()  # run once in an empty data folder; empty where there is nothing to do
-    stop_signal: StopSignal  # what makes the server end in order
-    fixed: dict[str, str]  # server settings that nobody may choose
-    settings: dict[str, str]  # server settings of a database that does not choose them
-    files: dict[str, str] = field(default_factory=dict)  # templates beside its configuration, by name
-    config_head: str = ""  # what its configuration begins with
+    stop_signal: Literal["TERM", "INT", "QUIT"]  # what makes the server end in order
+    settings: dict[str, str] = {}  # server settings of a database that does not choose them
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
     install: str = ""  # the commands that install the program
     keeps_data: bool = True  # whether its data outlives a planned stop
-    start_s: int = 0  # of a start per node, as plans count it, beyond what every load has for that
-    primary: "ProcessRecipe | None" = None  # of the first of several nodes, where the others are its replicas
-    replica: "ProcessRecipe | None" = None  # of those; without it all nodes are equal
-    facts: dict[str, str] = field(default_factory=dict)  # settings that its servers have whatever a database chooses
+    start_s: NonNegativeInt = 0  # of a start per node, as plans count it, beyond what every load has for that
+    primary: NodeRecipe | None = None  # of the first of several nodes, where the others are its replicas
+    replica: NodeRecipe | None = None  # of those; without it all nodes are equal
+    facts: dict[str, str] = {}  # settings that its servers have whatever a database chooses
     # Client properties with which a read finds a record that any surviving copy has, for trials of durability.
-    read_back: dict[str, str] = field(default_factory=dict)
+    read_back: dict[str, str] = {}
 
 
 class BadTag(ValueError):
     """A version that cannot be the tag of an image. The message says what to write instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageRecipe:
+class ImageRecipe(NodeRecipe):
     """How to run one server of a system in a container: its official image, told which program to start.
 
-    `process` is what runs inside: the system's own recipe with the image's command lines. Programs are found by the
-    image's PATH, so {program} and {bin} stand for nothing here.
+    Programs are found by the image's PATH, so {program}, {bin} and {lib} stand for nothing here.
     """
 
-    repository: str
-    tag: str  # of a database that states no version
+    # Without a tag, and in small letters, as registries want it.
+    repository: Annotated[str, Field(pattern=r"^[a-z0-9]+([._/-][a-z0-9]+)*$")]
+    tag: Annotated[str, Field(pattern=f"^{_TAG}$")]  # of a database that states no version
     user: str  # the image's own account for the server
-    process: ProcessRecipe
+    argv: tuple[str, ...]
+    primary: NodeRecipe | None = None
+    replica: NodeRecipe | None = None
 
     def reference(self, version: str) -> str:
         """repository:tag; the version that a database states is the tag. Raises BadTag."""
-        if version and not _TAG.fullmatch(version):
+        if version and not re.fullmatch(_TAG, version):
             raise BadTag(
                 f"version {version[:60]!r} is no tag of the image {self.repository}: "
                 f"write one such as {self.tag}, or leave the version empty for it."
@@ -201,51 +275,61 @@ class ImageRecipe:
         return f"{self.repository}:{version or self.tag}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recognition:
-    """How the output of YCSB and its relatives names a system; small letters throughout."""
+class Recognition(Record):
+    """How the output of YCSB and its relatives names a system."""
 
-    bindings: tuple[str, ...] = ()  # "cassandra2-cql", as after `ycsb run`
-    classes: tuple[str, ...] = ()  # "cassandracqlclient", without the package, which has changed over the years
-    jdbc: tuple[str, ...] = ()  # "mariadb" of jdbc:mariadb://...
+    bindings: tuple[SmallLetters, ...] = ()  # "cassandra2-cql", as after `ycsb run`
+    classes: tuple[SmallLetters, ...] = ()  # "cassandracqlclient", without the package, which changes
+    jdbc: tuple[SmallLetters, ...] = ()  # "mariadb" of jdbc:mariadb://...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StockClient:
+class StockClient(Record):
     """A client of a flavour that the system has beside its usual one: that of YCSB itself, or of go-ycsb."""
 
     binding: Binding
     modes: dict[str, dict[str, str]]  # client properties by mode
-    no_modes: dict[str, str]  # modes that it cannot request, and why
+    no_modes: dict[str, str] = {}  # modes that it cannot request, and why
     administered: bool = True  # whether the system's administration works with its properties
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class System:
+class System(Record):
     """A database product, as one flavour of client reaches it: Benchsite's own where there is one."""
 
-    slug: str
+    slug: Slug
     name: str
     aliases: tuple[str, ...] = ()
     own_client: bool = False  # whether `binding` is Benchsite's
     administered: bool = False  # whether Benchsite reads its mode and looks into its data
     admin_class: str = ""  # the program in its own binding that does so; empty where Benchsite speaks to it itself
     in_memory: bool = False  # whether all its data must fit the memory of its nodes
-    notes: str = field(repr=False, default="")
-    publication: str = field(
-        repr=False, default=""
-    )  # what its licences say about publishing benchmarks, if they restrict it
-    pitfalls: tuple[str, ...] = field(
-        repr=False, default=()
-    )  # what has misled measurements before, a sentence or two each
-    recognition: Recognition = field(repr=False)
-    binding: Binding = field(repr=False)
-    settings: dict[str, Property] = field(repr=False)
-    modes: dict[str, Mode] = field(repr=False)
-    process: ProcessRecipe | None = field(repr=False)
-    image: ImageRecipe | None = field(repr=False)
-    stock: "StockClient | None" = field(repr=False, default=None)  # of a system with a client of Benchsite's own
-    go: "StockClient | None" = field(repr=False, default=None)  # go-ycsb's driver
+    notes: str = ""
+    publication: str = ""  # what its licences say about publishing benchmarks, if they restrict it
+    pitfalls: tuple[str, ...] = ()  # what has misled measurements before, a sentence or two each
+    recognition: Recognition = Field(default=Recognition(), alias="ycsb")
+    binding: Binding
+    settings: Properties
+    modes: dict[Slug, Mode] = Field(min_length=1)
+    process: ProcessRecipe | None = None
+    image: ImageRecipe | None = None
+    stock: StockClient | None = None  # of a system with a client of Benchsite's own
+    go: StockClient | None = None  # go-ycsb's driver
+
+    def __repr__(self) -> str:
+        return f"System({self.slug!r})"
+
+    @property
+    def container_recipe(self) -> ProcessRecipe | None:
+        """The recipe of the plain process with the command lines of the image."""
+        process, image = self.process, self.image
+        if process is None or image is None:
+            return None
+        nodes = {}
+        for role in ("primary", "replica"):
+            node = getattr(process, role)
+            if node is not None:
+                without_commands = node.model_copy(update={"argv": (), "init_argv": ()})
+                nodes[role] = without_commands.adapt(getattr(image, role))
+        return process.adapt(image).model_copy(update=nodes)
 
     @property
     def can_be_started(self) -> bool:
@@ -270,7 +354,7 @@ class System:
 
     @property
     def flavours(self) -> list[str]:
-        """Of the clients that can drive it."""
+        """Flavours of the clients that can drive it."""
         stock = self.has_client and not self.is_embedded
         reachable = {OWN_FLAVOUR: self.own_client, STOCK_FLAVOUR: stock, GO_FLAVOUR: self.go is not None}
         return [flavour for flavour, exists in reachable.items() if exists]
@@ -317,40 +401,38 @@ class System:
         client = {STOCK_FLAVOUR: self.stock, GO_FLAVOUR: self.go}.get(flavour)
         if client is None:
             return self
-        return replace(
-            self,
-            own_client=False,
-            administered=self.administered and client.administered,
-            binding=client.binding,
-            modes={
-                slug: replace(
-                    mode,
-                    client_properties=client.modes.get(slug, {}),
-                    no_client=client.no_modes.get(slug, ""),
-                )
-                for slug, mode in self.modes.items()
-            },
+        modes = {}
+        for slug, mode in self.modes.items():
+            changes = {"client_properties": client.modes.get(slug, {}), "no_client": client.no_modes.get(slug, "")}
+            modes[slug] = mode.model_copy(update=changes)
+        return self.model_copy(
+            update={
+                "own_client": False,
+                "administered": self.administered and client.administered,
+                "binding": client.binding,
+                "modes": modes,
+            }
         )
 
     def with_own_modes(self, own_modes: Mapping[str, OwnMode]) -> "System":
         """With the modes that the owner of a database stated; a copy of a mode that is not here is left out."""
         own = {slug: self._own_mode(slug, mode) for slug, mode in own_modes.items() if mode["base"] in self.modes}
-        return replace(self, modes={**self.modes, **own}) if own else self
+        return self.model_copy(update={"modes": {**self.modes, **own}}) if own else self
 
     def _own_mode(self, slug: str, own: OwnMode) -> Mode:
-        base, server = self.modes[own["base"]], own["server_settings"]
-        # What the copied mode relies on without setting it is still read back.
-        relied_on = {r.setting: r.expected for r in base.readback if r.setting not in base.server_settings}
-        return replace(
-            base,
-            slug=slug,
-            name=own["name"],
-            durability=Durability.from_dict(own["durability"]),
-            server_settings=server,
-            client_properties=own["client_properties"],
-            readback=tuple(Readback(setting, text) for setting, text in {**relied_on, **server}.items()),
-            notes=f"Stated by the owner of this database, as a copy of {base.slug}.",
-            base=base.slug,
+        base = self.modes[own["base"]]
+        return base.model_copy(
+            update={
+                "slug": slug,
+                "name": own["name"],
+                "durability": Durability.from_dict(own["durability"]),
+                "server_settings": own["server_settings"],
+                "client_properties": own["client_properties"],
+                # What the copied mode relies on is still read back, unless the copy sets it.
+                "readback": {**base.readback, **own["server_settings"]},
+                "notes": f"Stated by the owner of this database, as a copy of {base.slug}.",
+                "base": base.slug,
+            }
         )
 
     def check_own_mode(self, slug: str, own: OwnMode) -> OwnMode:
@@ -362,21 +444,19 @@ class System:
             problems["base"] = str(UnknownMode(own["base"], self.modes))
         checked = own.copy()
         try:
-            checked["durability"] = asdict(Durability.from_dict(own["durability"]))
+            checked["durability"] = Durability.from_dict(own["durability"]).model_dump()
         except ValueError as error:
             problems["durability"] = f"{error}."
         binding, endpoint = self.binding, self.binding.endpoint
         secret = {name for name, declared in binding.properties.items() if declared.secret}
         kept = {*endpoint.addresses, *endpoint.parts, *binding.fixed, *secret}
         refused = [name for name in own["client_properties"] if name in kept]
-        try:
-            checked["server_settings"] = check_properties(self.settings, own["server_settings"])
-        except PropertyError as error:
-            problems["server_settings"] = str(error)
-        try:
-            checked["client_properties"] = check_properties(binding.properties, own["client_properties"])
-        except PropertyError as error:
-            problems["client_properties"] = str(error)
+        for key, declared in (("server_settings", self.settings), ("client_properties", binding.properties)):
+            values = cast(dict[str, dict[str, str]], checked)
+            try:
+                values[key] = check_properties(declared, values[key])
+            except PropertyError as error:
+                problems[key] = str(error)
         if refused:
             problems["client_properties"] = f"No durability mode decides {', '.join(refused)}: leave it out."
         if problems:
@@ -392,12 +472,12 @@ class System:
     @property
     def governed_settings(self) -> frozenset[str]:
         """Server settings that the durability modes decide, and therefore no database may."""
-        return frozenset(name for mode in self.modes.values() for name in mode.server_settings)
+        return frozenset().union(*(mode.server_settings for mode in self.modes.values()))
 
     @property
     def governed_properties(self) -> frozenset[str]:
         """Client properties that the durability modes decide, and therefore no database may."""
-        return frozenset(name for mode in self.modes.values() for name in mode.client_properties)
+        return frozenset().union(*(mode.client_properties for mode in self.modes.values()))
 
     def check_settings(self, values: Mapping[str, object]) -> dict[str, str]:
         """The server settings of a database in canonical form, or PropertyError."""
@@ -434,7 +514,7 @@ class Catalog:
     def get(
         self, slug: str, flavour: str = "", own_modes: Mapping[str, OwnMode] = MappingProxyType({})
     ) -> System | None:
-        """The same; None for a system that has left the catalog, as those of stored rows may have."""
+        """As `system`; None for a system that has left the catalog, as those of stored rows may have."""
         try:
             return self.system(slug, flavour, own_modes)
         except UnknownSystem:

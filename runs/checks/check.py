@@ -1,7 +1,7 @@
 """A check as an object: its id, its title, its limits, the runs that it says something about, and its explanation.
 
 A new check is one decorated function and its test. Its docstring says what it asks, and after that line by line its
-formula, what warns, what rejects and without what it is not assessed: docs/how-results-are-judged.md is made of that.
+formula, what warns, what rejects and without what it is not assessed: docs/evidence/checks.md is made of that.
 Thresholds stand in limits and explanations by their names in braces, `{errors_warn}`.
 """
 

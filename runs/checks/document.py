@@ -1,4 +1,4 @@
-"""The tables of docs/how-results-are-judged.md, made of the checks; `python -m runs.checks.document` writes them."""
+"""The tables of docs/evidence/checks.md, made of the checks; `python -m runs.checks.document` writes them."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from runs.checks import RUN_CHECKS, THRESHOLDS, Check, profile
 from runs.checks.check import PAIR_CHECKS, PARTS
 from runs.checks.profile import PROFILES
 
-DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "how-results-are-judged.md"
+DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "evidence" / "checks.md"
 _PLACE: Final = re.compile(r"(<!-- made of the checks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -18,8 +18,8 @@ from runs.ycsb.upper_bounds import CONFIDENCE, min_values
 def duration(facts: RunFacts, profile: Profile) -> Outcome:
     """A window that is long enough, and percentiles whose upper bounds lie near them.
 
-    Formula: T; operations; the [upper bound](#percentiles-with-confidence) of the percentile shown
-        (p{percentile_shown}) of each operation
+    Formula: T; operations; the [upper bound](../how-results-are-judged.md#percentiles-with-confidence) of the
+        percentile shown (p{percentile_shown}) of each operation
     Warns: T < {duration_warn_s}, < {operations_least} operations, no upper bound, or one more than
         {percentile_margin} above the percentile
     Rejects: T < {duration_reject_s}

@@ -103,10 +103,10 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     differences = []
     if fits[0] != fits[1] and "lives on disk" in fits:
         message = f"for {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's"
-        differences = [("memory fit", message)]
+        differences = [("memory_fit", message)]
     elif fits[0] != fits[1]:
         message = f"the data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's"
-        differences = [("memory fit", message)]
+        differences = [("memory_fit", message)]
     return _judged(
         " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known), differences, [],
         f"On both sides the data set {fits[0]}.",
@@ -130,7 +130,7 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     differences = []
     if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + ROUNDING:
         answered = f"{percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
-        differences.append(("hit ratio", f"memory answered {answered}"))
+        differences.append(("hit_ratio", f"memory answered {answered}"))
     return _judged(
         shown, differences,
         [f"within the run of {_labels(changing)} the hit ratio still changed"] if changing else [],
@@ -184,6 +184,14 @@ def waits_for(mode: Durability) -> str:
     return text
 
 
+NAMES: Final = {
+    "version": "version",
+    "ycsb_client": "YCSB client",
+    "number_of_nodes": "number of nodes",
+    "hardware": "hardware",
+}
+
+
 @check(
     "V24", "Environment",
     "same versions of one system and of YCSB, same hardware, clients apart on both",
@@ -198,18 +206,22 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Not assessed without: versions, hardware, places
     """
     facts = {
-        "YCSB client": (a.client_version, b.client_version),
-        "number of nodes": (a.cluster.nodes, b.cluster.nodes),
+        "ycsb_client": (a.client_version, b.client_version),
+        "number_of_nodes": (a.cluster.nodes, b.cluster.nodes),
         "hardware": _hardware(a.cluster, b.cluster),
     }
     if a.system and a.system == b.system:
         facts = {"version": (a.version, b.version), **facts}
-    unknown = [subject for subject, values in facts.items() if not all(values)]
+    missing = [subject for subject, values in facts.items() if not all(values)]
+    unknown = [NAMES[subject] for subject in missing]
     # What the machines are made of is too long for a sentence.
     differences = [
-        (subject, f"the {subject} differs" + ("" if subject == "hardware" else f" ({values[0]} and {values[1]})"))
+        (
+            subject,
+            f"the {NAMES[subject]} differs" + ("" if subject == "hardware" else f" ({values[0]} and {values[1]})"),
+        )
         for subject, values in facts.items()
-        if subject not in unknown and values[0] != values[1]
+        if subject not in missing and values[0] != values[1]
     ]
     shared = (a.client_on_database_host, b.client_on_database_host)
     if None in shared:

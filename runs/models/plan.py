@@ -136,7 +136,7 @@ class LoadGenerator(Row):
     # It did not start a client: it gets no run until it passes a probe, or an operator releases it.
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantine_reason = models.TextField(blank=True, default="", db_default="")
-    # binding -> what clients with it can generate here at most: `runs.catalog.bindings.Capacity`.
+    # binding -> what clients with it can generate here at most: `runs.queue.bindings.Capacity`.
     capacity = models.JSONField(default=dict, blank=True, db_default={})
     calibration_requested_at = models.DateTimeField(null=True, blank=True)  # until it has ended
     calibration_error = models.TextField(blank=True, default="", db_default="")  # of the last one

@@ -12,7 +12,7 @@ class Upload(Row):
     """Some files that a person uploaded together. Only `runs.uploads.upload_lifecycle` writes `state`.
 
     `recognised` is what reading them found (`runs.uploads.recognition.Recognised`), `stated` what the person added
-    (`runs.uploads.metadata.Stated`). A claim says who works on it: the request it came with, or a worker.
+    (`runs.uploads.metadata.RunMetadata`). A claim says who works on it: the request it came with, or a worker.
     """
 
     class State(models.TextChoices):

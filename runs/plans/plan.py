@@ -9,12 +9,12 @@ from django.db.models import Max
 from pydantic import ConfigDict
 
 from runs.catalog import OwnMode, load_catalog
-from runs.catalog.bindings import Capacity
 from runs.checks.facts import fact, parse_number
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.run import Phase, Status
 from runs.plans.faults import AVAILABLE, KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
+from runs.queue.bindings import Capacity
 from runs.queue.spec import FaultSpec
 from runs.ycsb.properties import warm_up_s
 

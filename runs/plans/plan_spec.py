@@ -19,7 +19,6 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from benchsite.core.formatting import exact
 from benchsite.rest.schemas import Text, plain
-from runs.catalog.property_schema import unknown_name
 from runs.models import Matrix
 from runs.models.plan import Purpose
 from runs.models.result import LatencyKind
@@ -28,6 +27,7 @@ from runs.plans.faults import KINDS, MAX_FAULTS
 from runs.queue.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
 from runs.results.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.results.measures.sustained_load import MAX_ERRORS
+from runs.ycsb.property_schema import unknown_name
 
 MAX_INTEGER: Final = 2_147_483_647
 MAX_RUNGS: Final = 60

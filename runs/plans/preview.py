@@ -18,13 +18,13 @@ from runs.catalog import (
     scans,
     start_problem,
 )
-from runs.catalog.bindings import how_to_align
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.operation_limit import limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
 from runs.plans.sizes import sentences
+from runs.queue.bindings import how_to_align
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -448,8 +448,8 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
     for server, used in modes.items():
         expected: dict[str, set[str]] = {}
         for mode in used.values():
-            for readback in mode.readback:
-                expected.setdefault(readback.setting, set()).add(readback.expected)
+            for name, value in mode.expected_settings.items():
+                expected.setdefault(name, set()).add(value)
         differing = [setting for setting, values in expected.items() if len(values) > 1]
         if differing:
             yield server[0], ", ".join(used), ", ".join(differing), administered[server]

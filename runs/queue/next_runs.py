@@ -235,7 +235,7 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
     failed fell short of their targets, else the conditional throughput, which is the mean at the lower bound.
 
     The capacity may lie below a lower bound that fast runs sustained. It stays the answer, as raising it to the
-    conditional throughput makes it less accurate (docs/load.md).
+    conditional throughput makes it less accurate (docs/evidence/searches.md).
     """
     usable = [trial for trial in trials if trial.trial is not None]
     if sweep.ladder == Matrix.Ladder.THREADS:

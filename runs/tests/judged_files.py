@@ -9,8 +9,8 @@ from runs.checks import CheckResult, profile
 from runs.results.recording.client_merge import Merged, merge_upload
 from runs.results.recording.uploaded_runs import judge_by
 from runs.uploads.file_pipeline import Reads, runs_in
-from runs.uploads.inline import NamedContent, read_at_once
-from runs.uploads.metadata import Stated, build_spec
+from runs.uploads.inline import read_at_once
+from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
 from runs.uploads.upload_errors import ResultRefused, check_files
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import RunFiles
@@ -62,7 +62,7 @@ def judge_files(
     only: Sequence[int] | None = None,
 ) -> JudgedUpload:
     """The upload of these files, with what their command lines tell stated, and `threads` and `properties`."""
-    reads = read_at_once([NamedContent(name, content) for name, content in files.items()])
+    reads = read_at_once([(name, content) for name, content in files.items()])
     try:
         check_files(reads)
     except ResultRefused as error:
@@ -85,23 +85,12 @@ def _judged(
 ) -> JudgedRun:
     hints = read_hints([client.summary for client in group.clients if client.summary is not None])
     known = recognise(hints.binding, hints.connection) if hints.binding else None
-    stated: Stated = {
-        "system": known or "other", "system_name": "", "mode": "unknown", "database": "Database", "version": "",
-        "replication_factor": None,
-        "workload": {"id": "", "name": "A", "short_name": "A", "properties": {**hints.properties, **properties}},
-        "purpose": purpose, "hardware": "", "nodes": None, "cores": None, "memory_gib": None,
-        "client_on_database_host": None, "warmup_s": 0, "sweep": "", "tags": [], "notes": "", "runs": [],
-    }  # fmt: skip
+    workload = describe_workload("A", {**hints.properties, **properties})
+    metadata = RunMetadata(system=known or "other", database="Database", workload=workload, purpose=purpose)
     load = threads or hints.threads or 8
-    spec = build_spec(
-        stated,
-        {
-            "index": index,
-            "phase": group.phase or "measure",
-            "threads": load,
-            "target_ops_s": hints.target_ops_s,
-            "repeat": None,
-        },
+    spec = make_spec(
+        metadata,
+        StatedRun(index=index, phase=group.phase or "measure", threads=load, target_ops_s=hints.target_ops_s),
         catalog=load_catalog(), upload_id="u", by="", files=[], clients=len(group.clients), version="", flavour="ycsb",
     )  # fmt: skip
     collected = merge_upload(group, reads, spec)

@@ -32,7 +32,7 @@ def test_it_declares_what_a_mode_sets(system, mode):
 
 @pytest.mark.parametrize(("system", "mode"), RUNNABLE, ids=[f"{s.slug}-{m.slug}" for s, m in RUNNABLE])
 def test_it_reads_back_what_a_mode_sets(system, mode):
-    expected = {setting.setting: setting.expected for setting in mode.readback}
+    expected = mode.expected_settings
     assert mode.server_settings.items() <= expected.items()
     assert expected or mode.client_properties
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from runs.catalog.loader import SYSTEMS, read_catalog, read_system
-from runs.catalog.toml_table import CatalogError
+from runs.catalog.loader import SYSTEMS, CatalogError, read_catalog, read_system
 
 REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
 
@@ -12,17 +11,17 @@ REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
     ("right", "wrong", "complaint"),
     [
         ('slug = "redis"', "slug = ", "redis.toml: Invalid value"),
-        ('slug = "redis"', 'slug = "Redis!"', "small letters"),
+        ('slug = "redis"', 'slug = "Redis!"', "slug is 'Redis!'; it must match ^[a-z]"),
         (
             'slug = "redis"',
             'slug = "redis"\nown_cleint = true',
             "'own_cleint' is not known here. Did you mean 'own_client'",
         ),
-        ("own_client = true", 'own_client = "yes"', "own_client must be true or false"),
+        ("own_client = true", 'own_client = "yes"', "own_client is 'yes'; it must be a valid boolean"),
         (
             'host = "redis.host", port = "redis.port"',
             'nodes = "all", host = "redis.host"',
-            "nodes is 'all'; it must be one",
+            "nodes is 'all'; it must be 'first', 'hosts' or 'addresses'",
         ),
         ('host = "redis.host"', 'template = "redis://{node}"', "{node} stands for nothing"),
         ("off-wait-1 = ", "off-wait-9 = ", "stock: off-wait-9 is no durability mode"),
@@ -43,24 +42,28 @@ REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
         ),
         ('appendonly = "no", save = ""', 'appendonly = "never", save = ""', "write one of yes, no"),
         ('ack = "memory"', 'ack = "brain"', "modes, off, durability: ack"),
-        ('loss_window_s = "unbounded"', 'loss_window_s = "much"', "loss_window_s is a number"),
+        ('loss_window_s = "unbounded"', 'loss_window_s = "much"', "loss_window_s is 'much'; it must be a valid number"),
         ('loss_window_s = "unbounded"', "loss_window_s = 0.0", "neither the disk nor another copy"),
-        ("[modes.off]", "[modes.Off]", "'Off' must be small letters"),
-        ("replicas_needed = 1", "replicas_needed = -1", "0 or more"),
-        ('config_format = "redis"', 'config_format = "ini"', "config_format is 'ini'; it must be one of"),
+        ("[modes.off]", "[modes.Off]", "modes: Off is 'Off'; it must match ^[a-z]"),
+        ("replicas_needed = 1", "replicas_needed = -1", "replicas_needed is -1; it must be greater than or equal to 0"),
+        ('config_format = "redis"', 'config_format = "ini"', "config_format is 'ini'; it must be 'redis', "),
         ('"{program}", "{config}"', '"{program}", "{konfig}"', "{konfig} stands for nothing"),
         ('dbfilename = "dump.rdb"', 'save = ""', "save is fixed"),
         ('masterauth = "{password}"', 'masterauth = "{pasword}"', "process, replica: {pasword} stands for nothing"),
         ("[process.replica]", '[process.replica]\nprogram = "x"', "process, replica: 'program' is not known"),
         ('slug = "redis"', 'slug = "other"', "other stands for what the catalog does not know"),
         ("[modes.off]", "[modes.unknown]", "unknown stands for what the catalog does not know"),
-        ('classes = ["redisclient"', 'classes = ["RedisClient"', "write classes in small letters"),
+        (
+            'classes = ["redisclient"',
+            'classes = ["RedisClient"',
+            "classes: 0 is 'RedisClient'; it must match ^[^A-Z]*$",
+        ),
         ('dbfilename = "dump.rdb"', 'dbfilename = "a\\nb"', "control characters"),
-        ('repository = "redis"', 'repository = "redis:7"', "write the image's name without a tag"),
-        ('tag = "7.4-bookworm"', 'tag = "7 4"', "no tag of the image redis"),
+        ('repository = "redis"', 'repository = "redis:7"', "repository is 'redis:7'; it must match"),
+        ('tag = "7.4-bookworm"', 'tag = "7 4"', "image: tag is '7 4'; it must match"),
         ('["redis-server", "{config}"]', '["{program}", "{config}"]', "{program} stands for nothing"),
         ('["redis-server", "{config}"]', '["redis-server"]\nenvironment = {}', "'environment' is not known"),
-        ('user = "redis"\n', 'user = "redis"\nfiles = {"redis.conf" = ""}\n', "cannot stand beside redis.conf"),
+        ('user = "redis"\n', 'user = "redis"\nfiles = {"redis.conf" = ""}\n', "files: redis.conf is the configuration"),
         ('user = "redis"\n', 'user = "redis"\nfixed = {save = ""}\n', "save is fixed"),
     ],
 )

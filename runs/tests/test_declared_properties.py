@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.catalog.property_schema import Property, PropertyError, check_properties, nearest
+from runs.ycsb.property_schema import Property, PropertyError, check_properties, nearest
 
 SIZE = Property(name="shared_buffers", type="size", least=128 * 1024, most=1024**4)
 DURATION = Property(name="wal_writer_delay", type="duration", least=0.001, most=10)

@@ -16,8 +16,8 @@ from runs.results.recording.client_merge import merge_upload
 from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA
 from runs.uploads.file_pipeline import runs_in
-from runs.uploads.inline import NamedContent, read_at_once
-from runs.uploads.metadata import Stated, build_spec
+from runs.uploads.inline import read_at_once
+from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
 from runs.ycsb.grouping import group
 from runs.ycsb.histogram import get_bucket_indices, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS
@@ -52,18 +52,17 @@ def changed(files: Files, name: str, old: str, new: str) -> Files:
 
 def judged(files: Mapping[str, str], *, grouping: str = "told", **stated: Any) -> dict[str, CheckResult]:
     """The findings of the only run in the files, stated as MongoDB in mode majority under workload A."""
-    reads = read_at_once([NamedContent(name, text.encode()) for name, text in files.items()])
+    reads = read_at_once([(name, text.encode()) for name, text in files.items()])
     (run,) = runs_in(reads, grouping)
     properties = {**CORE_WORKLOADS["A"], "recordcount": "1000000", **stated.pop("properties", {})}
-    everything: Stated = {
-        "system": "mongodb", "system_name": "", "mode": "majority", "database": "MongoDB", "version": "7.0",
-        "replication_factor": 3, "workload": {"id": "", "name": "A", "short_name": "A", "properties": properties},
-        "purpose": "smoke", "hardware": "", "nodes": 3, "cores": None, "memory_gib": None,
-        "client_on_database_host": False, "warmup_s": 0, "sweep": "", "tags": [], "notes": "", "runs": [],
+    usual = {
+        "system": "mongodb", "mode": "majority", "database": "MongoDB", "version": "7.0", "replication_factor": 3,
+        "workload": describe_workload("A", properties), "purpose": "smoke", "nodes": 3,
+        "client_on_database_host": False,
     }  # fmt: skip
-    spec = build_spec(
-        {**everything, **stated},  # type: ignore[typeddict-item]
-        {"index": 0, "phase": "measure", "threads": 4, "target_ops_s": None, "repeat": None},
+    spec = make_spec(
+        RunMetadata(**{**usual, **stated}),
+        StatedRun(index=0, phase="measure", threads=4),
         catalog=load_catalog(), upload_id="u", by="", files=list(files), clients=len(run.clients), version="0.17.0",
         flavour="ycsb",
     )  # fmt: skip

@@ -1,7 +1,5 @@
 """Own durability modes of a database: copied, with a record that its owner states; in plans, specs and plan files."""
 
-from dataclasses import replace
-
 import pytest
 from django.urls import reverse
 
@@ -140,5 +138,5 @@ def test_copy_of_a_mode_that_left_the_catalog_is_unknown(database):
     redis = load_catalog().system("redis")
     modes = {slug: mode for slug, mode in redis.modes.items() if slug != "always"}
     assert SLUG in redis.with_own_modes(database.own_modes).modes
-    changed = replace(redis, modes=modes)
+    changed = redis.model_copy(update={"modes": modes})
     assert SLUG not in Catalog({"redis": changed}).system("redis", "", database.own_modes).modes

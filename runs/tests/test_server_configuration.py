@@ -44,10 +44,9 @@ def test_it_renders_postgresql():
 
 
 def test_it_renders_postgresql_for_a_container():
-    recipe = POSTGRESQL.image
     server = render_server(
         POSTGRESQL, POSTGRESQL.mode("on"), {}, host="0.0.0.0", port=5432, folder=FOLDER, user="ycsb",
-        recipe=recipe.process,
+        recipe=POSTGRESQL.container_recipe,
     )  # fmt: skip
     lines = server.files["postgresql.conf"].splitlines()
     assert "hba_file = '/data/it''s here/pg_hba.conf'" in lines and "listen_addresses = '0.0.0.0'" in lines

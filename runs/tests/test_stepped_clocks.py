@@ -61,7 +61,7 @@ def merged(files: dict[str, str], steps: dict[int, list[ClockStep]], cut: Cut):
         summary = parse_summary(files[f"client{number}/summary.txt"])
         return ClientLogs(number, logs, summary, clock_steps=steps.get(number, []))
 
-    return ingest([client(0), client(1)], cut).merged
+    return ingest([client(0), client(1)], cut)[0]
 
 
 @pytest.mark.parametrize("clients", [(0,), (0, 1)], ids=["one client", "both"])

@@ -3,7 +3,7 @@
 import pytest
 
 from runs.catalog import client_properties, load_catalog, secret_properties, site_files
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 
 NODES = [("10.0.0.1", 7001), ("10.0.0.2", 7001)]
 MONGO = "mongodb://10.0.0.1:7001,10.0.0.2:7001/ycsb"

@@ -1,7 +1,6 @@
 """Databases with stock clients: chosen on their form, kept in plan files, and refused where they cannot work."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -91,7 +90,7 @@ def test_preview_refuses_what_cannot_run(team: Team, modes: list[str], fields: d
 
 
 def test_system_without_own_binding_needs_a_stock_one():
-    system = replace(load_catalog().system("mongodb"), own_client=False)
+    system = load_catalog().system("mongodb").model_copy(update={"own_client": False})
     assert "no binding of its own for MongoDB. Choose a stock" in system.client_problem("benchsite", "", external=True)
 
 

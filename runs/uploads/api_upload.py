@@ -25,8 +25,8 @@ from runs.uploads.file_pipeline import Reads, runs_in
 from runs.uploads.form_data import Arrived
 from runs.uploads.inline import TooMuchAtOnce, read_at_once
 from runs.uploads.manifest import Manifest
-from runs.uploads.metadata import Stated
-from runs.uploads.metadata_merge import stated_by
+from runs.uploads.metadata import RunMetadata
+from runs.uploads.metadata_merge import merge_metadata
 from runs.uploads.upload_errors import ResultRefused, check_files, refused_run
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 from runs.ycsb.grouping import RunFiles
@@ -65,24 +65,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What an upload became."""
-
-    key: UploadKey
-    replayed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class JudgedUpload:
-    """What would be stored."""
-
-    stated: Stated
+    metadata: RunMetadata
     reads: Reads
     runs: Sequence[UploadedRun]
 
 
-def upload(request: Asked, answer: Answer) -> Stored:
-    """Store it, unless its key was used before. Raises KeyBusy, KeyReused, ManifestRefused, ResultRefused."""
+def upload(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
+    """Store it, unless its key was used before: the key, and whether it was.
+
+    Raises KeyBusy, KeyReused, ManifestRefused, ResultRefused.
+    """
     if request.is_small:
         try:
             return _at_once(request, answer)
@@ -92,7 +85,7 @@ def upload(request: Asked, answer: Answer) -> Stored:
 
 
 def judge_only(request: Asked) -> JudgedUpload:
-    """What would be stored; nothing is. Raises ManifestRefused, ResultRefused."""
+    """Judge an upload and store nothing. Raises ManifestRefused, ResultRefused."""
     refusal = "This is more than is judged in a request: upload it, and a worker reads it."
     if not request.is_small:
         raise ResultRefused("payload-too-large", refusal)
@@ -102,11 +95,11 @@ def judge_only(request: Asked) -> JudgedUpload:
         raise ResultRefused("payload-too-large", refusal) from None
 
 
-def _at_once(request: Asked, answer: Answer) -> Stored:
+def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
     fingerprint = request.fingerprint()
     with transaction.atomic():
         if earlier := keys.hold(request.team, request.key, fingerprint):
-            return Stored(earlier, replayed=True)
+            return earlier, True
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
         judged = _judged(request, row)
@@ -114,7 +107,7 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
             row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
             row.utc_offsets = request.manifest.utc_offsets
-            row.stated, row.recognised = dict(judged.stated), dict(NOTHING)
+            row.stated, row.recognised = judged.metadata.model_dump(mode="json"), dict(NOTHING)
             files = upload_lifecycle.placed(judged.reads.members.values(), row.pk)
             stored: list[UploadKey] = []
 
@@ -125,11 +118,11 @@ def _at_once(request: Asked, answer: Answer) -> Stored:
                 )
                 return stored
 
-            save_runs(row, judged.stated, judged.runs, judged.reads, before=([row], files), after=build_key)
+            save_runs(row, judged.metadata, judged.runs, judged.reads, before=([row], files), after=build_key)
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error
-    return Stored(stored[0], replayed=False)
+    return stored[0], False
 
 
 def _judged(request: Asked, row: Upload) -> JudgedUpload:
@@ -139,24 +132,24 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     try:
         with allow_names(request.team.harmless_properties):
             reads = read_at_once(
-                [file.named_content() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
+                [(file.name, file.read()) for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
             )
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
     groups = runs_in(reads, request.manifest.grouping, request.manifest.utc_offsets)
-    stated = stated_by(request.manifest, request.team, groups)
+    metadata = merge_metadata(request.manifest, request.team, groups)
     try:
-        return JudgedUpload(stated, reads, judged_runs(row, stated, groups, reads))
+        return JudgedUpload(metadata, reads, judged_runs(row, metadata, groups, reads))
     except YcsbError as error:
         raise refused_run(reads, groups, error) from error
 
 
-def _later(request: Asked) -> Stored:
+def _later(request: Asked) -> tuple[UploadKey, bool]:
     """Keep the files with their key. A worker reads them, states what the manifest says, and saves the runs."""
     fingerprint = request.fingerprint()
     if earlier := keys.find(request.team, request.key, fingerprint):
-        return Stored(earlier, replayed=True)
+        return earlier, True
     row, claim = upload_lifecycle.receive(
         request.team, request.user, [(file.name, file.content()) for file in request.files]
     )
@@ -175,15 +168,15 @@ def _later(request: Asked) -> Stored:
         raise
     if earlier is not None:
         upload_lifecycle.discard(row)  # Another request with the same key was quicker.
-        return Stored(earlier, replayed=True)
+        return earlier, True
     row.refresh_from_db()
-    return Stored(key, replayed=False)
+    return key, False
 
 
 def stated_later(row: Upload, reads: Reads, groups: Sequence[RunFiles]) -> Mapping[str, object]:
-    """What a manifest that came with a large upload says of the runs in it. Raises YcsbError."""
+    """The metadata of a large upload by its manifest, as JSON. Raises YcsbError."""
     try:
         check_files(reads)
     except ResultRefused as error:
         raise UnreadableFile(str(error)) from error
-    return stated_by(Manifest.model_validate(row.manifest), row.team, groups)
+    return merge_metadata(Manifest.model_validate(row.manifest), row.team, groups).model_dump(mode="json")

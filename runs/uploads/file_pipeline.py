@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, BinaryIO, get_args
 
 import msgspec
@@ -22,7 +23,7 @@ from runs.models import Upload, UploadedFile
 from runs.results import artifacts
 from runs.uploads import staging, upload_handlers, upload_lifecycle
 from runs.uploads.file_redaction import without_secrets
-from runs.uploads.recognition import MAX_RUNS, Recognised, describe_file, describe_run, shortened
+from runs.uploads.recognition import MAX_RUNS, FoundRun, Recognised, describe_file, describe_run, shortened
 from runs.uploads.upload_lifecycle import own_name
 from runs.ycsb.block import Note
 from runs.ycsb.clients import merge_run
@@ -32,11 +33,9 @@ from runs.ycsb.grouping import RunFiles, group, is_named
 from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import read_hints
-from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.redact import allow_names
-from runs.ycsb.summary_run import SummarisedRun
 
 # Of one upload, all archives unpacked.
 MAX_MEMBERS = 300
@@ -103,7 +102,7 @@ def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What the redacted files of an upload say, one answer for each.
+    """The redacted files of an upload, read.
 
     However long a histogram log is, it stands here as one interval over all of it: that says whose it is and what it
     counts, and leaves memory bounded however many files there are. Of a few small files the logs are `whole`.
@@ -115,13 +114,11 @@ class Reads:
 
     def origin(self, log: IntervalLog) -> tuple[ReadFile, IntervalLog]:
         """Where this very log stands, and the name it has there: clients' logs are given common names."""
-        return next(
-            (file, stored_log)
-            for file in self.files
-            for run in file.runs
-            for stored_log in run.logs
-            if stored_log.count is log.count
-        )
+        for file in self.files:
+            for stored_log in file.logs:
+                if stored_log.count is log.count:
+                    return file, stored_log
+        raise LookupError(log.operation)
 
 
 def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None, *, whole: bool = False) -> Reads:
@@ -135,8 +132,7 @@ def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None,
         if file is None:
             file = _read(member, report, summed=not whole)
             if not whole:
-                runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
-                file = replace(file, runs=runs)
+                file = replace(file, runs=tuple(replace(run, logs=tuple(map(overall, run.logs))) for run in file.runs))
                 _keep(member, file)
         elif report is not None:
             report(member.size)
@@ -145,18 +141,14 @@ def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None,
 
 
 def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, ...]:
-    """The same logs with all their intervals, read once more."""
-    wanted: dict[str, list[tuple[IntervalLog, IntervalLog]]] = {}
-    for log in logs:
-        file, stands = reads.origin(log)
-        wanted.setdefault(file.name, []).append((log, stands))
-    whole_logs = []
-    for name, pairs in wanted.items():
-        again = [log for run in _read(reads.members[name], None).runs for log in run.logs]
-        before = [log for file in reads.files if file.name == name for run in file.runs for log in run.logs]
-        whole_logs += [replace(whole, operation=log.operation) for log, stands in pairs
-                  for whole, other in zip(again, before, strict=True) if other is stands]  # fmt: skip
-    return tuple(whole_logs)
+    """These logs with all their intervals, read from their files again."""
+    origins = [reads.origin(log) for log in logs]
+    whole: dict[int, IntervalLog] = {}
+    for file in {file.name: file for file, _ in origins}.values():
+        again = _read(reads.members[file.name], None).logs
+        whole |= zip(map(id, file.logs), again, strict=True)
+    pairs = zip(logs, origins, strict=True)
+    return tuple(replace(whole[id(stored)], operation=log.operation) for log, (_, stored) in pairs)
 
 
 def _keep(member: UploadedFile, file: ReadFile) -> None:
@@ -166,7 +158,7 @@ def _keep(member: UploadedFile, file: ReadFile) -> None:
 
 
 def _read_before(member: UploadedFile) -> ReadFile | None:
-    """What `_keep` kept of this member; None where it kept nothing, or a process that died left a part of it."""
+    """The file that `_keep` stored for this member; None without one, or where a process died in the middle of it."""
     kept = staging.read_sums(member.path) if member.path else None
     try:
         return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array) if kept is not None else None
@@ -204,7 +196,7 @@ def read_chunks(member: UploadedFile) -> Iterator[bytes]:
 
 
 def _opened(member: UploadedFile) -> AbstractContextManager[BinaryIO]:
-    """What was saved lies among the artifacts."""
+    """Saved members are among the artifacts, others in the storage of uploads."""
     if member.content is not None:
         return nullcontext(io.BytesIO(member.content))
     return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
@@ -227,13 +219,15 @@ def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None =
     """The runs that these files are of."""
     offsets_s = {name: parse_utc_offset(text) for name, text in (utc_offsets or {}).items()}
     if grouping == Upload.Grouping.APART:
-        runs = [run for file in reads.files for run in group([file], utc_offsets_s=offsets_s)]
+        runs = list(chain.from_iterable(group([file], utc_offsets_s=offsets_s) for file in reads.files))
     else:
         together = grouping == Upload.Grouping.TOGETHER
         runs = list(group(reads.files, together=together, utc_offsets_s=offsets_s))
-    clients = [client for run in runs for client in run.clients]
-    unused = [name for name in offsets_s if not any(is_named(name, client) for client in clients)]
-    notes = [GroupingNote("offset_of_no_client", (), {"name": name}) for name in unused]
+    clients = list(chain.from_iterable(run.clients for run in runs))
+    notes = []
+    for name in offsets_s:
+        if not any(is_named(name, client) for client in clients):
+            notes.append(GroupingNote("offset_of_no_client", (), {"name": name}))
     return [replace(run, notes=(*run.notes, *notes)) for run in runs]
 
 
@@ -244,28 +238,23 @@ def parse_utc_offset(text: str) -> float:
 
 
 def recognise(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> Recognised:
-    """What a person is shown before anything is saved."""
+    """`Upload.recognised`: shown before anything is saved."""
     groups = runs_in(reads, grouping, utc_offsets)
-    used = {name for run in groups for client in run.clients for name in client.names}
+    used = set(chain.from_iterable(run.names for run in groups))
     files = [replace(file, error=None) if file.name in used else file for file in reads.files]
     return {
         "files": shortened([describe_file(file, reads.members[file.name].redacted_lines) for file in files]),
-        "runs": [
-            describe_run(
-                files, merged_or_why(files), read_hints([c.summary for c in files.clients if c.summary is not None])
-            )
-            for files in groups[:MAX_RUNS]
-        ],
+        "runs": [_recognise_run(run) for run in groups[:MAX_RUNS]],
         "more_runs": max(len(groups) - MAX_RUNS, 0),
     }
 
 
-def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
-    """The merge of a run's clients over their whole runs, or the reason why there is none."""
+def _recognise_run(run: RunFiles) -> FoundRun:
+    hints = read_hints(run.summaries)
     try:
-        return merge_run(files)
+        return describe_run(run, merge_run(run), hints)
     except YcsbError as error:
-        return error
+        return describe_run(run, error, hints)
 
 
 def redact_all(

@@ -17,7 +17,6 @@ from django.http import HttpRequest, UnreadablePostError
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from benchsite.core import formatting
-from runs.uploads.inline import NamedContent
 from runs.uploads.manifest import MAX_MANIFEST
 from runs.uploads.upload_handlers import MAX_FILES, ArrivingFile
 
@@ -51,12 +50,12 @@ class Arrived:
         self.digest.update(piece)
         self.size += len(piece)
 
-    def named_content(self) -> NamedContent:
+    def read(self) -> bytes:
         self.file.seek(0)
-        return NamedContent(self.name, self.file.read())
+        return self.file.read()
 
     def content(self) -> "File[bytes]":
-        """As something to be stored; what lies on disk is moved there."""
+        """A file to be stored; one on disk is moved."""
         self.file.seek(0)
         return self.file if isinstance(self.file, File) else File(self.file, name=self.name)
 
@@ -71,10 +70,6 @@ class Body:
     manifest: bytes
     files: list[Arrived]
 
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self.files)
-
     def close(self) -> None:
         for file in self.files:
             file.close()
@@ -82,8 +77,15 @@ class Body:
 
 def read_body(request: HttpRequest) -> Body:
     """All of the body. The caller closes it. Raises BodyRefused."""
-    length = _length(request)
     keeping = _Keeping(request)
+    try:
+        return _parse(request, keeping, _length(request))
+    except BaseException:
+        keeping.close()
+        raise
+
+
+def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> Body:
     stream = _Counted(request)
     try:
         fields, files = FolderParser(request.META, stream, [keeping], "utf-8").parse()  # type: ignore[arg-type]
@@ -102,26 +104,20 @@ def read_body(request: HttpRequest) -> Body:
         if len(manifests) != 1:
             raise BodyRefused("validation-error", "Send one field “manifest” with JSON, and the results as “files”.")
         return Body(manifests[0], files.getlist(FILES))
-    except BodyRefused:
-        keeping.close()
-        raise
     except TooManyFilesSent as error:
-        keeping.close()
         raise BodyRefused("payload-too-large", _TOO_MANY) from error
     except (TooManyFieldsSent, RequestDataTooBig) as error:
-        keeping.close()
         raise BodyRefused(
             "payload-too-large", "The form has more than a manifest and files: send only these."
         ) from error
     except (MultiPartParserError, UnreadablePostError, OSError, UnicodeError) as error:
-        keeping.close()
         raise BodyRefused("validation-error", f"The body cannot be read as multipart/form-data: {error}") from error
 
 
 def _read_text(manifest: Arrived) -> bytes:
     if manifest.size > MAX_MANIFEST:
         raise BodyRefused("payload-too-large", f"The manifest is longer than {MAX_MANIFEST:,} bytes.")
-    return manifest.named_content().content
+    return manifest.read()
 
 
 def _length(request: HttpRequest) -> int:

@@ -1,12 +1,12 @@
 """The form that completes an import: what the files cannot know, and which of the runs in them to save."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from pydantic import ValidationError as ModelError
 
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
@@ -16,9 +16,8 @@ from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.plans.forms.workloads import in_order
 from runs.plans.plan_spec import PURPOSES
-from runs.queue.spec import WorkloadSpec
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
-from runs.uploads.metadata import Stated, StatedRun
+from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
 from runs.uploads.recognition import FoundRun, Recognised
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
@@ -29,13 +28,10 @@ from runs.ycsb.properties import (
     check_stated_workload,
 )
 
-MAX_REPEAT = 1000
 MAX_SWEEPS = 200
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
-UNNAMED = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
-COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
 
 
 class GroupingForm(DescribedForm):
@@ -102,13 +98,13 @@ class FoundRunForm(DescribedForm):
 
     def stated(self) -> StatedRun:
         data = self.cleaned_data
-        return {
-            "index": self.number,
-            "phase": data["phase"],
-            "threads": data["threads"],
-            "target_ops_s": data["target"],
-            "repeat": data["repeat"],
-        }
+        return StatedRun(
+            index=self.number,
+            phase=data["phase"],
+            threads=data["threads"],
+            target_ops_s=data["target"],
+            repeat=data["repeat"],
+        )
 
 
 class ImportForm(DescribedForm):
@@ -196,21 +192,24 @@ class ImportForm(DescribedForm):
             self.add_error("system_name", "Write which system it was.")
         if "workload" in cleaned and not cleaned["workload"]:
             self._clean_description(cleaned)
-        if cleaned.get("sweep") and "mode" in cleaned:
-            self._check_sweep(cleaned)
+        if not self.errors and all(row.is_valid() for row in self.kept):
+            self._clean_metadata(cleaned)
         return cleaned
 
-    def clean_commit(self) -> str:
-        commit: str = self.cleaned_data["commit"]
-        if commit and not COMMIT.fullmatch(commit):
-            raise ValidationError("A commit has 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c.")
-        return commit
-
-    def clean_branch(self) -> str:
-        branch: str = self.cleaned_data["branch"]
-        if not branch.isprintable():
-            raise ValidationError("A branch has printable characters only: write its name on one line.")
-        return branch
+    def _clean_metadata(self, cleaned: dict[str, Any]) -> None:
+        """Its rules are those of a manifest."""
+        try:
+            metadata = self.metadata()
+        except ModelError as error:
+            for fault in error.errors(include_url=False):
+                name = str(fault["loc"][0])
+                self.add_error(name if name in self.fields else None, fault["msg"].removeprefix("Value error, "))
+            return
+        sweep = next((row for row in self.sweeps if str(row.pk) == cleaned["sweep"]), None)
+        if sweep is not None:
+            workload = sweep.runs.values_list("workload_name", flat=True).first()
+            if problem := metadata.find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload):
+                self.add_error("sweep", problem)
 
     def _clean_description(self, cleaned: dict[str, Any]) -> None:
         """A described workload need not be complete; what is written must be right."""
@@ -229,55 +228,30 @@ class ImportForm(DescribedForm):
                 self.add_error("properties", text)
             cleaned["properties"] = properties
 
-    def _check_sweep(self, cleaned: Mapping[str, Any]) -> None:
-        """A curve has one system, mode, purpose and workload."""
-        sweep = next(row for row in self.sweeps if str(row.pk) == cleaned["sweep"])
-        system, _, mode = cleaned["mode"].partition(":")
-        if (sweep.system, sweep.mode) != (system, mode):
-            self.add_error("sweep", f"That curve is of {sweep.system} in mode {sweep.mode}: begin a new one.")
-        elif sweep.purpose != cleaned.get("purpose"):
-            self.add_error("sweep", f"That curve's purpose is {sweep.purpose}: begin a new one.")
-        else:
-            other = sweep.runs.values_list("workload_name", flat=True).first()
-            if other is not None and other != self._workload(cleaned)["name"]:
-                self.add_error("sweep", f"That curve is of the workload “{other}”: begin a new one.")
-
-    def _workload(self, cleaned: Mapping[str, Any]) -> WorkloadSpec:
-        chosen = next((workload for workload in self.workloads if str(workload.pk) == cleaned.get("workload")), None)
+    def _workload(self) -> StatedWorkload:
+        data = self.cleaned_data
+        chosen = next((workload for workload in self.workloads if str(workload.pk) == data["workload"]), None)
         if chosen is None:
-            name = " ".join(cleaned.get("workload_name", "").split())
-            short = UNNAMED.sub("-", name.removeprefix("YCSB ")).strip("-")[:12]
-            return {"id": "", "name": name, "short_name": short, "properties": dict(cleaned.get("properties") or {})}
+            return describe_workload(" ".join(data["workload_name"].split()), data["properties"])
         properties = dict(chosen.properties)
-        if cleaned.get("records"):
-            properties["recordcount"] = str(cleaned["records"])
-        return {"id": str(chosen.pk), "name": chosen.name, "short_name": chosen.short_name, "properties": properties}
+        if data["records"]:
+            properties["recordcount"] = str(data["records"])
+        return StatedWorkload(id=str(chosen.pk), name=chosen.name, short_name=chosen.short_name, properties=properties)
 
-    def stated(self) -> Stated:
+    def metadata(self) -> RunMetadata:
+        """Raises pydantic's ValidationError."""
         data = self.cleaned_data
         system, _, mode = data["mode"].partition(":")
-        return {
+        fields = {name: value for name, value in data.items() if name in RunMetadata.model_fields} | {
             "system": system,
             "system_name": data["system_name"] if system == OTHER_SYSTEM else "",
             "mode": mode,
-            "database": " ".join(data["database"].split()),
-            "version": data["version"].strip(),
-            "replication_factor": data["replication_factor"],
-            "workload": self._workload(data),
-            "purpose": data["purpose"],
-            "hardware": data["hardware"].strip(),
-            "nodes": data["nodes"],
-            "cores": data["cores"],
-            "memory_gib": data["memory_gib"],
+            "workload": self._workload(),
             "client_on_database_host": {"yes": True, "no": False}.get(data["same_host"]),
             "warmup_s": data.get("warmup_s") or 0,
-            "sweep": data["sweep"],
-            "tags": data["tags"],
-            "notes": data["notes"],
-            "commit": data["commit"],
-            "branch": data["branch"],
             "runs": [row.stated() for row in self.kept],
         }
+        return RunMetadata(**fields)
 
 
 def _as_above(posted: QueryDict | None, runs: int) -> QueryDict | None:

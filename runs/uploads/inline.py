@@ -5,7 +5,6 @@ Programs upload this way. Large files are read by `file_pipeline`. Both ways giv
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from runs.models import UploadedFile
 from runs.uploads.file_pipeline import MAX_MEMBERS, Reads, read_members, redacted
@@ -22,45 +21,38 @@ class TooMuchAtOnce(Exception):
     """These files unpack to more than is read in a request: a worker may read them."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedContent:
-    """One file as somebody brought it. Its name is a label: nothing is ever opened by it."""
-
-    name: str
-    content: bytes
-
-
 def read_at_once(
-    files: Sequence[NamedContent], *, most_expanded: int = MAX_EXPANDED, ratio: int = Limits().ratio
+    files: Sequence[tuple[str, bytes]], *, most_expanded: int = MAX_EXPANDED, ratio: int = Limits().ratio
 ) -> Reads:
-    """What these files say, without their secrets; `runs.uploads.file_pipeline.runs_in` tells the runs in them.
+    """Read these files (names and contents), without their secrets.
 
-    Raises LimitExceeded for what is packed too tightly, and TooMuchAtOnce. What else is wrong with a file stands in its
+    `runs.uploads.file_pipeline.runs_in` tells the runs in them. A name is a label: nothing is opened by it. Raises
+    LimitExceeded for what is packed too tightly, and TooMuchAtOnce. What else is wrong with a file stands in its
     `ReadFile.error`.
     """
     reuse_memory()
     members: list[UploadedFile] = []
     names: set[str] = set()
-    for file in files:
+    for label, content in files:
         try:
-            for member in open_members(file.name, io.BytesIO(file.content), Limits(ratio=ratio)):
+            for member in open_members(label, io.BytesIO(content), Limits(ratio=ratio)):
                 if len(members) >= MAX_MEMBERS:
                     raise LimitExceeded(f"There are more than {MAX_MEMBERS} files in this upload: send fewer.")
-                content = io.BytesIO()
+                expanded = io.BytesIO()
                 room = most_expanded - sum(other.size for other in members)
 
-                def write(piece: bytes, content: io.BytesIO = content, room: int = room) -> None:
-                    if content.write(piece) and content.tell() > room:
+                def write(piece: bytes, expanded: io.BytesIO = expanded, room: int = room) -> None:
+                    if expanded.write(piece) and expanded.tell() > room:
                         raise TooMuchAtOnce
 
                 read = redacted(member, own_name(member.name, names), write, raises=(LimitExceeded,))
-                read.content = None if read.error else content.getvalue()
+                read.content = None if read.error else expanded.getvalue()
                 members.append(read)
                 names.add(read.name)
         except LimitExceeded:
             raise
         except UnreadableFile as error:
-            name = own_name(file.name, names)
-            members.append(UploadedFile(name=name, size=len(file.content), error=str(error)))
+            name = own_name(label, names)
+            members.append(UploadedFile(name=name, size=len(content), error=str(error)))
             names.add(name)
     return read_members(members, whole=True)

@@ -41,7 +41,7 @@ def fits(key: str) -> bool:
 
 
 def find(team: Team, key: str, fingerprint: str) -> UploadKey | None:
-    """What was stored under this key; None: nothing. Raises KeyReused."""
+    """The row of this key, or None. Raises KeyReused."""
     earlier = UploadKey.objects.filter(team=team, key=key).select_related("upload").first()
     if earlier is not None and earlier.fingerprint != fingerprint:
         raise KeyReused(earlier)

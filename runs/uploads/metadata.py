@@ -1,9 +1,19 @@
-"""What the person who uploads says about some runs: everything that their files cannot know. JSON, and pure."""
+"""What the person or program that uploads says about some runs: everything that their files cannot know. Pure.
 
+`RunMetadata` is what `Upload.stated` holds. The manifest has its fields (`runs.uploads.manifest`), and the form of
+the import page fills it.
+"""
+
+import re
+import unicodedata
 from functools import lru_cache
-from typing import NotRequired, TypedDict
+from typing import Annotated, Final, cast
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
+from runs.models.plan import Purpose
 from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,
@@ -15,105 +25,223 @@ from runs.queue.spec import (
     WorkloadSpec,
 )
 from runs.ycsb.errors import PropertyError
-from runs.ycsb.properties import check_stated_workload, dataset
+from runs.ycsb.merged import Phase
+from runs.ycsb.properties import MAX_INT, check_stated_workload, dataset
+from runs.ycsb.property_schema import nearest
 
-GIB = 1024**3
+GIB: Final = 1024**3
+MAX_REPEAT: Final = 1_000
+_MAX_SHORT_NAME: Final = 12
+_UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
+_COMMIT: Final = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
+# Signs that turn the direction of what stands beside them.
+_TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-class StatedRun(TypedDict):
-    """One run that is to be saved."""
+def _check_line(text: str) -> str:
+    if bad := next((sign for sign in text if _is_bad(sign) or sign in "\r\n\t"), None):
+        raise ValueError(f"holds the character U+{ord(bad):04X}, which is no part of a name")
+    return " ".join(text.split())
+
+
+def _check_lines(text: str) -> str:
+    if bad := next((sign for sign in text if _is_bad(sign) and sign not in "\r\n\t"), None):
+        raise ValueError(f"holds the character U+{ord(bad):04X}")
+    return text.strip()
+
+
+def _is_bad(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cc", "Cs") or sign in _TURNING
+
+
+def _check_commit(text: str) -> str:
+    if text and not _COMMIT.fullmatch(text):
+        raise ValueError("a commit has 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c")
+    return text
+
+
+def _check_link(text: str) -> str:
+    """Shown as a link, and never fetched."""
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.username or parts.password)
+    except ValueError:
+        fits = False
+    if text and (not fits or not text.isascii() or not text.isprintable() or set(text) & set(' "<>\\^`{|}')):
+        raise ValueError("write an address that begins with https:// or http://, without a user name or a password")
+    return text
+
+
+def _check_purpose(text: str) -> str:
+    if text not in Purpose.values:
+        near = nearest(text, Purpose.values)
+        hint = f" Did you mean “{near}”?" if near else ""
+        raise ValueError(f"“{text[:60]}” is no purpose.{hint} Known are: {', '.join(Purpose.values)}.")
+    return text
+
+
+Line = AfterValidator(_check_line)
+Lines = AfterValidator(_check_lines)
+Text = Annotated[str, Field(max_length=500), Lines]
+Name = Annotated[str, Field(max_length=80), Line]
+Count = Annotated[int, Field(ge=1, le=MAX_INT)]
+
+
+class Part(BaseModel):
+    """Unknown names are refused, and a text is no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class HostFacts(Part):
+    """Where the database ran."""
+
+    hardware: Annotated[str, Field(max_length=2_000), Lines] = Field(
+        default="", description="Processor, disks, network, provider: whatever a reader needs to judge the numbers."
+    )
+    nodes: Annotated[int, Field(ge=1, le=100)] | None = None
+    cores: Annotated[int, Field(ge=1, le=4096)] | None = Field(default=None, description="Of each node.")
+    memory_gib: Annotated[float, Field(ge=0.1, le=1e6)] | None = Field(default=None, description="Of each node.")
+    client_on_database_host: bool | None = Field(default=None, description="Whether clients ran on a database node.")
+
+
+class CommonMetadata(Part):
+    """Fields that a manifest and stored metadata share."""
+
+    database: Name = Field(default="", description="As it is to be called in figures; else the system's name.")
+    system: Name = Field(default="", description="A slug of the catalog, or a name by which it is known; or `other`.")
+    system_name: Name = Field(default="", description="Of another system.")
+    version: Annotated[str, Field(max_length=40), Line] = Field(default="", description="Of the system.")
+    mode: Name = Field(default="unknown", description="The durability mode, as the catalog names it.")
+    replication_factor: Annotated[int, Field(ge=1, le=100)] | None = None
+    purpose: Annotated[str, AfterValidator(_check_purpose)] = Field(
+        default=Purpose.MEASURED.value, description="How strictly runs are judged: " + ", ".join(Purpose.values) + "."
+    )
+    warmup_s: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        default=0, description="Left out at the beginning, where there are histograms over time."
+    )
+    notes: Annotated[str, Field(max_length=20_000), Lines] = ""
+    commit: Annotated[str, AfterValidator(_check_commit)] = Field(
+        default="", description="Of the code that was measured."
+    )
+    branch: Annotated[str, Field(max_length=120), Line] = ""
+    ci_url: Annotated[str, Field(max_length=500), AfterValidator(_check_link)] = Field(
+        default="", description="Where the CI's job is shown; http or https. It is never fetched."
+    )
+    session: Annotated[str, Field(max_length=200), Line] = Field(
+        default="",
+        description="The CI job in which it was measured. Runs of one job share the state of its machine, and count as "
+        "one session; else `ci_url` tells the sessions apart, else the day.",
+    )
+    sweep: str = Field(
+        default="", max_length=36, description="The id of an uploaded curve that the measured runs are points of."
+    )
+
+
+class StatedWorkload(Part):
+    """A workload of the team (with its id), or one that was described."""
+
+    id: str = ""
+    name: str
+    short_name: str
+    properties: dict[str, str]
+
+    def spec(self) -> WorkloadSpec:
+        return cast(WorkloadSpec, self.model_dump())
+
+
+class OneRun(Part):
+    """What is stated of one of several runs in the files."""
+
+    phase: Phase | None = None
+    threads: Count | None = Field(default=None, description="All clients together.")
+    target_ops_s: Count | None = Field(default=None, description="Over all clients; not stated: as much as they could.")
+    repeat: Annotated[int, Field(ge=1, le=MAX_REPEAT)] | None = None
+
+
+class StatedRun(OneRun):
+    """One run that is to be saved. Without a repeat it is the next one that is free."""
 
     index: int  # among those that were recognised
-    phase: str
-    threads: int  # the total over all clients
-    target_ops_s: int | None  # the total over all clients
-    repeat: int | None  # None: the next one that is free
+    phase: Phase
+    threads: Count
 
 
-class Stated(TypedDict):
-    """`Upload.stated`. None and empty: not known."""
+class RunMetadata(CommonMetadata, HostFacts):
+    """The metadata of the runs of an upload, complete. None and empty: not known."""
 
-    system: str  # a slug of the catalog, or "other"
-    system_name: str  # of another system
-    mode: str  # a mode of that system, or "unknown"
-    database: str  # as it is to be called in figures
-    version: str
-    replication_factor: int | None
-    workload: WorkloadSpec
-    purpose: str
-    hardware: str
-    nodes: int | None
-    cores: int | None  # of each node
-    memory_gib: float | None  # of each node
-    client_on_database_host: bool | None
-    warmup_s: int
-    sweep: str  # the id of an uploaded sweep to join; empty: a new one
-    tags: list[str]
-    notes: str
-    commit: NotRequired[str]  # of the code that was measured; it is no part of the spec
-    branch: NotRequired[str]
-    ci_url: NotRequired[str]  # where the job is shown that made it
-    session: NotRequired[str]  # the job in which it was measured; it is no part of the spec
-    runner: NotRequired[str]  # the label of the machines
-    runs: list[StatedRun]
+    workload: StatedWorkload
+    runner: Name = ""  # the label of the machines
+    tags: list[str] = []
+    runs: list[StatedRun] = []
+
+    def find_sweep_problem(self, system: str, mode: str, purpose: str, workload: str | None) -> str:
+        """Why runs cannot be points of a curve of these; empty where they can."""
+        if (system, mode) != (self.system, self.mode):
+            return f"That curve is of {system} in mode {mode}: begin a new one."
+        if purpose != self.purpose:
+            return f"That curve's purpose is {purpose}: begin a new one."
+        if workload not in (None, self.workload.name):
+            return f"That curve is of the workload “{workload}”: begin a new one."
+        return ""
 
 
-def build_spec(
-    stated: Stated, run: StatedRun, *, catalog: Catalog, upload_id: str, by: str, files: list[str], clients: int,
+def describe_workload(name: str, properties: dict[str, str]) -> StatedWorkload:
+    """A workload that is none of the team's."""
+    short_name = _UNNAMED.sub("-", name.removeprefix("YCSB ")).strip("-")[:_MAX_SHORT_NAME]
+    return StatedWorkload(name=name, short_name=short_name, properties=properties)
+
+
+def make_spec(
+    metadata: RunMetadata, run: StatedRun, *, catalog: Catalog, upload_id: str, by: str, files: list[str], clients: int,
     version: str, flavour: str,
 ) -> RunSpec:  # fmt: skip
     """The run as it would have been submitted, as far as anybody knows. `version` and `flavour` are the client's."""
+    system_name = metadata.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
+    if metadata.system != OTHER_SYSTEM:
+        system_name = catalog.system(metadata.system).name
+    stated: StatedSpec = {
+        "by": by,
+        "files": files,
+        "hardware": metadata.hardware,
+        "client_on_database_host": metadata.client_on_database_host,
+    }
+    if metadata.ci_url:
+        stated["ci_url"] = metadata.ci_url
+    workload = metadata.workload.spec()
     return {
         "version": SPEC_VERSION,
-        "phase": run["phase"],
-        "purpose": stated["purpose"],
-        "system": stated["system"],
-        "system_name": system_name(stated, catalog),
+        "phase": run.phase,
+        "purpose": metadata.purpose,
+        "system": metadata.system,
+        "system_name": system_name,
         "catalog_digest": catalog.digest,
         "database": {
             "id": "",
-            "name": stated["database"],
-            "version": stated["version"],
-            "replication_factor": stated["replication_factor"],
+            "name": metadata.database,
+            "version": metadata.version,
+            "replication_factor": metadata.replication_factor,
             "settings": {},
             "binding_properties": {},
         },
-        "mode": _mode(stated, catalog),
-        "workload": stated["workload"],
-        "dataset": _dataset(stated["workload"]),
-        "load": {"threads": run["threads"], "target_ops_s": run["target_ops_s"], "processes": clients},
+        "mode": _mode_spec(metadata, catalog),
+        "workload": workload,
+        "dataset": _dataset_spec(workload),
+        "load": {"threads": run.threads, "target_ops_s": run.target_ops_s, "processes": clients},
         "window": {
-            "warmup_s": stated["warmup_s"] if run["phase"] == "measure" else 0,
+            "warmup_s": metadata.warmup_s if run.phase == "measure" else 0,
             "min_measure_s": None,
             "max_measure_s": None,
             "min_operations": 0,
         },
         "client": {"flavour": flavour, "binding": "", "digest": "", "ycsb_version": version},
-        "cluster": _cluster(stated, upload_id),
+        "cluster": _cluster_spec(metadata, upload_id),
         "generators": [],
         "load_policy": "",
         "resets": {},
         "priming": None,
-        "stated": _said(stated, by, files),
+        "stated": stated,
     }
-
-
-def _said(stated: Stated, by: str, files: list[str]) -> StatedSpec:
-    spec: StatedSpec = {
-        "by": by,
-        "files": files,
-        "hardware": stated["hardware"],
-        "client_on_database_host": stated["client_on_database_host"],
-    }
-    if ci_url := stated.get("ci_url"):
-        spec["ci_url"] = ci_url
-    return spec
-
-
-def system_name(stated: Stated, catalog: Catalog) -> str:
-    if stated["system"] == OTHER_SYSTEM:
-        return stated["system_name"] or UPLOAD_NAMES[OTHER_SYSTEM]
-    return catalog.system(stated["system"]).name
 
 
 def checked(workload: WorkloadSpec) -> dict[str, str] | None:
@@ -131,23 +259,23 @@ def _checked(properties: tuple[tuple[str, str], ...]) -> dict[str, str] | None:
         return None
 
 
-def _mode(stated: Stated, catalog: Catalog) -> ModeSpec:
+def _mode_spec(metadata: RunMetadata, catalog: Catalog) -> ModeSpec:
     """The mode as the catalog has it. Of an unknown one there is no record, so nobody can compare by it."""
     # Which settings the server really had was not read back from it: none are claimed.
-    mode: ModeSpec = {
-        "slug": stated["mode"],
+    spec: ModeSpec = {
+        "slug": metadata.mode,
         "name": UPLOAD_NAMES[UNKNOWN_MODE],
         "record": {},
         "server_settings": {},
         "client_properties": {},
     }
-    if stated["system"] != OTHER_SYSTEM and stated["mode"] != UNKNOWN_MODE:
-        known = catalog.system(stated["system"]).mode(stated["mode"])
-        mode["name"], mode["record"] = known.name, dict(known.durability.as_dict())
-    return mode
+    if metadata.system != OTHER_SYSTEM and metadata.mode != UNKNOWN_MODE:
+        mode = catalog.system(metadata.system).mode(metadata.mode)
+        spec["name"], spec["record"] = mode.name, mode.durability.as_dict()
+    return spec
 
 
-def _dataset(workload: WorkloadSpec) -> DatasetSpec:
+def _dataset_spec(workload: WorkloadSpec) -> DatasetSpec:
     properties = checked(workload)
     if properties is None:
         records = workload["properties"].get("recordcount", "")
@@ -156,22 +284,16 @@ def _dataset(workload: WorkloadSpec) -> DatasetSpec:
     return {"records": size.records, "record_bytes": size.record_bytes, "fingerprint": size.fingerprint}
 
 
-def machine_facts(cores: int | None, memory_gib: float | None) -> dict[str, object]:
-    """What somebody states of a machine, as `Machine.facts` has it."""
+def _cluster_spec(metadata: RunMetadata, upload_id: str) -> ClusterSpec:
     facts: dict[str, object] = {}
-    if cores:
-        facts["cores"] = {"value": cores, "how": "stated"}
-    if memory_gib:
-        facts["memory_bytes"] = {"value": round(memory_gib * GIB), "how": "stated"}
-    return facts
-
-
-def _cluster(stated: Stated, upload_id: str) -> ClusterSpec:
-    facts = machine_facts(stated["cores"], stated["memory_gib"])
-    nodes = stated["nodes"] or (1 if facts else 0)
+    if metadata.cores:
+        facts["cores"] = {"value": metadata.cores, "how": "stated"}
+    if metadata.memory_gib:
+        facts["memory_bytes"] = {"value": round(metadata.memory_gib * GIB), "how": "stated"}
+    nodes = metadata.nodes or (1 if facts else 0)
     machines: list[MachineSpec] = [
         # No machine of this site: the id only tells the nodes of this upload apart.
         {"id": f"{upload_id}/{number}", "name": f"node {number}", "facts": facts}
         for number in range(1, nodes + 1)
     ]
-    return {"id": "", "name": stated.get("runner", ""), "provisioner": "", "machines": machines}
+    return {"id": "", "name": metadata.runner, "provisioner": "", "machines": machines}

@@ -1,79 +1,67 @@
-"""A manifest and what the files tell, put together: what is stated about the runs of an upload.
+"""A manifest and what the files tell, put together: the metadata of the runs of an upload.
 
 Where a manifest says nothing the command lines in the files do. Raises ManifestRefused with every fault at once.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Final
+from itertools import chain
 
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
-from runs.catalog.property_schema import nearest
 from runs.identifiers import parse_uuid
 from runs.models import Sweep
 from runs.models import Workload as WorkloadRow
 from runs.models.run import Phase
-from runs.queue.spec import WorkloadSpec
-from runs.uploads.manifest import Manifest, ManifestRefused, OneRun, Workload
-from runs.uploads.metadata import Stated, StatedRun
+from runs.uploads.manifest import Manifest, ManifestRefused, Workload
+from runs.uploads.metadata import (
+    CommonMetadata,
+    HostFacts,
+    OneRun,
+    RunMetadata,
+    StatedRun,
+    StatedWorkload,
+    describe_workload,
+)
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.hints import Hints, read_hints
 from runs.ycsb.properties import check_stated_workload
-
-_UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
-MAX_SHORT: Final = 12
+from runs.ycsb.property_schema import nearest
 
 
-def stated_by(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> Stated:
-    """What is to be saved of these runs, and under which names."""
-    return _Stating(manifest, team, runs).stated()
+def merge_metadata(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> RunMetadata:
+    """The complete metadata of these runs. Raises ManifestRefused."""
+    return _Merge(manifest, team, runs).metadata()
 
 
-class _Stating:
+class _Merge:
     def __init__(self, manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> None:
         self.manifest, self.team, self.from_files = manifest, team, runs
         self.faults: list[tuple[str, str]] = []
-        self.hints_of_runs = [read_hints([each.summary for each in run.clients if each.summary]) for run in runs]
+        self.hints_of_runs = [read_hints(run.summaries) for run in runs]
         self.hints = next((hints for hints in self.hints_of_runs if hints.binding or hints.properties), Hints())
 
-    def stated(self) -> Stated:
+    def metadata(self) -> RunMetadata:
         manifest = self.manifest
         system, name = self._system()
-        mode = self._mode(system)
-        workload = self._workload()
-        runs = self._runs()
-        self._check_utc_offsets()
-        if manifest.sweep and not self.faults:
-            self._check_sweep(system, mode, workload)
-        if self.faults:
-            raise ManifestRefused(self.faults)
-        return {
+        fields = {
+            **manifest.model_dump(include=set(CommonMetadata.model_fields)),
+            **manifest.cluster.model_dump(include=set(HostFacts.model_fields)),
             "system": system,
             "system_name": name if system == OTHER_SYSTEM else "",
-            "mode": mode,
+            "mode": self._mode(system),
             "database": manifest.database or name,
-            "version": manifest.version,
-            "replication_factor": manifest.replication_factor,
-            "workload": workload,
-            "purpose": manifest.purpose,
-            "hardware": manifest.cluster.hardware,
-            "nodes": manifest.cluster.nodes,
-            "cores": manifest.cluster.cores,
-            "memory_gib": manifest.cluster.memory_gib,
-            "client_on_database_host": manifest.cluster.client_on_database_host,
-            "warmup_s": manifest.warmup_s,
-            "sweep": manifest.sweep,
-            "tags": manifest.tags(),
-            "notes": manifest.notes,
-            "commit": manifest.commit,
-            "branch": manifest.branch,
-            "ci_url": manifest.ci_url,
-            "session": manifest.session,
-            "runner": manifest.cluster.name,
-            "runs": runs,
         }
+        workload, runs = self._workload(), self._runs()
+        self._check_utc_offsets()
+        if self.faults:
+            raise ManifestRefused(self.faults)
+        metadata = RunMetadata(
+            **fields, workload=workload, tags=manifest.tags(), runner=manifest.cluster.name, runs=runs
+        )
+        if manifest.sweep:
+            self._check_sweep(metadata)
+        return metadata
 
     def _fault(self, place: str, message: str) -> None:
         self.faults.append((f"#/manifest/{place}", message))
@@ -93,9 +81,8 @@ class _Stating:
             return slug, catalog.system(slug).name
         slug = manifest.system if manifest.system in catalog.systems else recognise(manifest.system)
         if slug is None:
-            near = nearest(
-                manifest.system, [name for system in catalog.systems.values() for name in (system.name, system.slug)]
-            )
+            names = [system.name for system in catalog.systems.values()]
+            near = nearest(manifest.system, [*names, *catalog.systems])
             meant = f"Did you mean “{near}”? " if near else ""
             self._fault(
                 "system",
@@ -119,7 +106,7 @@ class _Stating:
             self._fault("mode", f"{system} has no mode “{mode}”. {meant}It has: {', '.join(modes)}, unknown.")
         return mode
 
-    def _workload(self) -> WorkloadSpec:
+    def _workload(self) -> StatedWorkload:
         """One of the team's by its name, else as it is described and the files tell."""
         stated = self.manifest.workload
         described = stated if isinstance(stated, Workload) else Workload(name=stated or "")
@@ -127,16 +114,21 @@ class _Stating:
         if not name:
             self._fault("workload", "The files do not tell which workload this was: name it, as in “YCSB A”.")
         properties = {key: _plain(value) for key, value in described.properties.items()}
-        known = WorkloadRow.objects.filter(team=self.team, name=name).first() if name and not properties else None
-        if known is not None:
-            properties = {**known.properties, **_records(described.records or self.hints.records)}
-            return {"id": str(known.pk), "name": name, "short_name": known.short_name, "properties": properties}
-        properties = {**self.hints.properties, **properties, **_records(described.records)}
-        short = _UNNAMED.sub("-", name.removeprefix("YCSB ")).strip("-")[:MAX_SHORT]
-        return {"id": "", "name": name, "short_name": short, "properties": self._checked(properties)}
+        row = WorkloadRow.objects.filter(team=self.team, name=name).first() if name and not properties else None
+        records = described.records
+        if row is not None:
+            records = records or self.hints.records
+            properties = row.properties
+        else:
+            properties = {**self.hints.properties, **properties}
+        if records:
+            properties = {**properties, "recordcount": str(records)}
+        if row is not None:
+            return StatedWorkload(id=str(row.pk), name=name, short_name=row.short_name, properties=properties)
+        return describe_workload(name, self._check_properties(properties))
 
-    def _checked(self, properties: dict[str, str]) -> dict[str, str]:
-        """What is described need not be complete; what is written must be right."""
+    def _check_properties(self, properties: dict[str, str]) -> dict[str, str]:
+        """A description may be incomplete, but not wrong."""
         try:
             return check_stated_workload(properties) if properties else {}
         except PropertyError as error:
@@ -146,12 +138,12 @@ class _Stating:
         return properties
 
     def _runs(self) -> list[StatedRun]:
-        stated = self.manifest
-        if len(stated.runs) > len(self.from_files):
-            self._fault("runs", f"The files hold {len(self.from_files)} runs, and {len(stated.runs)} are stated.")
+        runs = self.manifest.runs
+        if len(runs) > len(self.from_files):
+            self._fault("runs", f"The files hold {len(self.from_files)} runs, and {len(runs)} are stated.")
         self._check_threads()
-        own = [*stated.runs[: len(self.from_files)], *[OneRun()] * (len(self.from_files) - len(stated.runs))]
-        return [self._run(index, run) for index, run in enumerate(own)]
+        unstated = [OneRun()] * (len(self.from_files) - len(runs))
+        return [self._run(index, run) for index, run in enumerate([*runs[: len(self.from_files)], *unstated])]
 
     def _check_threads(self) -> None:
         """A number for all of several runs that none of them had may be that of one run of several clients."""
@@ -167,53 +159,45 @@ class _Stating:
         )
 
     def _run(self, index: int, stated: OneRun) -> StatedRun:
-        """What is said of this run counts more than what its files tell, and that more than what is said of all of
-        several; of a single run all that is said is said of it."""
+        """Precedence: the manifest's entry for this run, then the files, then the manifest's defaults.
+
+        Of a single run the defaults are its entry.
+        """
         manifest, alone = self.manifest, len(self.from_files) == 1
-        common, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
-        phase = stated.phase or common.phase or self.from_files[index].phase or manifest.phase or Phase.MEASURE.value
-        threads = stated.threads or common.threads or hints.threads or manifest.threads
+        entry, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
+        threads = stated.threads or entry.threads or hints.threads or manifest.threads
         if threads is None:
             place = "threads" if alone else f"runs/{index}/threads"
             self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
-        target = stated.target_ops_s or common.target_ops_s or hints.target_ops_s or manifest.target_ops_s
-        repeat = stated.repeat or common.repeat
-        return {"index": index, "phase": phase, "threads": threads or 1, "target_ops_s": target, "repeat": repeat}
+        return StatedRun(
+            index=index,
+            phase=stated.phase or entry.phase or self.from_files[index].phase or manifest.phase or "measure",
+            threads=threads or 1,
+            target_ops_s=stated.target_ops_s or entry.target_ops_s or hints.target_ops_s or manifest.target_ops_s,
+            repeat=stated.repeat or entry.repeat,
+        )
 
     def _check_utc_offsets(self) -> None:
-        notes = [note for run in self.from_files[:1] for note in run.notes if note.code == "offset_of_no_client"]
-        for note in notes:
+        files = list(chain.from_iterable(run.names for run in self.from_files))
+        for note in self.from_files[0].notes if self.from_files else ():
+            if note.code != "offset_of_no_client":
+                continue
             name = str(note.values["name"])
-            pointer = name.replace("~", "~0").replace("/", "~1")
-            self._fault(f"utc_offsets/{pointer}", f"{note} {self._nearest_file(name)}".rstrip())
+            near = nearest(name, files)
+            hint = f" Did you mean “{near}”?" if near else ""
+            self._fault(f"utc_offsets/{name.replace('~', '~0').replace('/', '~1')}", f"{note}{hint}")
 
-    def _nearest_file(self, name: str) -> str:
-        near = nearest(name, [file for run in self.from_files for client in run.clients for file in client.names])
-        return f"Did you mean “{near}”?" if near else ""
-
-    def _check_sweep(self, system: str, mode: str, workload: WorkloadSpec) -> None:
-        """A curve has one system, mode, purpose and workload."""
-        sweep = find_sweep(self.team, self.manifest.sweep)
+    def _check_sweep(self, metadata: RunMetadata) -> None:
+        """Raises ManifestRefused where the runs cannot be points of the stated curve."""
+        pk = parse_uuid(metadata.sweep)
+        sweep = Sweep.objects.filter(pk=pk, team=self.team, matrix=None, phase=Phase.MEASURE).first() if pk else None
         if sweep is None:
-            self._fault("sweep", "Your team has no uploaded curve with this id. Leave it away for a new one.")
-        elif (sweep.system, sweep.mode) != (system, mode):
-            self._fault("sweep", f"That curve is of {sweep.system} in mode {sweep.mode}: begin a new one.")
-        elif sweep.purpose != self.manifest.purpose:
-            self._fault("sweep", f"That curve's purpose is {sweep.purpose}: begin a new one.")
+            problem = "Your team has no uploaded curve with this id. Leave it away for a new one."
         else:
-            other = sweep.runs.values_list("workload_name", flat=True).first()
-            if other is not None and other != workload["name"]:
-                self._fault("sweep", f"That curve is of the workload “{other}”: begin a new one.")
-
-
-def find_sweep(team: Team, key: str) -> Sweep | None:
-    """An uploaded curve of measured runs."""
-    pk = parse_uuid(key)
-    return Sweep.objects.filter(pk=pk, team=team, matrix=None, phase=Phase.MEASURE).first() if pk else None
-
-
-def _records(records: int | None) -> dict[str, str]:
-    return {"recordcount": str(records)} if records else {}
+            workload = sweep.runs.values_list("workload_name", flat=True).first()
+            problem = metadata.find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload)
+        if problem:
+            raise ManifestRefused([("#/manifest/sweep", problem)])
 
 
 def _plain(value: str | int | float | bool) -> str:

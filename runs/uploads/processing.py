@@ -29,7 +29,7 @@ def receive_files(team: Team, user: User, files: "Sequence[tuple[str, File[bytes
 
 
 def work_at_once(upload: Upload) -> None:
-    """What is small is done in the request; the rest waits for a worker."""
+    """Small uploads are read in the request; others wait for a worker."""
     if upload.size <= upload_lifecycle.MAX_IN_REQUEST and (claim := upload_lifecycle.begin(upload.pk)):
         work_on(upload.pk, claim)
 

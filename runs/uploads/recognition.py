@@ -5,7 +5,7 @@ Latencies are µs, throughput is ops/s. What a file does not state is null.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, TypeVar
 
 from runs.ycsb.block import Note
 from runs.ycsb.errors import YcsbError
@@ -16,6 +16,7 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_run import SummarisedOperation, SummarisedRun
 
+T = TypeVar("T")
 # A file of a stranger may hold any number of anything; a page shows so many, and says how many more there are.
 MAX_OPERATIONS: Final = 40
 MAX_WARNINGS: Final = 30
@@ -196,7 +197,7 @@ def _operation(name: str, read: ReadOperation) -> Operation:
     }
 
 
-def _percentile(percentiles_us: Mapping[str, float], wanted: float) -> float | None:
+def _percentile(percentiles_us: Mapping[str, T], wanted: float) -> T | None:
     """YCSB prints percentiles by name: 95, 99, 99.9; some versions write 99.0."""
     return next((value for name, value in percentiles_us.items() if _is(name, wanted)), None)
 
@@ -214,8 +215,7 @@ def _merged(operation: MergedOperation | SummarisedOperation) -> Merged:
         values = operation.histogram.percentiles((95.0, 99.0))
         limits = [None if value is None else [value, value] for value in values]
     else:
-        stated = operation.percentiles_us.items()
-        bounds = [next((bound for name, bound in stated if _is(name, wanted)), None) for wanted in (95.0, 99.0)]
+        bounds = [_percentile(operation.percentiles_us, wanted) for wanted in (95.0, 99.0)]
         limits = [[bound.low_us, bound.high_us] if bound else None for bound in bounds]
     return {
         "name": operation.operation[:MAX_NAME_LENGTH],

@@ -33,7 +33,7 @@ def keep_redacted(upload_id: uuid.UUID, position: int, compressed: BinaryIO) -> 
 
 
 def keep_sums(path: str, content: bytes) -> None:
-    """What reading the redacted file at this path gave, as this release reads it."""
+    """Store how this release read the redacted file at this path."""
     storage().delete(_sums_path(path))
     storage().save(_sums_path(path), ContentFile(content))
 

@@ -62,7 +62,7 @@ def check_files(reads: Reads) -> None:
 
 def refused_run(reads: Reads, groups: Sequence[RunFiles], error: YcsbError) -> ResultRefused:
     """Runs that were read and cannot be merged."""
-    names = [name for run in groups for client in run.clients for name in client.names]
+    names = groups[0].names if groups else []
     line = error.line_number if isinstance(error, HistogramError) else None
     faults = [(place_in(reads.members[names[0]], line), str(error))] if names else []
     return ResultRefused("malformed-result", str(error), faults)

@@ -11,7 +11,7 @@ each client.
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,17 +34,28 @@ class Bounds:
         return self.low_us == self.high_us
 
 
+_Limits = tuple[float, float]  # between which a value lies; infinite: without bound
+
+
 def percentile_bounds(operations: Sequence[ReadOperation]) -> dict[str, Bounds]:
     """Every percentile that some client stated over the values of all clients.
 
     One client's own statement stays what it is: a point, or the bucket whose lower border it printed.
     """
     operations = [operation for operation in operations if operation.count != 0]
-    names = {name for operation in operations for name in operation.percentiles_us}
+    names = set(itertools.chain.from_iterable(operation.percentiles_us for operation in operations))
     if operations and all(select_buckets(operation) for operation in operations):
         names |= set(OF_BUCKETS)
-    by_name = {name: _bounds(operations, name) for name in sorted(names, key=float)}
-    return {name: bounds for name, bounds in by_name.items() if bounds is not None}
+    by_name = {name: _limits(operations, name) for name in sorted(names, key=float)}
+    return {name: _bounds(*limits) for name, limits in by_name.items() if limits is not None}
+
+
+def _bounds(low: float, high: float) -> Bounds:
+    return Bounds(low, high if math.isfinite(high) else None)
+
+
+def _end(bucket: Bucket) -> float:
+    return math.inf if bucket.to_us is None else bucket.to_us
 
 
 def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
@@ -53,8 +64,8 @@ def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
     if not parts or not all(parts):
         return ()
     counts: dict[tuple[float, float], int] = {}
-    for bucket in (bucket for part in parts for bucket in part):
-        key = bucket.from_us, math.inf if bucket.to_us is None else bucket.to_us
+    for bucket in itertools.chain.from_iterable(parts):
+        key = bucket.from_us, _end(bucket)
         counts[key] = counts.get(key, 0) + bucket.count
     borders = sorted(counts)
     if any(low < before for (_, before), (low, _) in itertools.pairwise(borders)):
@@ -73,8 +84,8 @@ def mean_bounds(
         return None
     low = sum(max(bucket.from_us, least_us or 0.0) * bucket.count for bucket in buckets) / total
     most = math.inf if most_us is None else most_us
-    high = sum(min(math.inf if bucket.to_us is None else bucket.to_us, most) * bucket.count for bucket in buckets)
-    return Bounds(low, high / total if math.isfinite(high) else None)
+    high = sum(min(_end(bucket), most) * bucket.count for bucket in buckets)
+    return _bounds(low, high / total)
 
 
 def select_buckets(operation: ReadOperation) -> tuple[Bucket, ...]:
@@ -90,43 +101,41 @@ def select_buckets(operation: ReadOperation) -> tuple[Bucket, ...]:
     return bounded if operation.count == counted else ()
 
 
-def _bounds(operations: Sequence[ReadOperation], name: str) -> Bounds | None:
-    simple = _between_the_clients(operations, name)
-    if simple is not None and len(operations) == 1 and simple.is_exact:
+def _limits(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
+    stated = [_stated(operation).get(name) for operation in operations]
+    simple = _span([limits for limits in stated if limits is not None]) if None not in stated else None
+    if simple is not None and len(operations) == 1 and simple[0] == simple[1]:
         return simple
-    statements = [_known(operation) for operation in operations]
-    if any(statement is None for statement in statements):
-        return simple
-    counted = _counted([statement for statement in statements if statement is not None], name)
-    return counted if simple is None or _excludes(simple, counted) else _both(simple, counted)
+    counted = _counted(operations, name)
+    if simple is None or counted is None:
+        return counted or simple
+    return counted if _excludes(simple, counted) else (max(simple[0], counted[0]), min(simple[1], counted[1]))
 
 
-def _between_the_clients(operations: Sequence[ReadOperation], name: str) -> Bounds | None:
-    """A percentile of all lies between the lowest and the highest of the clients' own; None if one did not state it."""
-    parts = [_stated(operation).get(name) for operation in operations]
-    stated = [part for part in parts if part is not None]
-    if not stated or len(stated) < len(parts):
+def _span(limits: Sequence[_Limits]) -> _Limits | None:
+    """A percentile of all lies between the lowest and the highest of the clients' own."""
+    if not limits:
         return None
-    highs = [part.high_us for part in stated if part.high_us is not None]
-    return Bounds(min(part.low_us for part in stated), max(highs) if len(highs) == len(stated) else None)
+    lows, highs = zip(*limits, strict=True)
+    return min(lows), max(highs)
 
 
-def _stated(operation: ReadOperation) -> dict[str, Bounds]:
+def _stated(operation: ReadOperation) -> dict[str, _Limits]:
     """One client's percentiles: between the borders of a bucket where only one of them was printed.
 
     What its own counts by bucket contradict is left out: they are nearer to what was measured.
     """
-    bounds: dict[str, Bounds] = {}
+    by_name: dict[str, _Limits] = {}
     buckets = select_buckets(operation)
     for name, value in operation.percentiles_us.items():
         stated, holding = _bucket(operation, value), _holding(buckets, float(name))
         if holding is None or not _excludes(stated, holding):
-            bounds[name] = stated
-    return bounds
+            by_name[name] = stated
+    return by_name
 
 
-def _bucket(operation: ReadOperation, value: float) -> Bounds:
-    """What a printed percentile stands for; no value lies beyond the extremes."""
+def _bucket(operation: ReadOperation, value: float) -> _Limits:
+    """The limits of a printed percentile, within the extremes."""
     least, most = operation.min_us or 0.0, operation.max_us
     width = operation.resolution_us
     if operation.rounds_up:
@@ -134,56 +143,58 @@ def _bucket(operation: ReadOperation, value: float) -> Bounds:
     else:
         low, high = value, value + (width or 0.0)
     low = max(low, min(least, high))
-    return Bounds(low, most if most is not None and low < most < high else high)
+    return low, most if most is not None and low < most < high else high
 
 
-def _holding(buckets: Sequence[Bucket], percentile: float) -> Bounds | None:
+def _holding(buckets: Sequence[Bucket], percentile: float) -> _Limits | None:
     """The borders of the bucket in which the percentile lies."""
     rank = compute_rank(percentile, sum(bucket.count for bucket in buckets))
     running = 0
     for bucket in buckets:
         running += bucket.count
         if running >= rank:
-            return Bounds(bucket.from_us, bucket.to_us)
+            return bucket.from_us, _end(bucket)
     return None
 
 
-def _excludes(bounds: Bounds, other: Bounds) -> bool:
-    return (bounds.high_us is not None and other.low_us > bounds.high_us) or (
-        other.high_us is not None and bounds.low_us > other.high_us
-    )
-
-
-def _both(bounds: Bounds, other: Bounds) -> Bounds:
-    highs = [high for high in (bounds.high_us, other.high_us) if high is not None]
-    return Bounds(max(bounds.low_us, other.low_us), min(highs, default=None))
+def _excludes(limits: _Limits, other: _Limits) -> bool:
+    return other[0] > limits[1] or limits[0] > other[1]
 
 
 # --- Counting ---
 
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What one client's statements say about its values, as (latency in µs, number of values)."""
-
-    count: int
-    at_least: Sequence[tuple[float, int]]  # at least so many values are not above the latency
-    at_most: Sequence[tuple[float, int]]  # at most so many values are below the latency
+# Latencies in µs, each with a number of values.
+_Steps = list[tuple[float, int]]
 
 
-def _known(operation: ReadOperation) -> _Known | None:
-    """None where the client does not state how many values it has: nothing can be weighed then."""
-    buckets = select_buckets(operation)
-    count = operation.count if operation.count is not None else sum(bucket.count for bucket in buckets)
-    if count <= 0:
-        return None
-    at_least: list[tuple[float, int]] = []
-    at_most: list[tuple[float, int]] = []
-    for name, stated in _stated(operation).items():
+def _counted(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
+    """The limits by counting, over all clients; None where one does not state how many values it has."""
+    total = 0
+    fewest: _Steps = []
+    most: _Steps = []
+    for operation in operations:
+        count = operation.count
+        if count is None:
+            count = sum(bucket.count for bucket in select_buckets(operation))
+        if count <= 0:
+            return None
+        at_least, at_most = _statements(operation, count)
+        total += count
+        fewest += _fewest_passed(at_least)
+        most += _most_passed(at_most, count)
+    rank = compute_rank(float(name), total)
+    low, high = sorted((_reach(most, rank), _reach(fewest, rank)))
+    return low, high
+
+
+def _statements(operation: ReadOperation, count: int) -> tuple[_Steps, _Steps]:
+    """For latencies, how many of a client's values are at least not above, and at most below them."""
+    at_least: _Steps = []
+    at_most: _Steps = []
+    for name, (low, high) in _stated(operation).items():
         rank = compute_rank(float(name), count)
-        at_most.append((stated.low_us, rank - 1))
-        if stated.high_us is not None:
-            at_least.append((stated.high_us, rank))
+        at_most.append((low, rank - 1))
+        at_least.append((high, rank))
     if operation.min_us is not None:
         # HdrHistogram prints the lower end of the lowest bucket, and the upper end of every other value.
         at_least.append((_upper_end(operation.min_us, operation.resolution_us), 1))
@@ -192,14 +203,14 @@ def _known(operation: ReadOperation) -> _Known | None:
         at_least.append((operation.max_us, count))
         at_most.append((operation.max_us, count - 1))
     running = 0
-    for bucket in buckets:
+    for bucket in select_buckets(operation):
         # Readers leave empty buckets out, so nothing lies between the one before and this one.
         at_most.append((bucket.from_us, running))
         running += bucket.count
         if bucket.to_us is not None:
             at_least.append((bucket.to_us, running))
             at_most.append((bucket.to_us, running))
-    return _Known(count, at_least, at_most)
+    return at_least, at_most
 
 
 def _upper_end(value_us: float, resolution_us: float | None) -> float:
@@ -208,47 +219,32 @@ def _upper_end(value_us: float, resolution_us: float | None) -> float:
     return max(value_us, float(highest_value(get_bucket_index(int(value_us)))))
 
 
-def _counted(clients: Sequence[_Known], name: str) -> Bounds:
-    """The bounds by counting, over all clients."""
-    rank = compute_rank(float(name), sum(client.count for client in clients))
-    low = _reaches(clients, _most_passed, rank)
-    high = _reaches(clients, _fewest_passed, rank)
-    if low is not None and high is not None and high < low:
-        low, high = high, low
-    return Bounds(low or 0.0, high)
-
-
-# From a latency on so many more values than before.
-_Steps = list[tuple[float, int]]
-
-
-def _fewest_passed(client: _Known) -> _Steps:
-    """At least how many of the client's values are not above a latency."""
+def _fewest_passed(at_least: _Steps) -> _Steps:
+    """At least how many more of the client's values are not above each latency than before it."""
     steps: _Steps = []
     reached = 0
-    for latency, number in sorted(client.at_least):
+    for latency, number in sorted(at_least):
         if number > reached:
             steps.append((latency, number - reached))
             reached = number
     return steps
 
 
-def _most_passed(client: _Known) -> _Steps:
-    """At most how many of the client's values are not above a latency."""
+def _most_passed(at_most: _Steps, count: int) -> _Steps:
+    """At most how many more of the client's values are not above each latency than before it."""
     steps: _Steps = []
-    allowed = client.count
-    for latency, number in sorted(client.at_most, reverse=True):
-        if number < allowed:
-            steps.append((latency, allowed - number))
-            allowed = number
-    return [(0.0, allowed), *reversed(steps)]
+    for latency, number in sorted(at_most, reverse=True):
+        if number < count:
+            steps.append((latency, count - number))
+            count = number
+    return [(0.0, count), *steps]
 
 
-def _reaches(clients: Sequence[_Known], steps_of: Callable[[_Known], _Steps], rank: int) -> float | None:
-    """The lowest latency at which the clients together reach the rank."""
+def _reach(steps: _Steps, rank: int) -> float:
+    """The lowest latency at which the clients together reach the rank; infinite where they do not."""
     reached = 0
-    for latency, more in sorted(step for client in clients for step in steps_of(client)):
+    for latency, more in sorted(steps):
         reached += more
         if reached >= rank:
             return latency
-    return None
+    return math.inf

@@ -36,7 +36,7 @@ def merge_run(run: RunFiles) -> MergedRun | SummarisedRun:
     summarised = summarised_run(run)
     if summarised is not None:
         return summarised
-    merged = ingest([collect_logs(client) for client in run.clients], Cut(phase="load"), has_series=False).merged
+    merged, _ = ingest([collect_logs(client) for client in run.clients], Cut(phase="load"), has_series=False)
     return with_evidence(replace(merged, phase=run.phase or "measure", notes=tuple(map(str, run.notes))), run.clients)
 
 
@@ -95,7 +95,7 @@ def _evidence(
 
 
 def _gc_share(process: Mapping[str, float]) -> float | None:
-    """Of the client's run time: the printed total, or the sum of its collectors where that is more."""
+    """Share of the run time: the printed total, or the sum of the collectors where that is more."""
     percents = {name.split()[0]: value for name, value in process.items() if name.startswith(_COLLECTING)}
     total = percents.pop(_COLLECTING, 0.0)
     return max(total, sum(percents.values())) / 100 if percents or total else None
@@ -118,7 +118,7 @@ def _threads(run: ReadRun | None) -> int | None:
 
 
 def collect_logs(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:
-    """What the client left, as it goes into the merge; with other `logs` than those in memory."""
+    """The client as it goes into the merge; with other `logs` than those in memory."""
     run = client.summary
     return ClientLogs(
         number=client.number,
@@ -137,7 +137,7 @@ def _summary_client(client: ClientFiles) -> SummaryClient:
 
 
 def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:
-    """What a summary would state of these histograms."""
+    """The operations of a summary, computed from histograms."""
     operations: dict[str, ReadOperation] = {}
     for log in logs:
         histogram = log.histogram()

@@ -101,7 +101,7 @@ def client_properties_for_run(
 
 
 def go_ycsb_properties(properties: Mapping[str, str], *, warmup_s: int) -> dict[str, str]:
-    """The same for go-ycsb, from `client_properties_for_run`: it reports each second from the end of its warm-up.
+    """Properties for go-ycsb, from `client_properties_for_run`: it reports each second from the end of its warm-up.
 
     With a target its warm-up would count as lateness that it makes up for, so plans with both are refused. Its profiler
     would listen on all addresses, and `dropdata` deletes more than this data set.

@@ -14,7 +14,7 @@ _COUNTED_AS_DONE = ("OK", "0")
 
 
 def find_contradiction(operation: ReadOperation) -> str:
-    """Of what one client printed: buckets, order of latencies, return codes."""
+    """The first contradiction in one client's buckets, order of latencies and return codes."""
     names = operation.percentiles_us
     return (
         bucket_contradiction(operation)
@@ -30,7 +30,7 @@ def find_contradiction(operation: ReadOperation) -> str:
 
 
 def bucket_contradiction(operation: ReadOperation) -> str:
-    """What the buckets say against the count and the maximum."""
+    """How the buckets contradict the count or the maximum."""
     if not operation.buckets:
         return ""
     counted = sum(bucket.count for bucket in operation.buckets)

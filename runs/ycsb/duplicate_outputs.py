@@ -83,12 +83,10 @@ def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
 def _share_counts(a: ClientNumbers, b: ClientNumbers) -> bool:
     """Whether intervals in a row have the same counts. Equal loads repeat few counts, so several must differ."""
     for lag in range(-_MAX_LAG, _MAX_LAG + 1):
-        pairs = [
-            pair
-            for name in a.counts.keys() & b.counts.keys()
-            for pair in zip(a.counts[name][max(lag, 0) :], b.counts[name][max(-lag, 0) :], strict=False)
-            if max(pair) >= 10 ** (_MIN_DIGITS - 1)
-        ]
+        pairs: list[tuple[int, int]] = []
+        for name in a.counts.keys() & b.counts.keys():
+            pairs += zip(a.counts[name][max(lag, 0) :], b.counts[name][max(-lag, 0) :], strict=False)
+        pairs = [pair for pair in pairs if max(pair) >= 10 ** (_MIN_DIGITS - 1)]
         equal = [first for first, second in pairs if first == second]
         if len(set(equal)) >= _MIN_DIFFERENT and len(equal) >= _MIN_SHARE * len(pairs):
             return True

@@ -241,7 +241,7 @@ def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> 
 
 
 def _number_ends_slowly(data: Bytes, borders: Ints) -> Ints:
-    """The same where counts above 2**55 or broken data make nine bytes in a row possible."""
+    """Ends of all numbers where counts above 2**55 or broken data make nine bytes in a row possible."""
     ends: list[int] = []
     fresh = set(borders.tolist())
     length = 0

@@ -15,7 +15,7 @@ YcsbError
 
 from collections.abc import Mapping
 
-from runs.catalog import property_schema
+from runs.ycsb import property_schema
 
 
 class YcsbError(ValueError):
@@ -39,7 +39,7 @@ class SplitError(YcsbError):
 
 
 class OutputError(YcsbError):
-    """What a client left behind cannot be used."""
+    """A client's output cannot be used."""
 
 
 class SummaryMissing(OutputError):

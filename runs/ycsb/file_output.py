@@ -44,11 +44,7 @@ def _run(run: ReadRun) -> dict[str, Any]:
         "throughput_ops_s": run.throughput_ops_s,
         "complete": run.complete,
         "operations": {name: _operation(operation) for name, operation in operations.items()},
-        "series": {
-            name: [[point.at_ms, point.mean_us] for point in operation.series]
-            for name, operation in operations.items()
-            if operation.series
-        },
+        "series": {name: _series(operation) for name, operation in operations.items() if operation.series},
         "computed": [log.operation for log in run.logs if log.operation not in run.operations],
         "status_lines": len(run.status),
         "source": run.source,
@@ -59,6 +55,10 @@ def _run(run: ReadRun) -> dict[str, Any]:
         ],
         "warnings": [_text(note) for note in run.warnings],
     }
+
+
+def _series(operation: ReadOperation) -> list[list[float | None]]:
+    return [[point.at_ms, point.mean_us] for point in operation.series]
 
 
 def _operation(operation: ReadOperation) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
+from operator import attrgetter
 from typing import Final
 
 from runs.ycsb.grouping_notes import GroupingNote
@@ -44,7 +45,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 @dataclass(frozen=True, slots=True)
 class ClientFiles:
-    """What one client of a run left. `summary` carries its status lines too, wherever they stood."""
+    """The output of one client of a run. `summary` has its status lines too, whichever file they were in."""
 
     number: int  # from 0
     names: tuple[str, ...]
@@ -60,6 +61,15 @@ class RunFiles:
     phase: Phase | None
     clients: tuple[ClientFiles, ...]
     notes: tuple[GroupingNote, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all files."""
+        return list(chain.from_iterable(client.names for client in self.clients))
+
+    @property
+    def summaries(self) -> list[ReadRun]:
+        return [client.summary for client in self.clients if client.summary is not None]
 
 
 def group(
@@ -86,7 +96,10 @@ def group(
                 home.append((key, run))
     runs.sort(key=lambda members: min(run.position for _, run in members))
     notes += _contradictions(runs) if together else _possible_zones([members[0][1] for members in runs])
-    return tuple(_run_files([run for _, run in members], notes, together=together) for members in runs)
+    grouped = []
+    for members in runs:
+        grouped.append(_run_files([run for _, run in members], notes, together=together))
+    return tuple(grouped)
 
 
 # --- Which files are one client's ---
@@ -104,7 +117,7 @@ class _Run:
 
     @cached_property
     def counts(self) -> dict[MeasurementName, int]:
-        """What the summary counted."""
+        """Counts of the summary."""
         operations = self.summary.operations if self.summary else {}
         return {parse_name(name): entry.count for name, entry in operations.items() if entry.count is not None}
 
@@ -128,14 +141,18 @@ class _Run:
     def phase(self) -> Phase | None:
         if self.summary is not None and self.summary.phase is not None:
             return self.summary.phase
-        return None if not self.operations else "load" if self.operations == {"INSERT"} else "measure"
+        if not self.operations:
+            return None
+        return "load" if self.operations == {"INSERT"} else "measure"
 
     @property
     def family(self) -> str:
         """Which client it was: YCSB, whatever it wrote, or one of its relatives."""
         name = self.summary.format if self.summary is not None else "hdr-log"
+        if name in ("ycsb-cpp", "ycsb-c"):
+            return name
         family, _, _ = name.replace("go-ycsb", "go").partition("-")
-        return "ycsb" if family in ("hdr", "properties") else name if name in ("ycsb-cpp", "ycsb-c") else family
+        return "ycsb" if family in ("hdr", "properties") else family
 
     @cached_property
     def progress(self) -> Progress | None:
@@ -174,7 +191,7 @@ class _Item:
 
     @cached_property
     def totals(self) -> dict[MeasurementName, int]:
-        """What the logs count."""
+        """Counts of the logs."""
         return {parse_name(log.operation): log.total for log in self.run.logs}
 
 
@@ -191,6 +208,10 @@ class _Draft:
     def names_of_results(self) -> list[str]:
         """Of the files that hold any."""
         return [*(run.names[0] for run in self.summaries), *(item.name for item in [*self.logs, *self.statuses])]
+
+    def states(self, item: _Item) -> bool:
+        """Whether a summary counts exactly what the file counts."""
+        return any(_fits(item, run) for run in self.summaries)
 
     def runs(self) -> tuple[list[_Run], list[GroupingNote]]:
         """The client's runs, and a note for each that is not stored, because another one is stated whole."""
@@ -214,7 +235,7 @@ class _Draft:
                 twins[-1].logs += [log for log in logs if log.operation not in operations]
                 twins[-1].names.append(item.name)
                 continue
-            free = [run for run in runs if not names & {log.operation for log in run.logs}]
+            free = [run for run in runs if names.isdisjoint(map(attrgetter("operation"), run.logs))]
             if have_summaries and _owner(item, runs) not in free:
                 done = sum(total for name, total in item.totals.items() if name.is_operation)
                 yield _not_stored("counts_match_no_summary", item, done)
@@ -324,7 +345,7 @@ def _named(run: ReadRun) -> Iterable[IntervalLog]:
 
 
 def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
-    """What the name says besides roles, phases and measurements: whose file it is."""
+    """Words of the name that tell the client, without roles, phases and measurements; and the phase."""
     folders, _, stem = name.replace("\\", "/").rpartition("/")
     for log in run.logs if run.format == "hdr-log" else ():
         # YCSB puts whatever it was told before the measurement's name: client1-READ.hdr, outREAD.hdr.
@@ -345,11 +366,7 @@ def _adopt(drafts: dict[str, _Draft]) -> list[GroupingNote]:
     strangers = {key: draft for key, draft in drafts.items() if not draft.summaries}
     for key, draft in strangers.items():
         items = [*draft.logs, *draft.statuses]
-        fitting = [
-            name
-            for name, home in homes.items()
-            if all(any(_fits(item, run) for run in home.summaries) for item in items)
-        ]
+        fitting = [name for name, home in homes.items() if all(map(home.states, items))]
         if not fitting and not draft.logs and len(homes) == len(strangers) == 1:
             fitting = list(homes)
         if len(fitting) > 1:
@@ -502,7 +519,7 @@ def _are_together(run: _Run, other: _Run) -> bool:
 
 
 def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together: bool) -> RunFiles:
-    files = {name for run in runs for name in run.names}
+    files = set(chain.from_iterable(run.names for run in runs))
     mine = [note for note in notes if files.intersection(note.files)]
     reference = next((run for run in runs if run.utc_offset_s is not None), runs[0])
     clients = []
@@ -538,7 +555,7 @@ def is_named(name: str, client: "_Run | ClientFiles") -> bool:
 
 
 def _check_offset(run: _Run) -> Iterator[GroupingNote]:
-    """What contradicts the offset that was stated for the run."""
+    """Contradictions of the offset that was stated for the run."""
     if run.utc_offset_s is None:
         return
     if run.progress is None or not run.progress.is_dated:

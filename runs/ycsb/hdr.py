@@ -80,7 +80,7 @@ class LogDecoder:
         yield from self._batches(self.text.feed(piece))
 
     def done(self) -> Iterator[Batch]:
-        """What is still waiting, of every measurement at least one batch, though it may be empty."""
+        """The remaining batches; of every measurement at least one, which may be empty."""
         yield from self._batches(self.text.done())
         for name in self.text.start_times:
             yield self._decoded(name, self._waiting.get(name, _Waiting()))

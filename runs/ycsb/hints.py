@@ -83,13 +83,13 @@ def read_hints(clients: Sequence[ReadRun]) -> Hints:
 
 
 def build_workload(options: Mapping[str, str]) -> dict[str, str]:
-    """What a client's options say of its workload, by its properties or as one of YCSB's own workload files."""
+    """Workload properties among a client's options, or those of YCSB's own workload file that they name."""
     stated = {name: value for name, value in options.items() if name in WORKLOAD_PROPERTIES}
     return {**_mix(_letter(options.get("file", ""))), **stated}
 
 
 def read_durability(options: Mapping[str, str]) -> dict[str, str]:
-    """What a client's options say of its durability mode, by the names that the catalog's modes have for it."""
+    """A client's options of durability, under the names that the catalog's modes use."""
     concerns = {mode_name: options[name] for name, mode_name in _DURABILITY.items() if name in options}
     concerns |= _WRITE_CONCERNS.get(options.get("mongodb.writeConcern", "").lower(), {})
     for name, value in parse_qsl(options.get("mongodb.url", "").partition("?")[2]):
@@ -103,7 +103,7 @@ def get_servers(options: Mapping[str, str]) -> frozenset[str]:
     port = next((f":{options[name]}" for name in _PORTS if name in options), "")
     # mongodb://user:password@host:27017,other:27017/database?options
     texts = [re.split("[/?;]", re.sub("^.*?://|^.*@", "", options[name]))[0] for name in _SERVERS if name in options]
-    hosts = [host.rpartition("@")[2].strip().lower() for text in texts for host in text.split(",")]
+    hosts = [host.rpartition("@")[2].strip().lower() for host in ",".join(texts).split(",")]
     return frozenset(host if ":" in host else f"{host}{port}" for host in hosts if host)
 
 
@@ -182,5 +182,5 @@ def _letter(file: str) -> str:
 
 
 def _mix(letter: str) -> dict[str, str]:
-    """What YCSB's own workload of that letter says. How many records there were it does not know."""
+    """YCSB's own workload of that letter, without the number of records."""
     return {name: value for name, value in CORE_WORKLOADS.get(letter, {}).items() if name != "recordcount"}

@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
@@ -45,7 +45,7 @@ Keep = Callable[[str], AbstractContextManager[Write]]
 
 @dataclass(frozen=True, slots=True)
 class ClientLogs:
-    """What one client left behind, its logs unread or in memory. Times are seconds since the epoch on its own clock."""
+    """The output of one client, its logs unread or in memory. Times are seconds since the epoch on its own clock."""
 
     number: int
     logs: Sequence[LogSource | IntervalLog]
@@ -56,14 +56,6 @@ class ClientLogs:
     response_only: bool = False  # measurement.interval=intended alone: plain names are response times
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """A run's numbers; its interval histograms are where `keep` put them."""
-
-    merged: MergedRun
-    series: tuple[Series, ...]
-
-
 def ingest(
     clients: Sequence[ClientLogs],
     cut: Cut,
@@ -71,9 +63,10 @@ def ingest(
     base_s: float | None = None,
     keep: Keep | None = None,
     has_series: bool = True,
-) -> Ingested:
-    """Merge the clients of one run. `base_s` is second 0 of the series, by default the first client's start.
+) -> tuple[MergedRun, tuple[Series, ...]]:
+    """The merged clients of one run, and its series; its interval histograms are where `keep` puts them.
 
+    `base_s` is second 0 of the series, by default the first client's start.
     Without `has_series` there are no series, and nothing may be kept.
 
     A client without usable logs is named in `missing`; MergeError is raised when nothing at all can be merged, and
@@ -81,20 +74,22 @@ def ingest(
     """
     reuse_memory()
     measurements = _measurements(clients)
-    timelines = [measurement.timeline() for measurement in measurements]
+    timelines = [_timeline(name, parts) for name, parts in measurements.items()]
     window = windowed(timelines, [client.number for client in clients], cut)
-    grid = build_grid(timelines, window.ended_s(), window.began_s if base_s is None else base_s) if has_series else None
+    grid = None
+    if has_series:
+        grid = build_grid(timelines, window.ended_s(), window.began_s if base_s is None else base_s)
     resolution_s = COARSE_S if max(window.ended_s().values()) - window.began_s > MAX_FINE_S else 1
     counted: list[Counted] = []
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
-    for measurement, timeline in zip(measurements, timelines, strict=True):
-        with keep(measurement.name) if keep is not None else nullcontext() as write:
-            reading = _Reading(measurement, timeline, window, grid)
+    for timeline in timelines:
+        with keep(timeline.name) if keep is not None else nullcontext() as write:
+            reading = _Reading(measurements[timeline.name], timeline, window, grid)
             counted.append(reading.read(write, resolution_s))
         if reading.pyramid is not None:
             latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns
     merged = assemble(window, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
-    return Ingested(merged, build_levels(merged, grid, latencies) if grid is not None else ())
+    return merged, build_levels(merged, grid, latencies) if grid is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +101,22 @@ class _Part:
     first: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Measurement:
-    """One measurement name in the logs of all clients."""
+def _timeline(name: str, parts: Sequence[_Part]) -> Timeline:
+    """One measurement of all clients.
 
-    name: str
-    parts: Sequence[_Part]
-
-    def timeline(self) -> Timeline:
-        """With 1 at the last interval of each log that counts anything, since nothing else is known yet."""
-        rows = [len(part.log.start_s) for part in self.parts]
-        totals = np.zeros(sum(rows), dtype=np.int64)
-        totals[[part.first + part.log.last_counted for part in self.parts if part.log.last_counted >= 0]] = 1
-        clocks = [part.log.start_time_s + part.client.clock_offset_s for part in self.parts]
-        return Timeline(
-            name=self.name,
-            client=np.repeat([part.client.number for part in self.parts], rows).astype(np.int32),
-            start_s=np.concatenate([part.log.start_s + clock for part, clock in zip(self.parts, clocks, strict=True)]),
-            length_s=np.concatenate([part.log.length_s for part in self.parts]),
-            totals=totals,
-        )
+    With 1 at the last interval of each log that counts anything, since nothing else is known yet.
+    """
+    rows = [len(part.log.start_s) for part in parts]
+    totals = np.zeros(sum(rows), dtype=np.int64)
+    totals[[part.first + part.log.last_counted for part in parts if part.log.last_counted >= 0]] = 1
+    starts = [part.log.start_s + (part.log.start_time_s + part.client.clock_offset_s) for part in parts]
+    return Timeline(
+        name=name,
+        client=np.repeat([part.client.number for part in parts], rows).astype(np.int32),
+        start_s=np.concatenate(starts),
+        length_s=np.concatenate([part.log.length_s for part in parts]),
+        totals=totals,
+    )
 
 
 @dataclass(slots=True)
@@ -141,8 +132,8 @@ class _Unit:
 class _Reading:
     """Decodes one measurement and adds it up."""
 
-    def __init__(self, measurement: _Measurement, timeline: Timeline, window: Windowed, grid: Grid | None) -> None:
-        self._measurement = measurement
+    def __init__(self, parts: Sequence[_Part], timeline: Timeline, window: Windowed, grid: Grid | None) -> None:
+        self._parts = parts
         self._timeline = timeline
         self._found = window
         self._inside = window.inside(timeline)
@@ -157,9 +148,9 @@ class _Reading:
                 self.pyramid = Pyramid(grid, placed)
 
     def read(self, write: Write | None, resolution_s: int) -> Counted:
-        writer = IntervalWriter(write, self._measurement.name, resolution_s) if write is not None else None
+        writer = IntervalWriter(write, self._timeline.name, resolution_s) if write is not None else None
         blocks = (self._second // BLOCK_S).tolist()
-        units = (_units(part, blocks) for part in self._measurement.parts)
+        units = (_units(part, blocks) for part in self._parts)
         for unit in heapq.merge(*units, key=lambda unit: unit.block):
             rows = np.arange(unit.first, unit.first + unit.counts.sizes.size)
             self._timeline.totals[rows] = sums_by_interval(unit.counts.sizes, unit.counts.count)
@@ -178,7 +169,7 @@ class _Reading:
         )
 
     def _add_to_window(self, unit: _Unit, rows: Ints, grouped: Counts) -> None:
-        """What lies in the window; where everything does, its fewer groups say the same."""
+        """Add the intervals in the window; where all are, their groups, which are fewer."""
         counts, inside = unit.counts, self._inside[rows]
         if not inside.all():
             chosen = np.repeat(inside, counts.sizes)
@@ -218,7 +209,7 @@ def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
 
 
 def _units_in_memory(part: _Part, log: IntervalLog, blocks: Sequence[int]) -> list[_Unit]:
-    """The same in the order of blocks, whatever the order of the intervals."""
+    """The intervals of a log in memory, in the order of blocks."""
     mine = blocks[part.first : part.first + len(log)]
     borders = [0, *(np.flatnonzero(np.diff(mine)) + 1).tolist(), len(mine)]
     units = []
@@ -249,8 +240,8 @@ def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Count
     return rows[begins], number, Counts(sizes, np.concatenate(index).astype(np.int32), np.concatenate(count))
 
 
-def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
-    """All measurements of all clients by name; within one, clients come in the order of their numbers."""
+def _measurements(clients: Sequence[ClientLogs]) -> dict[str, list[_Part]]:
+    """All measurements of all clients, sorted by name; within one, clients come in the order of their numbers."""
     by_name: dict[str, list[_Part]] = {}
     for client in sorted(clients, key=lambda client: client.number):
         for source in client.logs:
@@ -259,11 +250,11 @@ def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
                 parts = by_name.setdefault(name, [])
                 first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
                 parts.append(_Part(client, log, first))
-    return tuple(_Measurement(name, parts) for name, parts in sorted(by_name.items()))
+    return dict(sorted(by_name.items()))
 
 
-def _statement(client: ClientLogs, measurements: Sequence[_Measurement]) -> ClientStatement:
-    parts = (part for measurement in measurements for part in measurement.parts)
+def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) -> ClientStatement:
+    parts = chain.from_iterable(measurements.values())
     logs = [part.log for part in parts if part.client.number == client.number]
     started_s = min((log.start_time_s + float(log.start_s.min()) for log in logs if log.start_s.size), default=0.0)
     # A log that ended earlier shows fewer of them.

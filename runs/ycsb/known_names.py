@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runs.catalog.property_schema import nearest
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from runs.ycsb.property_schema import nearest
 
 _NAMES: Final = """
 accumulo.batchWriterMaxLatency accumulo.batchWriterSize accumulo.batchWriterThreads accumulo.columnFamily
@@ -135,7 +135,7 @@ def misspelt(options: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def effect(name: str) -> str:
-    """What YCSB did without a property of this name."""
+    """The effect of a missing property of this name on YCSB."""
     declared = WORKLOAD_PROPERTIES.get(name)
     default = declared.default if declared is not None else _STOCK.get(name)
     return f"that of the workload file, or {default} by default" if default else "that of the workload file, if any"

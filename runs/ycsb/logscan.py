@@ -86,13 +86,14 @@ def scan(
         if at is None:
             return scan(source, steps, thorough=True)
         counted[name] = at
-    return tuple(
-        ScannedLog(
-            source, name, start_time_s, times.start_s, times.length_s, counted.get(name, -1), truncated, times.steps
+    logs = []
+    for name, start_time_s in text.start_times.items():
+        times = without_steps(start_time_s, *seen.get(name, _Seen(start_time_s)).times(), steps)
+        last_counted = counted.get(name, -1)
+        logs.append(
+            ScannedLog(source, name, start_time_s, times.start_s, times.length_s, last_counted, truncated, times.steps)
         )
-        for name, start_time_s in text.start_times.items()
-        for times in (without_steps(start_time_s, *seen.get(name, _Seen(start_time_s)).times(), steps),)
-    )
+    return tuple(logs)
 
 
 @dataclass(slots=True)

@@ -16,13 +16,14 @@ from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, Mer
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
 from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import verification_codes
 from runs.ycsb.window import MIN_S, Cut, Span, Windowed, overlap, regrouped, windowed, workload_kind
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What one measurement name counts, by client number: over whole runs, and in the window."""
+    """Counts of one measurement name by client number: over whole runs, and in the window."""
 
     name: MeasurementName
     printed_name: str
@@ -39,7 +40,7 @@ class Counted:
 def counted_in(
     window: Windowed, timeline: Timeline, histogram: Callable[[int], Histogram], batches: Batches
 ) -> Counted:
-    """What one measurement counts; `histogram` is that of one client in the window."""
+    """The counts of one measurement; `histogram` is that of one client in the window."""
     whole = {}
     for number in window.ranges:
         mine = timeline.client == number
@@ -89,9 +90,8 @@ def _client(
     operations = _operations_in(counts, kind)
     failed = sum(count for name, count in counts.items() if parse_name(name).status and _is_plain(name, kind))
     ok = max(operations - failed, 0)
-    summary = statement.summary
-    runtime_ms = summary.runtime_ms if summary else None
-    cleanup = summary.operations.get("CLEANUP") if summary else None
+    summary = statement.summary or Summary(None, None, {})
+    runtime_ms, cleanup = summary.runtime_ms, summary.operations.get("CLEANUP")
     return MergedClient(
         number=number,
         started_s=span.started_s,
@@ -110,10 +110,10 @@ def _client(
         run_operations=_operations_in(log_counts, kind),
         log_counts=log_counts,
         runtime_ms=runtime_ms,
-        printed_throughput_ops_s=summary.throughput_ops_s if summary else None,
+        printed_throughput_ops_s=summary.throughput_ops_s,
         printed_counts=statement.printed_counts,
         init_s=None if runtime_ms is None else max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0),
-        verified=verification_codes(summary.operations) if summary else None,
+        verified=verification_codes(summary.operations),
         cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
         truncated=statement.truncated,
         threads=statement.threads,

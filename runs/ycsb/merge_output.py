@@ -25,6 +25,9 @@ def as_json(run: RunFiles) -> dict[str, Any]:
         merged = merge_run(run)
     except MergeError as error:
         return {"phase": run.phase, "clients": names, "clients_merged": 0, "error": str(error), "warnings": []}
+    percentiles = BOUNDS if len(merged.clients) > 1 else STATED
+    if isinstance(merged, MergedRun):
+        percentiles = EXACT
     missing = [f"client {client.number}: {client.reason}" for client in merged.missing]
     return {
         "phase": run.phase,
@@ -38,7 +41,7 @@ def as_json(run: RunFiles) -> dict[str, Any]:
             *missing,
             *_apart(merged),
         ],
-        "percentiles": EXACT if isinstance(merged, MergedRun) else BOUNDS if len(merged.clients) > 1 else STATED,
+        "percentiles": percentiles,
         "runtime_ms": max((client.runtime_ms for client in merged.clients if client.runtime_ms), default=None),
         "throughput_ops_s": merged.throughput_ops_s,
         "throughput_sum_ops_s": merged.throughput_sum_ops_s,

@@ -20,7 +20,7 @@ Phase = Literal["load", "measure"]
 
 @dataclass(frozen=True, slots=True)
 class ClientStatement:
-    """What is known of a client beside its histograms."""
+    """A client's output beside its histograms."""
 
     number: int
     summary: Summary | None = None
@@ -32,7 +32,7 @@ class ClientStatement:
 
     @property
     def printed_counts(self) -> dict[str, int] | None:
-        """What it printed by measurement name; None without a summary."""
+        """Printed counts by measurement name; None without a summary."""
         if self.summary is None:
             return None
         counts = self.summary.counts
@@ -136,7 +136,7 @@ class MissingClient:
 
 
 class OfClients:
-    """What merged runs have in common, whether of histograms or of summaries."""
+    """Properties of merged runs, of histograms or of summaries."""
 
     __slots__ = ()
     clients: tuple[Any, ...]

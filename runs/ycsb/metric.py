@@ -86,7 +86,7 @@ class MetricDraft:
 
     @property
     def keys(self) -> frozenset[str]:
-        """What is stated, but for returns and rows: the same for every metric that one client prints whole."""
+        """Stated keys but returns and rows: the same for every metric that one client prints whole."""
         return frozenset(self._seen - {"returns"})
 
     @property

@@ -83,5 +83,4 @@ def as_response(name: str) -> str:
 
 
 def printed_name(operation: str, kind: LatencyKind, status: str = "") -> str:
-    """As YCSB names it."""
     return (_INTENDED if kind == "response" else "") + operation + (f"-{status}" if status else "")

@@ -78,19 +78,19 @@ def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     if not operations:
         return
     # The usual percentiles that anything states, else the highest of those that are stated.
-    stated = {name for operation in operations.values() for name in _percentiles(operation)}
+    stated = set().union(*map(_percentiles, operations.values()))
     usual = [name for name in _PERCENTILES if name in stated]
     ranks = usual or sorted(stated, key=float)[-_MAX_PERCENTILES:]
     heading = ["", "count", "mean µs", "min", *(f"p{name}" for name in ranks), "max", "returns"]
     rows = [heading, *(_row(name, operation, ranks) for name, operation in operations.items())]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heading))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         first, *middle, last = (text.rjust(width) for text, width in zip(row, widths, strict=True))
         yield "    " + "  ".join([first.strip().ljust(widths[0]), *middle, last.strip()]).rstrip()
 
 
 def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:
-    """As ranks: a number, or the bounds between which it lies."""
+    """By rank a number, or the bounds of one."""
     values = {name: _number(value) for name, value in operation.get("percentiles_us", {}).items()}
     for name, (low, high) in operation.get("percentiles_bounds_us", {}).items():
         values.setdefault(name, f"{_number(low)}-{_number(high)}" if high is not None else f">{_number(low)}")

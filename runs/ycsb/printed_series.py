@@ -6,6 +6,7 @@ percentiles, of clients or of seconds, are never averaged.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -54,7 +55,7 @@ def series_of_clients(
             client, next((other for other in dated if other.number == client.number), None)
         ).items():
             rows.setdefault(key, []).append(part)
-    if not any((part.count >= 0).any() for parts in rows.values() for part in parts):
+    if not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
         rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in dated]} if dated else {}
     try:
         return tuple(_series(rows, base_s, len(clients))), ()
@@ -63,7 +64,7 @@ def series_of_clients(
 
 
 def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) -> Iterable[Series]:
-    grid = _grid([part for parts in rows.values() for part in parts], base_s)
+    grid = _grid(chain.from_iterable(rows.values()), base_s)
     if not grid.seconds.size:
         return
     for operation, kind in sorted({key[:2] for key in rows}, key=lambda key: (key[0], key[1] != "service")):
@@ -156,7 +157,7 @@ def _timeline(rows: _Rows) -> Timeline:
     )
 
 
-def _grid(parts: Sequence[_Rows], base_s: float) -> Grid:
+def _grid(parts: Iterable[_Rows], base_s: float) -> Grid:
     longest: dict[int, _Rows] = {}
     for part in parts:
         if part.client not in longest or _length(part) > _length(longest[part.client]):

@@ -44,17 +44,21 @@ class Progress:
     zone_change_s: float = 0.0  # by how much its dates jumped; `at_s` is without it
 
     def operations(self) -> Mapping[str, Columns]:
-        """What the intervals say of each measurement name."""
+        """The columns of each measurement name."""
         if isinstance(self.lines, StatusTable):
-            return {name: {field: self.lines.column(name, field) for field in FIELDS} for name in self.lines.names}
-        names = sorted({name for line in self.lines for name in line.operations})
-        columns = {name: {field: np.full(len(self.lines), np.nan) for field in FIELDS} for name in names}
-        for position, line in enumerate(self.lines):
-            for name, operation in line.operations.items():
-                for field in FIELDS:
-                    value = getattr(operation, field)
-                    columns[name][field][position] = np.nan if value is None else value
+            names = list(self.lines.names)
+        else:
+            names = sorted(set().union(*(line.operations for line in self.lines)))
+        columns: dict[str, Columns] = {}
+        for name in names:
+            columns[name] = {field: self._column(name, field) for field in FIELDS}
         return columns
+
+    def _column(self, name: str, field: str) -> Floats:
+        if isinstance(self.lines, StatusTable):
+            return self.lines.column(name, field)
+        stated = [getattr(line.operations.get(name), field, None) for line in self.lines]
+        return np.array(stated, dtype=np.float64)  # None becomes NaN.
 
     @property
     def interval_s(self) -> float | None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import exact
-from runs.catalog import property_schema
-from runs.catalog.property_schema import Property, nearest, unknown_name
+from runs.ycsb import property_schema
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.property_schema import Property, nearest, unknown_name
 
 MAX_INT: Final = 2_147_483_647
 MAX_RECORDS: Final = 2**63 - 1  # of an upload: newer clients count them in 64 bits
@@ -199,7 +199,7 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
 
 
 def check_stated_workload(properties: Mapping[str, object]) -> dict[str, str]:
-    """The same of an upload, which may have more records than Benchsite loads. Raises PropertyError."""
+    """As `check_workload`, of an upload, which may have more records than Benchsite loads. Raises PropertyError."""
     records = str(properties.get("recordcount", "")).strip()
     if not (records.isascii() and records.isdecimal() and MAX_INT < int(records) <= MAX_RECORDS):
         return check_workload(properties)
@@ -276,7 +276,7 @@ def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
 
 
 def workload_warnings(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """What is allowed in a checked workload but may not be what its author meant."""
+    """Warnings of a checked workload that may not be what its author meant."""
     warnings: list[str] = []
     total = sum(float(properties[name]) for name in PROPORTIONS)
     if abs(total - 1) > 1e-9:
@@ -330,7 +330,7 @@ _LOADED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What a load writes. `record_bytes` counts field values only; lengths that vary count with their mean."""
+    """The records of a load. `record_bytes` counts field values only; lengths that vary count with their mean."""
 
     records: int
     record_bytes: int

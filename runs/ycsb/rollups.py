@@ -48,10 +48,9 @@ class Pyramid:
         self._long: dict[int, Amounts] = {}
         self.seconds = levels_in(grid.seconds)
         # Of every level that the run is long enough for; whole when all intervals were added.
-        self.columns: Mapping[int, dict[str, npt.NDArray[np.float32]]] = {
-            level: {column: np.full(seconds.size, np.nan, dtype=np.float32) for column in COLUMNS}
-            for level, seconds in self.seconds.items()
-        }
+        self.columns: dict[int, dict[str, npt.NDArray[np.float32]]] = {}
+        for level, seconds in self.seconds.items():
+            self.columns[level] = {column: np.full(seconds.size, np.nan, dtype=np.float32) for column in COLUMNS}
 
     def add(self, intervals: Ints, counts: Counts) -> None:
         """Add the histograms of some intervals."""
@@ -89,7 +88,7 @@ class Pyramid:
             weight = float(self._weight[int(first[i])])
             for number in _occurrences(second // BLOCK_S):
                 local = second[second // BLOCK_S == number] - number * BLOCK_S
-                waiting = _Waiting(local, weight, counts.index[part], counts.count[part])
+                waiting = local.tolist(), counts.index[part], counts.count[part] * weight
                 self._open.setdefault(number, _Block()).waiting.append(waiting)
 
     def _dense(self, number: int) -> "_Block":
@@ -161,7 +160,7 @@ class _Counted:
 
     @classmethod
     def of_dense(cls, values: npt.NDArray[Any]) -> "_Counted":
-        """Of a table with a row for each row, and a column for each index."""
+        """From a table with a row for each row, and a column for each index."""
         flat = values.reshape(-1)
         used = np.flatnonzero(flat)
         row = used // max(values.shape[1], 1)
@@ -180,14 +179,8 @@ class _Counted:
         return _Counted.of_dense(table)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """A part of a longer interval: its counts, `weight` of them in each of some seconds of a block."""
-
-    local: Ints
-    weight: float
-    index: npt.NDArray[np.int32]
-    count: Ints
+# A part of a longer interval: some seconds of a block, and the counts of each at their indices.
+_Waiting = tuple[list[int], npt.NDArray[np.int32], npt.NDArray[Any]]
 
 
 @dataclass(slots=True, eq=False)
@@ -229,15 +222,15 @@ class _Block:
         if self.parts and not self.waiting:
             return self._joined()
         self._spread()
-        self._grow(max((int(part.index.max(initial=0)) for part in self.waiting), default=0))
+        self._grow(max((int(index.max(initial=0)) for _, index, _ in self.waiting), default=0))
         values: Amounts = self.values.astype(np.float64) if self.waiting else self.values
-        for part in self.waiting:
-            for second in part.local.tolist():
-                values[second, part.index] += part.count * part.weight
+        for seconds, index, count in self.waiting:
+            for second in seconds:
+                values[second, index] += count
         return _Counted.of_dense(values)
 
     def _joined(self) -> _Counted:
-        """The same of what is held alone: where every second has one interval it is in order as it came."""
+        """The held counts alone; in order already where every second has one interval."""
         row = np.concatenate([np.repeat(second, counts.sizes) for second, counts in self.parts])
         index = np.concatenate([counts.index for _, counts in self.parts]).astype(np.int64)
         count = np.concatenate([counts.count for _, counts in self.parts])

@@ -51,7 +51,7 @@ POINT: Final = np.dtype(
 
 
 def heading(magic: bytes, version: int, header: dict[str, Any]) -> bytes:
-    """What stored bytes begin with."""
+    """The beginning of stored bytes."""
     text = json.dumps(header, sort_keys=True).encode()
     return _PREFIX.pack(magic, version, len(text)) + text
 

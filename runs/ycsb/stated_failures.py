@@ -23,7 +23,7 @@ _SENTENCE: Final = re.compile(
 
 
 def read_sentence(line: str) -> tuple[str, float] | None:
-    """What is counted and the count, of a line that states nothing else."""
+    """Name and count in a line that states nothing else."""
     sentence = _SENTENCE.fullmatch(line)
     return (sentence[1], float(sentence[2].replace(",", ""))) if sentence else None
 

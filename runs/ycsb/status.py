@@ -6,7 +6,7 @@ the JVM, and three ways to sum an interval up.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
@@ -56,19 +56,8 @@ class StatusLine:
     at_s: float | None = None  # when it was written: epoch of the printed date read as UTC, for it names no time zone
 
 
-@dataclass(frozen=True, slots=True)
-class StatusHead:
-    """What every status line begins with. The rest of the line starts at `end`."""
-
-    end: int
-    elapsed_s: int
-    operations_done: int
-    rate_ops_s: float | None
-    at_s: float | None
-
-
-def read_head(line: bytes) -> StatusHead | None:
-    """The beginning of a status line, or None when the line is none."""
+def read_head(line: bytes) -> tuple[StatusLine, int] | None:
+    """A status line without its operations, and where they begin in the text; None when the line is none."""
     match = HEAD.search(line)
     if match is None:
         return None
@@ -78,13 +67,8 @@ def read_head(line: bytes) -> StatusHead | None:
         at_s = _epoch_of_minute(minute)
         if at_s is not None:
             at_s += int(second) + (int(milliseconds) / 1000 if milliseconds else 0)
-    return StatusHead(
-        end=match.end(),
-        elapsed_s=int(elapsed),
-        operations_done=int(done),
-        rate_ops_s=None if rate is None else finite(rate.decode(errors="replace")),
-        at_s=at_s,
-    )
+    rate_ops_s = None if rate is None else finite(rate.decode(errors="replace"))
+    return StatusLine(int(elapsed), int(done), rate_ops_s, at_s=at_s), match.end()
 
 
 def parse_status(line: str) -> StatusLine | None:
@@ -93,14 +77,14 @@ def parse_status(line: str) -> StatusLine | None:
 
 
 def read_status(line: bytes) -> StatusLine | None:
-    """As parse_status; a status of several lines is given with their line ends."""
+    """As `parse_status`, of bytes; a status of several lines has line ends."""
     head = read_head(line)
     if head is None:
         return None
-    operations = read_operations(line[head.end :].decode(errors="replace"))
+    status, end = head
+    operations = read_operations(line[end:].decode(errors="replace"))
     # What the JVM says of itself is left out: its units are not the µs that the line says.
-    operations = {name: numbers for name, numbers in operations.items() if name not in PROCESS}
-    return StatusLine(head.elapsed_s, head.operations_done, head.rate_ops_s, operations, head.at_s)
+    return replace(status, operations={name: part for name, part in operations.items() if name not in PROCESS})
 
 
 def read_operations(text: str) -> dict[str, StatusOperation]:

@@ -10,7 +10,7 @@ the log's own intervals, from which the run's window and its rates are found to 
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Final, NamedTuple
 
@@ -37,14 +37,14 @@ class IntervalWriter:
 
     def __init__(self, write: Write, name: str, resolution_s: int) -> None:
         self._write = write
-        self._open: dict[int, _Segment] = {}
+        self._open: dict[int, list[tuple[Ints, Ints, Counts]]] = {}
         write(heading(MAGIC, FORMAT_VERSION, {"name": name, "resolution_s": resolution_s}))
 
     def add(self, client: int, first: Ints, number: Ints, counts: Counts) -> None:
         """Some intervals of one client; the i-th stands for `number[i]` rows of the timeline from `first[i]` on."""
-        segment = self._open.setdefault(client, _Segment())
-        segment.add(first, number, counts)
-        if segment.intervals >= _SEGMENT:
+        waiting = self._open.setdefault(client, [])
+        waiting.append((first, number, counts))
+        if sum(rows.size for rows, _, _ in waiting) >= _SEGMENT:
             self._close(client)
 
     def finish(self, timeline: Timeline) -> None:
@@ -60,7 +60,8 @@ class IntervalWriter:
         self._frame(_TIMELINE, 0, len(timeline), 0, 0, b"".join(column.tobytes() for column in columns))
 
     def _close(self, client: int) -> None:
-        first, number, counts = self._open.pop(client).joined()
+        firsts, numbers, parts = zip(*self._open.pop(client), strict=True)
+        first, number, counts = np.concatenate(firsts), np.concatenate(numbers), Counts.joined(parts)
         index, total = Histogram.of_sparse(counts.index, counts.count).sparse()
         head = first.astype("<i4").tobytes() + number.astype("<i4").tobytes()
         self._pairs(_SUM, client, first.size, head, index, total)
@@ -79,25 +80,6 @@ class IntervalWriter:
         self._write(_FRAME.pack(kind, client, intervals, counts, width, len(packed)) + packed)
 
 
-@dataclass(slots=True)
-class _Segment:
-    """Intervals of one client that wait to be written together."""
-
-    first: list[Ints] = field(default_factory=list)
-    number: list[Ints] = field(default_factory=list)
-    counts: list[Counts] = field(default_factory=list)
-    intervals: int = 0
-
-    def add(self, first: Ints, number: Ints, counts: Counts) -> None:
-        self.first.append(first)
-        self.number.append(number)
-        self.counts.append(counts)
-        self.intervals += first.size
-
-    def joined(self) -> tuple[Ints, Ints, Counts]:
-        return np.concatenate(self.first), np.concatenate(self.number), Counts.joined(self.counts)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """Some intervals of one client: which rows of the timeline each stands for, their sum, and themselves, packed."""
@@ -108,10 +90,6 @@ class Segment:
     index: Ints
     total: Ints
     parts: "_Frame"
-
-    def counts(self) -> Counts:
-        """The histograms of the single intervals."""
-        return self.parts.counts()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +128,7 @@ class StoredIntervals:
             if mask.all():
                 merged.add_sparse(segment.index, segment.total)
             else:
-                counts = segment.counts()
+                counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 merged.add_sparse(counts.index[chosen], counts.count[chosen])
         return merged
@@ -166,7 +144,7 @@ class StoredIntervals:
                 sizes = np.array([segment.index.size], dtype=np.int64)
                 batches.add(its_batch[:1], Counts(sizes, segment.index.astype(np.int32), segment.total))
             elif mask.any():
-                counts = segment.counts()
+                counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 batches.add(its_batch[mask], Counts(counts.sizes[mask], counts.index[chosen], counts.count[chosen]))
 
@@ -176,11 +154,7 @@ class StoredIntervals:
             _same_timelines(self.timeline, other.timeline)
             and _same_timelines(self.kept, other.kept)
             and len(self.segments) == len(other.segments)
-            and all(
-                np.array_equal(mine, theirs)
-                for segment, another in zip(self.segments, other.segments, strict=True)
-                for mine, theirs in zip(segment.parts.columns(), another.parts.columns(), strict=True)
-            )
+            and all(map(_same_parts, self.segments, other.segments))
         )
 
 
@@ -261,6 +235,10 @@ def _columns(body: bytes, number: int, *dtypes: str) -> list[npt.NDArray[Any]]:
         at = sum(column.nbytes for column in columns)
         columns.append(np.frombuffer(body, dtype=dtype, count=number, offset=at))
     return columns
+
+
+def _same_parts(segment: Segment, other: Segment) -> bool:
+    return all(map(np.array_equal, segment.parts.columns(), other.parts.columns()))
 
 
 def _same_timelines(timeline: Timeline, other: Timeline) -> bool:

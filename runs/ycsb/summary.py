@@ -73,7 +73,7 @@ def parse_summary(text: str) -> Summary:
 
 
 def _without_empty(operation: ReadOperation) -> ReadOperation:
-    """What YCSB prints about no values at all states nothing."""
+    """Without the latencies that YCSB prints for no values at all."""
     if operation.count != 0:
         return operation
     return replace(operation, mean_us=None, min_us=None, max_us=None, percentiles_us={})

@@ -52,7 +52,7 @@ Operations = Mapping[tuple[str, LatencyKind], StatedOperation]
 
 
 def interpret_name(name: str, run: ReadRun) -> MeasurementName:
-    """What a printed name means in this run.
+    """The meaning of a printed name in this run.
 
     With measurement.interval=intended alone YCSB measures from the scheduled start and keeps the plain names. go-ycsb
     writes underscores.
@@ -108,7 +108,7 @@ def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
 
 
 def printed_counts(run: ReadRun) -> dict[str, int]:
-    """What was counted under which name, each measurement once."""
+    """Counts by name, each measurement once."""
     return {name: entry.count for name, entry in _once(run.operations) if entry.count is not None}
 
 

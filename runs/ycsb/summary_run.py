@@ -10,6 +10,7 @@ is always the successful ones.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -126,6 +127,9 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     counted = [part for part in parts if part.says_something]
     progress = [part.progress for part in counted if part.progress is not None]
     window, whole = overlap_windows(progress) if len(progress) == len(counted) else (None, None)
+    overlap = None
+    if whole is not None:
+        overlap = window.length_s / whole.length_s if window is not None else 0.0
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
     total = add_known_parts(part.total for part in counted)
@@ -141,7 +145,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
         basis=basis,
         throughput_sum_ops_s=add_known_parts(part.run.throughput_ops_s for part in counted),
         throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
-        overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
+        overlap=overlap,
         window=window,
         series=series,
         notes=(*notes, *complaints),
@@ -203,7 +207,7 @@ class _Part:
 
     @property
     def ok_share(self) -> float:
-        """Of the operations that this client's own throughput counts: how many are successful ones of the workload."""
+        """The share of successful operations of the workload among those that the client's own throughput counts."""
         ok, total, failed = self.ok, self.total, self.failed
         if ok is None or total is None or failed is None:
             return 1.0
@@ -275,14 +279,18 @@ def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | 
 
 
 def _operations(parts: Sequence[_Part]) -> tuple[SummarisedOperation, ...]:
-    keys = sorted({key for part in parts for key in part.operations}, key=lambda key: (key[0], key[1] != "service"))
-    return tuple(_operation([part.operations[key] for part in parts if key in part.operations]) for key in keys)
+    stated: dict[tuple[str, LatencyKind], list[StatedOperation]] = {}
+    for part in parts:
+        for key, operation in part.operations.items():
+            stated.setdefault(key, []).append(operation)
+    keys = sorted(stated, key=lambda key: (key[0], key[1] != "service"))
+    return tuple(_operation(stated[key]) for key in keys)
 
 
 def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     """One operation of all clients. A client that does not name it did none of it."""
-    values = [entry for statement in stated for entry in statement.latencies if entry.count != 0]
-    failed_values = [entry for statement in stated for entry in statement.failed_latencies if entry.count != 0]
+    values = _counting(statement.latencies for statement in stated)
+    failed_values = _counting(statement.failed_latencies for statement in stated)
     buckets = added_buckets(values)
     least, most = _extreme([entry.min_us for entry in values], min), _extreme([entry.max_us for entry in values], max)
     name = stated[0].name
@@ -308,6 +316,10 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     )
 
 
+def _counting(latencies: Iterable[Iterable[ReadOperation]]) -> list[ReadOperation]:
+    return [entry for entry in chain.from_iterable(latencies) if entry.count != 0]
+
+
 def _mean(values: Sequence[ReadOperation]) -> float | None:
     return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values]) if values else None
 
@@ -318,7 +330,7 @@ def _extreme(values: Sequence[float | None], choose: Callable[[list[float]], flo
 
 
 def _variance(values: Sequence[ReadOperation]) -> float | None:
-    """Of all values together: the mean of the squares minus the square of the mean."""
+    """The variance of all values together: the mean of the squares minus the square of the mean."""
     if len(values) == 1:
         return values[0].variance_us2
     squares = [

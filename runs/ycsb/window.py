@@ -36,7 +36,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is asked to be measured of a run. In phase load there is no warm-up, and the whole run counts."""
+    """Which part of a run is measured. In phase load there is no warm-up, and the whole run counts."""
 
     warmup_s: float = 0.0
     measure_s: float | None = None  # at most
@@ -66,7 +66,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is taken of one client: the intervals whose middle lies in [from_s, to_s)."""
+    """The measured part of one client: the intervals whose middle lies in [from_s, to_s)."""
 
     from_s: float
     to_s: float
@@ -122,7 +122,7 @@ def windowed(timelines: Sequence[Timeline], numbers: Sequence[int], cut: Cut) ->
 
 
 def regrouped(window: Windowed, timelines: Sequence[Timeline]) -> Windowed:
-    """The same window of intervals that were put together to longer ones."""
+    """The window with edges of intervals that were put together to longer ones."""
     reference = references(timelines)
     spans = tuple(replace(span, edges=_edges(timelines, reference[span.number], span.ended_s)) for span in window.spans)
     ranges = {span.number: _range(span, window.window, window.cut.phase) for span in spans}

@@ -17,10 +17,10 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs.catalog import generators
-from runs.catalog.bindings import Capacity
 from runs.models import Deployment, Ending, LoadGenerator, Node, Run
 from runs.models.run import Status
 from runs.queue import client_lifecycle, lifecycle
+from runs.queue.bindings import Capacity
 from runs.queue.conductor_slots import find_conductors, free_times
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.queue.reasons import Reason

@@ -16,8 +16,8 @@ from django.conf import settings
 
 from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.formatting import grouped
-from runs.catalog.bindings import how_to_align
 from runs.queue import live
+from runs.queue.bindings import how_to_align
 from runs.queue.reasons import Reason
 from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS

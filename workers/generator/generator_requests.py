@@ -51,7 +51,7 @@ class Presence(BaseModel):
 
 
 class Capacity(BaseModel):
-    """What a calibration measures of `runs.catalog.bindings.Capacity`."""
+    """What a calibration measures of `runs.queue.bindings.Capacity`."""
 
     digest: ShortText
     client_ops_s: Annotated[FiniteFloat, Field(ge=0, le=MAX_OPS_S)]

@@ -13,7 +13,7 @@ from typing import Final
 
 from django.conf import settings
 
-from runs.catalog.bindings import Capacity
+from runs.queue.bindings import Capacity
 from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import MAX_INT
 from runs.ycsb.status import parse_status

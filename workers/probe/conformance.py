@@ -156,10 +156,10 @@ class Conformance:
 
     def other_modes_refused(self) -> str:
         """Every mode that reads another server setting must be seen not to be in force."""
-        own = {setting.setting: setting.expected for setting in self.mode.readback}
+        own = self.mode.expected_settings
 
         def differs(mode: Mode) -> bool:
-            return any(own.get(setting.setting, setting.expected) != setting.expected for setting in mode.readback)
+            return any(own.get(name, value) != value for name, value in mode.expected_settings.items())
 
         others = list(filter(differs, self.system.modes.values()))
         if not others:

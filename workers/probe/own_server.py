@@ -21,7 +21,6 @@ from runs.catalog import System, data_target, load_catalog
 from runs.catalog.data_confirmations import confirm
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
-from runs.catalog.property_schema import PropertyError
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Machine, Matrix, Node, Workload
 from runs.models.plan import Provisioner, Purpose
@@ -29,6 +28,7 @@ from runs.plans import Draft, PlanError, submit
 from runs.plans.forms.matrices import generators_for
 from runs.plans.forms.workloads import EXAMPLES
 from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
+from runs.ycsb.property_schema import PropertyError
 from workers.generator.host_identity import host_key
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 

@@ -19,7 +19,7 @@ from docker.errors import APIError, NotFound
 from docker.types import LogConfig, Mount
 
 from benchsite.core.formatting import grouped
-from runs.catalog import BadTag, ImageRecipe, RenderedServer
+from runs.catalog import BadTag, RenderedServer
 from workers.provision.administration import AdministrationError
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
@@ -66,11 +66,12 @@ class DockerProvisioner(StartingProvisioner):
     """
 
     def __init__(self, spec: ServerSpec, site: ContainerSite) -> None:
-        if spec.system.image is None:
+        image, recipe = spec.system.image, spec.system.container_recipe
+        if image is None or recipe is None:
             raise ValueError(f"{spec.system.name} cannot be run in a container.")
-        super().__init__(spec, spec.system.image.process)
+        super().__init__(spec, recipe)
         self.site = site
-        self.image: ImageRecipe = spec.system.image
+        self.image = image
         self.name = site.name(spec.deployment)
         self._id = ""
         self._others: list[str] = []  # the containers of further nodes

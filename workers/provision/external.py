@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterable, Sequence
 
 from benchsite.core.addresses import AddressRefused, refuse_address, split_address
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import AdministrationError
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
@@ -62,7 +62,7 @@ class ExternalProvisioner:
     def _check(self, text: str) -> tuple[str, int]:
         """The address that was checked, not the name, which might point elsewhere a moment later."""
         try:
-            host, port = split_address(text, self.spec.system.binding.endpoint.default_port)
+            host, port = split_address(text, self.spec.system.binding.default_port)
             return self._refuse(host, port), port
         except AddressRefused as error:
             raise ServerDidNotStart(str(error)) from error

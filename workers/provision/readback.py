@@ -32,17 +32,17 @@ class ReadBack:
         return tuple(self._difference(name) for name in self.wrong)
 
     def _difference(self, name: str) -> str:
-        expected, found = self.expected[name], self.found.get(name)
+        expected, answer = self.expected[name], self.found.get(name)
         if name == REPLICAS:
-            return f"The mode needs {expected} connected replicas; there are {found}."
+            return f"The mode needs {expected} connected replicas; there are {answer}."
         if name == REPLICATION_FACTOR:
             return (
-                f"The database states a replication factor of {expected}, and the server keeps {found}: correct the "
+                f"The database states a replication factor of {expected}, and the server keeps {answer}: correct the "
                 "database, or its schema."
             )
-        if found is None:
+        if answer is None:
             return f"{name} should be {expected!r}, but this server does not know it."
-        return f"{name} should be {expected!r}, but the server says {found!r}."
+        return f"{name} should be {expected!r}, but the server says {answer!r}."
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, for a run's evidence."""
@@ -53,7 +53,7 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     """Asks the server for everything the mode relies on. `copies`: the replication factor that the database states,
     which must be that of a system that keeps one. Raises AdministrationError.
     """
-    expected = {setting.setting: setting.expected for setting in mode.readback}
+    expected = mode.expected_settings
     answer = administration.read_settings(expected)
     values = {name: plain_text(answer[name]) for name in expected if name in answer}
     wrong = [

@@ -9,7 +9,7 @@ from typing import Final
 
 from benchsite.core.formatting import grouped
 from runs.catalog import ProcessRecipe, RenderedServer, node_count, render_server, start_problem
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.factory import administration_for, get_address
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, ServerSpec
@@ -74,7 +74,7 @@ class StartingProvisioner(ABC):
         recipe = self.recipe
         if self._nodes > 1:
             # The first node has another recipe than a single server only where others replicate it.
-            recipe = (self.recipe.replica if node else self.recipe.primary) or recipe
+            recipe = recipe.adapt(recipe.replica if node else recipe.primary)
         with _wrong_settings():
             return render_server(
                 spec.system,

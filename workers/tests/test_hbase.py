@@ -161,13 +161,13 @@ def test_encrypts_and_shows_its_certificate(manifest: Manifest, servers: Servers
     tls |= {"hbase.client.netty.tls.verify.server.hostname": "false"}
     recipe = provisioner.recipe
     files = {**recipe.files, "key.pem": pem["server.key"] + pem["server.pem"], "trust.pem": pem["ca.pem"]}
-    recipe = dataclasses.replace(recipe, fixed={**recipe.fixed, **tls}, files=files)
+    recipe = recipe.model_copy(update={"fixed": {**recipe.fixed, **tls}, "files": files})
     client = {"hbase.tls": "verify-ca", "hbase.tls.ca": pem["ca.pem"], "hbase.tls.certificate": pem["client.pem"]}
     client |= {"hbase.tls.key": pem["client.key"]}
     provisioner.recipe = recipe
     provisioner.spec = dataclasses.replace(
         provisioner.spec,
-        system=dataclasses.replace(SYSTEM, process=recipe),
+        system=SYSTEM.model_copy(update={"process": recipe}),
         binding_properties=SYSTEM.check_binding_properties(client),
     )
     server = provisioner.start()

@@ -19,13 +19,14 @@ from benchsite.local.supervisor import STOP_SIGNALS, interrupt
 from workers.provision.ports import free_port
 
 FOLDER = settings.BASE_DIR / "var" / "faults"
-TABLE = settings.BASE_DIR / "docs" / "faults.md"
+TABLE = settings.BASE_DIR / "docs" / "evidence" / "faults.md"
 
 
 class Command(BaseCommand):
     requires_system_checks = []
     help = (
-        "Causes real faults on a private site and appends a row for each to docs/faults.md. Exit code 1: not all well."
+        "Causes real faults on a private site and appends a row for each to docs/evidence/faults.md. "
+        "Exit code 1: not all well."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -33,8 +33,8 @@ DATA_PROPERTIES: Final = frozenset(
 NO_MIX: Final = DATA_PROPERTIES | {"operationcount", "insertcount", "maxexecutiontime", "threadcount", "target"}
 # What a check of pairs says differs -> the axes that imply it; what is not here is implied by none.
 OF_PAIRS: Final[Mapping[str, tuple[str, ...]]] = {
-    "memory fit": ("nodes", "data"),
-    "hit ratio": ("nodes", "data"),
+    "memory_fit": ("nodes", "data"),
+    "hit_ratio": ("nodes", "data"),
     "durability": ("mode",),
     "version": ("version", "database"),
     "placement": ("generators",),
@@ -72,19 +72,19 @@ def gate(
     stops: list[_Differs] = []
     ignored: list[_Differs] = []
     of_pairs: list[_Differs] = []
-    said_already = {"number of nodes"}
+    said_already = {"number_of_nodes"}
     if a.setup.version and b.setup.version:
         said_already.add("version")
     for finding in findings:
         if finding.severity not in ("warn", "reject"):
             continue
-        for label, sentence in finding.differing:
-            if label in said_already:
+        for field, sentence in finding.differing:
+            if field in said_already:
                 continue
-            axes = OF_PAIRS.get(label, ())
-            if label == "durability" and not declared and a.system != b.system:
+            axes = OF_PAIRS.get(field, ())
+            if field == "durability" and not declared and a.system != b.system:
                 axes = ()
-            of_pairs.append(_Differs(label.lower().replace(" ", "_"), sentence, axes))
+            of_pairs.append(_Differs(field, sentence, axes))
     for differing in (*_of_curves(a, b), *of_pairs):
         (ignored if implied & set(differing.axes) else stops).append(differing)
     unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]

@@ -11,6 +11,7 @@ KIND_HELP = {
     "service": "Service time: latency from the call to the answer",
     "response": "Response time: latency from the scheduled start, so waiting for an earlier operation counts too",
 }
+REPEATS = "Repeats"
 BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
 MAX_MACHINES = 3  # that are named
 MAX_STATED = 3  # sides that are named
@@ -93,7 +94,7 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]
     if not points:
         return []
     conditions = [
-        ("Repeats", _repeats(points)),
+        (REPEATS, _repeats(points)),
         ("Window", _window(points)),
         ("Latency", KIND_HELP[kind]),
         ("Clients", _clients(points)),
@@ -105,12 +106,9 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]
         ("Machines", machine_sentence(curves)),
         ("Ladders", _uneven(curves)),
     ]
-    return [(term, f"{capitalised(text)}.") for term, text in conditions if text]
-
-
-def capitalised(text: str) -> str:
-    """With a capital letter first, but "n = 3" as statisticians write it."""
-    return text if text.startswith("n =") else text[:1].upper() + text[1:].rstrip(".")
+    # "n = 3" stays as statisticians write it.
+    capitalised = (text if term == REPEATS else f"{text[:1].upper()}{text[1:]}" for term, text in conditions)
+    return [(term, f"{text.rstrip('.')}.") for (term, _), text in zip(conditions, capitalised, strict=True) if text]
 
 
 def _is_partial(points: Sequence[Point]) -> bool:
@@ -191,10 +189,11 @@ def stand_in_sentence(curves: Sequence[Curve]) -> str:
 
 
 def _worst(points: Sequence[Point]) -> str:
-    findings = [point.worst_finding for point in points if point.worst_finding]
-    if not findings:
+    criticised = [point for point in points if point.worst_finding]
+    if not criticised:
         return "no check complained"
-    worst = sorted(findings, key=lambda text: " reject:" not in text)[0]
-    return f"worst finding {worst.rstrip('.')}" + (
-        f"; checks complain at {formatting.counted(len(findings), 'point')}" if len(findings) > 1 else ""
-    )
+    worst = min(criticised, key=lambda point: not point.rejected_by)
+    text = f"worst finding {worst.worst_finding.rstrip('.')}"
+    if len(criticised) == 1:
+        return text
+    return f"{text}; checks complain at {formatting.counted(len(criticised), 'point')}"

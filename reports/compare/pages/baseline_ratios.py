@@ -73,7 +73,7 @@ class Ratio:
     def counts(self) -> str:
         """ "1 run each: no interval"; empty where there is one."""
         comparison = self.comparison
-        if comparison is None or comparison.low is not None or "no interval" in self.outcome:
+        if comparison is None or comparison.low is not None or states_reason(comparison):
             return ""
         others = "each" if comparison.n_a == comparison.n_b else f"against {comparison.n_b}"
         return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
@@ -426,14 +426,18 @@ def _values(point: Point) -> Sequence[float]:
     return point.throughput_ops_s.values or (point.throughput_ops_s.median,)
 
 
+def states_reason(comparison: Comparison) -> bool:
+    """Whether the verdict in words says why, since more runs would not decide it."""
+    return comparison.outcome is Outcome.INCONCLUSIVE and not comparison.needs_more
+
+
 def outcome_words(comparison: Comparison) -> str:
     """The verdict in a few words."""
     match comparison.outcome:
         case Outcome.INCONCLUSIVE if comparison.needs_more:
             return f"inconclusive: needs {formatting.counted(comparison.needs_more, 'more run')}"
         case Outcome.INCONCLUSIVE:
-            sentences = comparison.reason.rstrip(".").split(". ")  # Of a text that is part of another sentence.
-            return f"inconclusive: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}"
+            return f"inconclusive: {comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
         case Outcome.NOT_COMPARABLE:
             return "not comparable"
     return str(comparison.outcome.value)

@@ -339,7 +339,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         standing = Standing.REJECTED if not_excluded else Standing.EXCLUDED
         used = not_excluded or list(repeats)
     busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
-    worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda r: " reject:" not in r.worst_finding)
+    worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda repeat: not repeat.rejected_by)
     return Point(
         threads=used[0].run["threads"],
         target_ops_s=used[0].run["target_ops_s"],

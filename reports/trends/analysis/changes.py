@@ -1,6 +1,6 @@
 """What the history of one number says: its changes, the level it is at now, and whether the newest value stands out.
 
-The rules are the defaults of analysis 7; docs/changes-over-time.md says how often they are right and wrong.
+The rules are the defaults of analysis 7; docs/evidence/change-points.md has their error rates.
 """
 
 import math

@@ -9,10 +9,10 @@ from benchsite.accounts.models import Team
 from runs.catalog import BadTag, System, get_flavour, load_catalog, secret_properties
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
-from runs.catalog.property_schema import PropertyError
 from runs.models import Cluster, Database
 from runs.models.plan import Provisioner
 from runs.plans.forms.matrices import generators_for
+from runs.ycsb.property_schema import PropertyError
 
 KEPT = "(kept)"  # stands for a stored secret in the form
 

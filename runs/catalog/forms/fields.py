@@ -8,9 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from benchsite.accounts.models import Team
-from runs.catalog.property_schema import PropertyError
 from runs.ycsb.known_names import NAMES
 from runs.ycsb.properties import parse_properties
+from runs.ycsb.property_schema import PropertyError
 
 MAX_LINES = 300
 MAX_RUNGS = 60

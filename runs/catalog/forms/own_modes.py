@@ -1,6 +1,5 @@
 """The form of a database's own durability mode: a copy of one of the system's modes, with the record that is stated."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -46,7 +45,7 @@ class OwnModeForm(DescribedForm):
 
     def __init__(self, *args: Any, database: Database, system: System, base: Mode, **kwargs: Any) -> None:
         self.database, self.system, self.base = database, system, base
-        record = asdict(base.durability)
+        record = base.durability.model_dump()
         settings = {"server_settings": base.server_settings, "client_properties": base.client_properties}
         kwargs["initial"] = {**record, **settings}
         super().__init__(*args, **kwargs)
@@ -83,7 +82,7 @@ class OwnModeForm(DescribedForm):
                 self.add_error(name if name in self.fields else "ack" if name == "durability" else None, message)
         if (
             not self.errors
-            and self.own["durability"] == asdict(self.base.durability)
+            and self.own["durability"] == self.base.durability.model_dump()
             and (
                 self.own["server_settings"] == self.base.server_settings
                 and self.own["client_properties"] == self.base.client_properties

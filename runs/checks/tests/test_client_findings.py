@@ -1,6 +1,6 @@
 """Whole findings of clients and threads, at and just beyond their limits: value, limits, sentence and advice.
 
-Limits are those of the profile "measured" and of docs/how-results-are-judged.md.
+Limits are those of the profile "measured" and of docs/evidence/checks.md.
 """
 
 from dataclasses import replace

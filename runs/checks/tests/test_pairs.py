@@ -162,7 +162,7 @@ SILENT = {**MEMORY, "ack": "none"}
 WHOLE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     (
         "V17", filling(0.69), filling(0.7),
-        ("warn", "0.69 x the memory and 0.70 x the memory", BORDER, SAME_SIZE, (("memory fit", BORDER),)),
+        ("warn", "0.69 x the memory and 0.70 x the memory", BORDER, SAME_SIZE, (("memory_fit", BORDER),)),
     ),
     (
         "V17", filling(0.7), filling(1.3),
@@ -170,7 +170,7 @@ WHOLE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     ),
     (
         "V17", filling(0.5), filling(1.31),
-        ("warn", "0.50 x the memory and 1.3 x the memory", DISKS, SAME_SIZE, (("memory fit", DISKS),)),
+        ("warn", "0.50 x the memory and 1.3 x the memory", DISKS, SAME_SIZE, (("memory_fit", DISKS),)),
     ),
     (
         "V17", filling(1.5), filling(1.5, record_bytes=None),
@@ -186,7 +186,7 @@ WHOLE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     ),
     (
         "V18", {}, {"hit_ratio": 0.93},
-        ("warn", "99 % and 93 %", f"{HITS}.", WARM_UP, (("hit ratio", f"{HITS}."),)),
+        ("warn", "99 % and 93 %", f"{HITS}.", WARM_UP, (("hit_ratio", f"{HITS}."),)),
     ),
     # What changes within a run is no difference between the two.
     (
@@ -215,12 +215,12 @@ WHOLE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     (
         "V24", {"client_version": "ycsb 0.12.0"}, {"client_on_database_host": True},
         build_warning(
-            ("YCSB client", "The YCSB client differs (ycsb 0.12.0 and ycsb 0.17.0)"),
+            ("ycsb_client", "The YCSB client differs (ycsb 0.12.0 and ycsb 0.17.0)"),
             ("placement", "Only B shared its machine with its clients"),
         ),
     ),
     # More nodes of the same kind are no other hardware; other nodes are, whatever they are.
-    ("V24", {}, {"cluster": cluster(2)}, build_warning(("number of nodes", "The number of nodes differs (1 and 2)"))),
+    ("V24", {}, {"cluster": cluster(2)}, build_warning(("number_of_nodes", "The number of nodes differs (1 and 2)"))),
     (
         "V24", {"cluster": cluster(machines=({**NODE, "cores": 4},))}, {},
         build_warning(("hardware", "The hardware differs")),

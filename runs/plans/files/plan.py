@@ -25,7 +25,6 @@ from runs.catalog import (
     secret_properties,
 )
 from runs.catalog.durability import ACKS, READS
-from runs.catalog.property_schema import PropertyError, unknown_name
 from runs.checks import THRESHOLDS
 from runs.models.plan import Database, Provisioner
 from runs.plans.expansion import PlannedRun
@@ -49,6 +48,7 @@ from runs.plans.plan_spec import (
     problem,
 )
 from runs.ycsb.properties import check_workload
+from runs.ycsb.property_schema import PropertyError, unknown_name
 
 FORMAT: Final = "benchsite-plan"
 VERSION: Final = 1

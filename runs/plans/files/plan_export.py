@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from runs.catalog import UnknownSystem, load_catalog, secret_properties
-from runs.catalog.property_schema import PropertyError
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
@@ -30,6 +29,7 @@ from runs.plans.files.plan import (
 from runs.plans.files.plan_file import as_text
 from runs.plans.plan_spec import PlanFault, PlanSearch
 from runs.ycsb.properties import check_workload
+from runs.ycsb.property_schema import PropertyError
 
 Row = TypeVar("Row", Database, Cluster, Workload, LoadGenerator)
 # Properties in which other systems' clients are told where their servers are.

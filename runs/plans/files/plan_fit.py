@@ -6,7 +6,6 @@ from typing import Literal
 
 from benchsite.core.formatting import counted, exact, size
 from runs.catalog import UnknownSystem, load_catalog
-from runs.catalog.property_schema import PropertyError
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Cluster, Database, LoadGenerator, Machine
@@ -15,6 +14,7 @@ from runs.plans import Plan, PlannedRun, expand, preview
 from runs.plans.capacity import STORAGE_FACTOR
 from runs.plans.files.plan import Facts, PlanFile, planned, twice_the_same
 from runs.plans.plan import Entry, PlannedGenerator
+from runs.ycsb.property_schema import PropertyError
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from runs.catalog import (
     render_server,
     server_settings,
 )
-from runs.catalog.property_schema import PropertyError
 from runs.catalog.records import GO_FLAVOUR
 from runs.plans.expansion import PlannedRun, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_the_same
@@ -36,6 +35,7 @@ from runs.ycsb.command import (
 )
 from runs.ycsb.errors import SplitError
 from runs.ycsb.properties import render_properties
+from runs.ycsb.property_schema import PropertyError
 
 MAX_SLUG: Final = 60
 SERVER_USER: Final = "ycsb"
@@ -287,7 +287,7 @@ def _station_lines(plan: PlanFile, station: Station) -> list[str]:
     ]
     if system.slug in START:
         lines.append(f"  start on one machine: cd servers/{station.name} && {START[system.slug]}")
-    lines += [f"  check on the running server: {setting.setting} is {setting.expected}" for setting in mode.readback]
+    lines += [f"  check on the running server: {name} is {value}" for name, value in mode.expected_settings.items()]
     if system.slug in EMPTY_DATABASE:
         lines += [
             f"  EMPTY_DATABASE='{EMPTY_DATABASE[system.slug]}'",

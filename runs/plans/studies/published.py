@@ -70,7 +70,7 @@ class Fact:
     @property
     def conditions(self) -> str:
         """Workload, nodes, data and mode in one line; without what the study does not state."""
-        nodes = f"{self.nodes} node{'' if self.nodes == '1' else 's'}" if self.nodes else ""
+        nodes = "1 node" if self.nodes == "1" else self.nodes and f"{self.nodes} nodes"
         return "; ".join(part for part in (self.workload, nodes, self.dataset, self.mode) if part)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from benchsite.core import formatting
 from runs.catalog import Durability, Mode, System, client_properties, secret_properties, server_settings
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 
 ACKS = {
     "none": "nothing",

@@ -1,7 +1,7 @@
 """The clients of a run merged: from histogram logs of any length, from raw points, or with bounds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import cast
@@ -9,7 +9,8 @@ from typing import cast
 from runs.models import ClientRun
 from runs.models.run import Phase
 from runs.queue.spec import RunSpec
-from runs.results.recording.intervals import FreshIntervals, Gathering
+from runs.results.artifacts import Compressing
+from runs.results.recording.intervals import FreshIntervals, gather
 from runs.uploads.file_pipeline import Reads, read_chunks, read_whole
 from runs.ycsb.clients import collect_logs, summarised_run, with_evidence
 from runs.ycsb.errors import HistogramError
@@ -32,15 +33,15 @@ class Collected:
 
     merged: Merged
     series: tuple[Series, ...]
-    intervals: tuple[FreshIntervals, ...] = ()  # of the whole run
+    intervals: FreshIntervals = field(default_factory=dict)  # of the whole run
     clients: tuple[ClientRun, ...] = ()  # of a scheduled run: what their rows know that the logs do not
 
 
 def merge_logs(clients: Sequence[ClientLogs], cut: Cut, base_s: float | None = None) -> Collected:
     """Exactly, from the histogram logs of every client. Raises YcsbError where there is nothing to merge."""
-    gathering = Gathering()
-    ingested = ingest(clients, cut, base_s=base_s, keep=gathering)
-    return Collected(ingested.merged, ingested.series, tuple(gathering.fresh))
+    fresh: dict[str, Compressing] = {}
+    merged, series = ingest(clients, cut, base_s=base_s, keep=partial(gather, fresh))
+    return Collected(merged, series, fresh)
 
 
 def merge_upload(files: RunFiles, reads: Reads, spec: RunSpec) -> Collected:
@@ -83,14 +84,11 @@ def get_times(merged: Merged) -> tuple[datetime | None, datetime | None]:
 
 def _are_logs(client: ClientFiles, reads: Reads) -> bool:
     """Whether its histograms are whole log files, which can be decoded again piece by piece."""
-    origins = [(log, *reads.origin(log)) for log in client.logs]
-    known = {id(stands) for _, _, stands in origins}
-    return all(
-        file.format == "hdr-log"
-        and stands.operation == log.operation
-        and all(id(other) in known for run in file.runs for other in run.logs)
-        for log, file, stands in origins
-    )
+    origins = [reads.origin(log) for log in client.logs]
+    if any(log.operation != stored.operation for log, (_, stored) in zip(client.logs, origins, strict=True)):
+        return False
+    known = {id(stored) for _, stored in origins}
+    return all(file.format == "hdr-log" and known.issuperset(map(id, file.logs)) for file, _ in origins)
 
 
 def _unread(client: ClientFiles, reads: Reads) -> ClientLogs:

@@ -1,7 +1,7 @@
 """What two computations of the same run say differently: stored rows against rows that were just made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from django.db.models import Model
 from benchsite.core.formatting import exact
 from runs.models import Artifact, Finding, Measurement, MeasurementSet
 from runs.models import Series as StoredSeries
-from runs.results.recording.intervals import FreshIntervals, read_artifact
+from runs.results.recording.intervals import FreshIntervals, read_artifact, read_fresh
 from runs.results.recording.rows import FINDING_FIELDS
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.series import Series, unpack
@@ -26,7 +26,6 @@ MEASUREMENT_FIELDS: Final = (
     "count", "ok", "failed", "mean_us", "min_us", "max_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us",
     "p9999_us", "bounds", "upper_bounds", "resolution_us", "returns",
 )  # fmt: skip
-SeriesKey = tuple[str, str, int]  # operation, kind of latency, seconds of an interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +61,33 @@ def of_findings(old: Iterable[Finding], new: Iterable[Finding]) -> Iterator[Diff
 
 def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Difference]:
     """By operation, kind and interval, how many points differ."""
-    stored: dict[SeriesKey, StoredSeries] = {(row.operation, row.latency_kind, row.interval_s): row for row in old}
-    fresh: dict[SeriesKey, Series] = {(series.operation, series.kind, series.interval_s): series for series in new}
-    for key in sorted(stored.keys() | fresh.keys()):
-        label = f"series {key[0]} {key[1]} every {key[2]} s"
-        if key not in stored or key not in fresh:
-            yield Difference(label, *(f"{n} points" if n else None for n in _lengths(stored.get(key), fresh.get(key))))
+    stored = {_series_label(row.operation, row.latency_kind, row.interval_s): row for row in old}
+    fresh = {_series_label(series.operation, series.kind, series.interval_s): series for series in new}
+    for label in sorted(stored.keys() | fresh.keys()):
+        row, now = stored.get(label), fresh.get(label)
+        if row is None or now is None:
+            yield Difference(label, row and f"{row.points} points", now and f"{now.points.size} points")
             continue
         try:
-            before = unpack(bytes(stored[key].data))
+            before = unpack(bytes(row.data))
         except YcsbError as error:
-            yield Difference(label, str(error), f"{fresh[key].points.size} points")
+            yield Difference(label, str(error), f"{now.points.size} points")
             continue
-        if differing := _points_differing(before, fresh[key]):
+        if differing := _points_differing(before, now):
             yield Difference(label, f"{before.points.size} points", f"{differing} of them differ")
 
 
-def of_intervals(old: Mapping[str, Artifact], new: Sequence[FreshIntervals]) -> Iterator[Difference]:
+def _series_label(operation: str, kind: str, interval_s: int) -> str:
+    return f"series {operation} {kind} every {interval_s} s"
+
+
+def of_intervals(old: Mapping[str, Artifact], new: FreshIntervals) -> Iterator[Difference]:
     """By measurement name, whether the stored histograms are the same."""
-    fresh = {intervals.name: intervals for intervals in new}
-    for name in sorted(old.keys() | fresh.keys()):
-        if name not in old or name not in fresh:
-            yield Difference(name, *(("stored" if name in side else None) for side in (old, fresh)))
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old or name not in new:
+            yield _missing(name, old, new, "stored")
             continue
-        now = fresh[name].read()
+        now = read_fresh(new[name])
         try:
             before = read_artifact(old[name])
             differs = not now.equals(before)
@@ -112,9 +114,13 @@ def _rows(old: Iterable[Any], new: Iterable[Any], key: Any, names: Sequence[str]
     after: dict[Hashable, Model] = {key(row): row for row in new}
     for name in sorted({*before, *after}, key=str):
         if name not in before or name not in after:
-            yield Difference(str(name), *(("there" if name in side else None) for side in (before, after)))
+            yield _missing(name, before, after, "there")
         else:
             yield from _fields(str(name), before[name], after[name], names)
+
+
+def _missing(name: Hashable, old: Container[Hashable], new: Container[Hashable], word: str) -> Difference:
+    return Difference(str(name), word if name in old else None, word if name in new else None)
 
 
 def _fields(label: str, old: Model, new: Model, names: Sequence[str]) -> Iterator[Difference]:
@@ -122,10 +128,6 @@ def _fields(label: str, old: Model, new: Model, names: Sequence[str]) -> Iterato
         before, after = getattr(old, name), getattr(new, name)
         if not same(before, after):
             yield Difference(f"{label} {name}", before, after)
-
-
-def _lengths(old: StoredSeries | None, new: Series | None) -> tuple[int, int]:
-    return (old.points if old else 0, int(new.points.size) if new else 0)
 
 
 def _points_differing(old: Series, new: Series) -> int:

@@ -15,7 +15,7 @@ from runs.models import MeasurementSet, Run
 from runs.results.recording import differences, scheduled_runs, uploaded_runs
 from runs.results.recording.client_merge import Collected, Merged
 from runs.results.recording.differences import Difference
-from runs.results.recording.intervals import INTERVALS, store_intervals
+from runs.results.recording.intervals import INTERVALS, read_fresh, store_intervals
 from runs.results.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.results.recording.rows import finding_rows, measurement_rows, set_fields, write_series, write_set
 from runs.ycsb.errors import YcsbError
@@ -103,7 +103,7 @@ def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collecte
         raise RecutRefused("the times of its clients are unknown")
     again = cut(
         run,
-        [interval.read() for interval in collected.intervals],
+        list(map(read_fresh, collected.intervals.values())),
         whole,
         warmup_s=current.warmup_s,
         tail_s=current.tail_s,

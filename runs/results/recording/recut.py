@@ -45,7 +45,7 @@ class RecutRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WholeRun:
-    """What a cut needs beside the intervals: what each client stated of its whole run, and its return codes.
+    """Beside its intervals, everything a cut needs: statements of each client over its whole run, and return codes.
 
     The window is taken from the time that all clients have in common, [from_s, to_s] in seconds since the epoch.
     """
@@ -183,14 +183,14 @@ def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
 
 
 def note(run: Run, kept: MeasurementSet, actor: str, reason: str) -> None:
-    """What the timeline says of a new current set."""
+    """Add a new current set to the run's timeline."""
     cut = f"Cut {kept.number}: {exact(kept.warmup_s)} s of warm-up, {exact(kept.tail_s)} s at the end left out."
     text = f"{cut} {reason}".strip()
     RunEvent.objects.create(run=run, kind="cut", new=str(kept.number), actor=actor[:80], text=text)
 
 
 def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
-    """What the cut is taken from; raises RecutRefused where it cannot be made."""
+    """The run to cut from. Raises RecutRefused where it cannot be cut."""
     first = run.measurement_sets.order_by("number").first()
     if first is None or run.status not in Status.terminal():
         raise RecutRefused("This run has not been measured yet: cut it again when it has ended.")
@@ -210,7 +210,6 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
 
 
 def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
-    """What one client printed about its whole run."""
     evidence = stated.get("evidence")  # An earlier release stored none.
     return ClientStatement(
         number=row.number,

@@ -23,6 +23,12 @@ from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, Summari
 COLUMNS: Final[Mapping[str, float]] = {
     "p50_us": 50.0, "p90_us": 90.0, "p95_us": 95.0, "p99_us": 99.0, "p999_us": 99.9, "p9999_us": 99.99,
 }  # fmt: skip
+# What a measurement set has of its merged run, and a measurement of its operation.
+RUN_FIELDS: Final = (
+    "clients_merged", "clients_expected", "throughput_ops_s", "basis", "throughput_sum_ops_s", "throughput_wall_ops_s",
+    "overlap",
+)  # fmt: skip
+OPERATION_FIELDS: Final = ("operation", "count", "ok", "failed", "mean_us", "min_us", "max_us")
 # What a finding has of its CheckResult, beside the id of the check.
 FINDING_FIELDS: Final = ("severity", "title", "measured", "threshold", "message", "remedy")
 # One client's share of the set, and what it printed about its whole run: cutting again asks for that.
@@ -76,15 +82,9 @@ def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     """The numbers of a whole run, by their columns in MeasurementSet."""
     return {
         **_window(merged),
-        "clients_merged": merged.clients_merged,
-        "clients_expected": merged.clients_expected,
+        **_copied(merged, RUN_FIELDS),
         "operations": merged.total_operations,
         "failed": merged.failed_operations,
-        "throughput_ops_s": merged.throughput_ops_s,
-        "basis": merged.basis,
-        "throughput_sum_ops_s": merged.throughput_sum_ops_s,
-        "throughput_wall_ops_s": merged.throughput_wall_ops_s,
-        "overlap": merged.overlap,
         "clients": [_client(client) for client in merged.clients],
     }
 
@@ -94,14 +94,8 @@ def measurement_rows(kept: MeasurementSet, merged: MergedRun | SummarisedRun) ->
     return [
         Measurement(
             measurement_set_id=kept.pk,
-            operation=operation.operation,
             latency_kind=operation.kind,
-            count=operation.count,
-            ok=operation.ok,
-            failed=operation.failed,
-            mean_us=operation.mean_us,
-            min_us=operation.min_us,
-            max_us=operation.max_us,
+            **_copied(operation, OPERATION_FIELDS),
             returns=dict(operation.returns),
             **(_exact(operation) if isinstance(operation, MergedOperation) else _bounded(operation)),
         )
@@ -116,10 +110,14 @@ def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[
             measurement_set_id=kept.pk,
             algorithm_version=kept.algorithm_version,
             check_id=result.check_id,
-            **{name: getattr(result, name) for name in FINDING_FIELDS},
+            **_copied(result, FINDING_FIELDS),
         )
         for result in findings
     ]
+
+
+def _copied(values: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(values, name) for name in names}
 
 
 def client_row(run: Run, number: int, order: Mapping[str, Any], **fields: Any) -> ClientRun:
@@ -198,7 +196,7 @@ def _bounded(operation: SummarisedOperation) -> dict[str, Any]:
 
 
 def _bounds(known: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:
-    """What has no column, or no exact value to put into it."""
+    """Bounds of percentiles without a column or without an exact value."""
     shown = {
         f"p{percentile:g}": bounds
         for percentile, bounds in sorted(known.items())

@@ -104,7 +104,7 @@ def _divided_cpus(run: Run) -> tuple[int, int] | None:
 
 
 def read_summary(client: ClientRun) -> Summary | None:
-    """What the client printed at its end; None where it printed nothing that can be read."""
+    """The client's summary; None where there is none that can be read."""
     for artifact in client.artifacts.all():
         if artifact.kind == "summary":
             try:
@@ -137,15 +137,15 @@ def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float 
 
 
 def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
-    """Of each sweep the run with the lowest target that may be compared with; three queries."""
+    """By sweep its lowest rung that may be compared with; three queries."""
     current = MeasurementSet.objects.filter(is_current=True).prefetch_related("measurements")
     runs = Run.objects.filter(USABLE, sweep__in=sweeps, target_ops_s__isnull=False)
     lowest = runs.order_by("sweep_id", "target_ops_s", "repeat").distinct("sweep_id").only("sweep", "target_ops_s")
-    return {
-        run.sweep_id: (run.target_ops_s or 0, mean_service_us(get_service_times(rows.measurements.all())))
-        for run in lowest.prefetch_related(Prefetch("measurement_sets", current))
-        for rows in run.measurement_sets.all()
-    }
+    rungs: dict[UUID | None, LowestRung] = {}
+    for run in lowest.prefetch_related(Prefetch("measurement_sets", current)):
+        for rows in run.measurement_sets.all():
+            rungs[run.sweep_id] = run.target_ops_s or 0, mean_service_us(get_service_times(rows.measurements.all()))
+    return rungs
 
 
 def get_service_times(measurements: Iterable[Measurement]) -> list[OperationFacts]:

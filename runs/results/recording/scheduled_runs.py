@@ -108,7 +108,7 @@ class Incomplete(Exception):
 
 
 def missing_evidence(run: Run) -> list[str]:
-    """What a run that infrastructure broke lacks, in words; empty where it can be completed."""
+    """Evidence that a run broken by infrastructure lacks, in words; empty where it can be completed."""
     missing = missing_output(run)
     if run.status != Status.FAILED or run.reason not in lifecycle.INFRASTRUCTURE:
         missing.append("it is not a run that infrastructure broke")
@@ -165,7 +165,7 @@ def judge(
 
 
 def _reports(client: ClientRun) -> ClientFiles:
-    """What go-ycsb printed. Raises YcsbError where there is no report in it."""
+    """The last report of go-ycsb. Raises YcsbError where there is none."""
     for artifact in client.artifacts.all():
         if artifact.kind == "stdout":
             runs = read_file(artifact.name, io.BytesIO(artifacts.open_artifact(artifact)))[0].runs

@@ -20,7 +20,7 @@ def get_sample_artifacts(run: Run) -> QuerySet[Artifact]:
 
 
 def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[HostSamples, ...]:
-    """What was sampled of the run's machines: by the conductor of the servers', by one client of each other.
+    """Samples of the run's machines: of the servers' by the conductor, of each other by one client.
 
     `artifacts_of_run` have their clients' machines. Raises OSError.
     """
@@ -54,7 +54,7 @@ def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[H
 
 
 def read_counters(artifacts_of_run: Iterable[Artifact]) -> Samples | None:
-    """What the servers of a run counted, None where nobody asked them. Raises OSError."""
+    """Counters of the run's servers, None without any. Raises OSError."""
     for artifact in artifacts_of_run:
         if artifact.kind == COUNTERS_KIND and (columns := _columns(artifact)) is not None:
             return Samples(columns=columns)
@@ -66,7 +66,7 @@ def _columns(artifact: Artifact) -> Columns | None:
 
 
 def compute_server_use(run: Run, begin_s: float, end_s: float) -> dict[str, Any]:
-    """What the servers and their machines did within these seconds since 1970; empty where nothing was sampled.
+    """Use of servers and machines within these seconds since 1970; empty without samples.
 
     Raises OSError.
     """

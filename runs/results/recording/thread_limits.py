@@ -48,7 +48,8 @@ def judge_again(matrix_ids: Collection[UUID]) -> int:
     )
     runs = [finding.measurement_set.run for finding in findings]
     lowest = lowest_rungs({run.sweep_id for run in runs if run.sweep_id})
-    profiles = {key: get_thresholds(*key) for key in {(run.team_id, run.purpose) for run in runs}}
+    keys = {(run.team_id, run.purpose) for run in runs}
+    profiles = {key: get_thresholds(*key) for key in keys}
     changed = 0
     for finding, run in zip(findings, runs, strict=True):
         profile = profiles[run.team_id, run.purpose]

@@ -6,6 +6,7 @@ The caller holds the transaction.
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from django.db.models import Max, Model
@@ -22,7 +23,7 @@ from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.rows import client_row, finding_rows, measurement_rows, series_rows, set_row
 from runs.uploads import staging
 from runs.uploads.file_pipeline import Reads
-from runs.uploads.metadata import Stated, StatedRun
+from runs.uploads.metadata import RunMetadata, StatedRun
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hints import read_hints, split_command
 
@@ -46,7 +47,7 @@ class UploadedRun:
 
 def insert_runs(
     upload: Upload,
-    stated: Stated,
+    metadata: RunMetadata,
     runs: Sequence[UploadedRun],
     sweeps: Mapping[str, Sweep],
     reads: Reads,
@@ -58,8 +59,8 @@ def insert_runs(
     """
     # Also what no run is made of: whoever computes them again reads the whole upload again.
     members = [member for member in reads.members.values() if member.sha256]
-    intervals = [part.content.digest for run in runs for part in run.collected.intervals]
-    artifacts.hold([*(member.sha256 for member in members), *intervals])
+    intervals = chain.from_iterable(run.collected.intervals.values() for run in runs)
+    artifacts.hold([*(member.sha256 for member in members), *(content.digest for content in intervals)])
     for member in members:
         # It lies under its hash, so it does no harm when nothing comes of it.
         if member.content is not None:
@@ -68,8 +69,8 @@ def insert_runs(
             with staging.compressed(member.path) as compressed:
                 artifacts.keep_compressed(member.sha256, compressed)
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
-    repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
-    rows = [_run(upload, stated, item, sweeps[item.stated["phase"]], repeats) for item in runs]
+    repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
+    rows = [_run(upload, metadata, item, sweeps[item.stated.phase], repeats) for item in runs]
     ends = [get_times(item.collected.merged)[1] for item in runs]
     events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
     fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
@@ -98,10 +99,10 @@ class _Repeats:
         return repeat
 
 
-def _run(upload: Upload, stated: Stated, uploaded: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
+def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
     load = uploaded.spec["load"]
     threads, target_ops_s = load["threads"], load["target_ops_s"]
-    repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated["repeat"])
+    repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated.repeat)
     target = f" @{target_ops_s}" if target_ops_s else ""
     began, _ = get_times(uploaded.collected.merged)
     return Run(
@@ -109,17 +110,17 @@ def _run(upload: Upload, stated: Stated, uploaded: UploadedRun, sweep: Sweep, re
         sweep=sweep,
         source=Run.Source.UPLOADED,
         upload=upload,
-        position=uploaded.stated["index"],
-        phase=uploaded.stated["phase"],
+        position=uploaded.stated.index,
+        phase=uploaded.stated.phase,
         name=f"{sweep.name} {threads}t{target} r{repeat}",
         spec=uploaded.spec,
         config_key=config_key(uploaded.spec),
-        commit=stated.get("commit", ""),
-        branch=stated.get("branch", ""),
-        session=(stated.get("session") or stated.get("ci_url", ""))[:MAX_SESSION],
+        commit=metadata.commit,
+        branch=metadata.branch,
+        session=(metadata.session or metadata.ci_url)[:MAX_SESSION],
         system=sweep.system,
         mode=sweep.mode,
-        workload_name=stated["workload"]["name"],
+        workload_name=metadata.workload.name,
         purpose=sweep.purpose,
         threads=threads,
         target_ops_s=target_ops_s,
@@ -127,14 +128,14 @@ def _run(upload: Upload, stated: Stated, uploaded: UploadedRun, sweep: Sweep, re
         started_at=began,
         starts_at=began,
         throughput_ops_s=uploaded.collected.merged.throughput_ops_s,
-        tags=stated["tags"],
-        notes=stated["notes"],
+        tags=metadata.tags,
+        notes=metadata.notes,
         **compute_verdict(finding.severity for finding in uploaded.findings),
     )
 
 
 def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Model], ...]:
-    """What was measured: sets, operations, findings and series."""
+    """Rows of sets, operations, findings and series."""
     sets: list[Model] = []
     operations: list[Model] = []
     findings: list[Model] = []
@@ -165,9 +166,9 @@ def _clients(rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads) -> 
                 _artifact(run, kind, name, member.sha256, member.size, clients[-1])
                 for (kind, name), member in members.items()
             ]
-        for part in uploaded.collected.intervals:
-            artifacts.keep_compressed(part.content.digest, part.content.compressed())
-            left.append(_artifact(run, INTERVALS, part.name, part.content.digest, part.content.size))
+        for name, content in uploaded.collected.intervals.items():
+            artifacts.keep_compressed(content.digest, content.compressed())
+            left.append(_artifact(run, INTERVALS, name, content.digest, content.size))
     return clients, left
 
 

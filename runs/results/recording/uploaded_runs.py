@@ -22,7 +22,7 @@ from runs.results.recording.run_context import collect_findings
 from runs.results.recording.upload_rows import UploadedRun, insert_runs
 from runs.uploads import upload_lifecycle
 from runs.uploads.file_pipeline import Progress, Reads, read_members, runs_in
-from runs.uploads.metadata import Stated, StatedRun, build_spec, checked
+from runs.uploads.metadata import RunMetadata, StatedRun, checked, make_spec
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.redact import allow_names
@@ -36,28 +36,28 @@ MAX_OPERATIONS: Final = 1_000
 
 def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
-    stated = cast(Stated, upload.stated)
+    metadata = RunMetadata.model_validate(upload.stated)
     progress = Progress(upload.pk, claim)
     with allow_names(upload.team.harmless_properties):
         reads = read_members(list(upload.files.all()), progress)
         groups = runs_in(reads, upload.grouping, upload.utc_offsets)
         progress.begin("merging, judging and saving", 0)
-        runs = judged_runs(upload, stated, groups, reads)
+        runs = judged_runs(upload, metadata, groups, reads)
     with transaction.atomic():
         # First of all the fence: nobody else saves this upload, or has saved it.
         upload_lifecycle.saved(upload.pk, claim)
-        return save_runs(upload, stated, runs, reads)
+        return save_runs(upload, metadata, runs, reads)
 
 
-def judged_runs(upload: Upload, stated: Stated, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
+def judged_runs(upload: Upload, metadata: RunMetadata, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
     """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
-    profile = get_thresholds(upload.team_id, stated["purpose"])
-    return [_judged(upload, stated, run, groups[run["index"]], reads, profile) for run in stated["runs"]]
+    profile = get_thresholds(upload.team_id, metadata.purpose)
+    return [_judged(upload, metadata, run, groups[run.index], reads, profile) for run in metadata.runs]
 
 
 def save_runs(
     upload: Upload,
-    stated: Stated,
+    metadata: RunMetadata,
     runs: Sequence[UploadedRun],
     reads: Reads,
     before: Sequence[Sequence[Model]] = (),
@@ -67,8 +67,9 @@ def save_runs(
 
     The caller holds the transaction.
     """
-    sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {run.stated["phase"] for run in runs}}
-    return insert_runs(upload, stated, runs, sweeps, reads, before, after)
+    phases = {run.stated.phase for run in runs}
+    sweeps: dict[str, Sweep] = {phase: _sweep(upload, metadata, runs, phase) for phase in phases}
+    return insert_runs(upload, metadata, runs, sweeps, reads, before, after)
 
 
 def collect(run: Run) -> Collected:
@@ -103,7 +104,7 @@ def _other_system(spec: RunSpec, merged: Merged) -> str:
 
 @lru_cache(maxsize=256)
 def _mode_properties(system: str, mode: str) -> Mapping[str, str]:
-    """What the stated mode gives to a stock YCSB client, as the catalog has it."""
+    """The properties that the mode gives to a stock YCSB client."""
     if system == OTHER_SYSTEM or mode == UNKNOWN_MODE:
         return {}
     modes = load_catalog().system(system, STOCK_FLAVOUR).modes
@@ -111,19 +112,19 @@ def _mode_properties(system: str, mode: str) -> Mapping[str, str]:
 
 
 def _judged(
-    upload: Upload, stated: Stated, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
+    upload: Upload, metadata: RunMetadata, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
 ) -> UploadedRun:
-    first = next((client.summary for client in files.clients if client.summary is not None), None)
-    spec = build_spec(
-        stated,
+    first = next(iter(files.summaries), None)
+    spec = make_spec(
+        metadata,
         run,
         catalog=load_catalog(),
         upload_id=str(upload.pk),
         by=upload.user.get_username() if upload.user else "",
-        files=[name for client in files.clients for name in client.names],
+        files=files.names,
         clients=len(files.clients),
         version=(first.version or "") if first else "",
-        flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
+        flavour=first.format if first is not None and first.format in FLAVOURS else STOCK,
     )
     collected = merge_upload(files, reads, spec)
     if (number := len(collected.merged.operations)) > MAX_OPERATIONS:
@@ -134,22 +135,22 @@ def _judged(
     return UploadedRun(run, files, collected, spec, tuple(judge_by(profile, spec, collected.merged, collected.series)))
 
 
-def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: str) -> Sweep:
+def _sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRun], phase: str) -> Sweep:
     """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
-    if phase == Phase.MEASURE and stated["sweep"]:
-        return Sweep.objects.select_for_update().get(pk=stated["sweep"], team=upload.team_id, matrix=None)
-    label = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
-    throttled = any(run.stated["target_ops_s"] for run in runs if run.stated["phase"] == phase)
+    if phase == Phase.MEASURE and metadata.sweep:
+        return Sweep.objects.select_for_update().get(pk=metadata.sweep, team=upload.team_id, matrix=None)
+    label = metadata.workload.short_name if phase == Phase.MEASURE else "load"
+    throttled = any(run.stated.target_ops_s for run in runs if run.stated.phase == phase)
     return Sweep(  # stored with its runs
         team_id=upload.team_id,
-        workload_id=stated["workload"]["id"] or None,
+        workload_id=metadata.workload.id or None,
         phase=phase,
-        name=f"{stated['database']} {stated['mode']} {label}",
-        system=stated["system"],
-        mode=stated["mode"],
-        purpose=stated["purpose"],
+        name=f"{metadata.database} {metadata.mode} {label}",
+        system=metadata.system,
+        mode=metadata.mode,
+        purpose=metadata.purpose,
         ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
-        tags=stated["tags"],
-        notes=stated["notes"],
-        **sweep_columns(next(uploaded.spec for uploaded in runs if uploaded.stated["phase"] == phase)),
+        tags=metadata.tags,
+        notes=metadata.notes,
+        **sweep_columns(next(uploaded.spec for uploaded in runs if uploaded.stated.phase == phase)),
     )

@@ -96,23 +96,19 @@ def found_answer(request: HttpRequest, upload: Upload) -> dict[str, Any]:
 
 def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
     """Of what would be stored."""
-    runs: list[dict[str, Any]] = []
-    stated = judged.stated
-    for uploaded in judged.runs:
-        runs.append(
-            {
-                "id": None, "permalink": None, "url": None, "verdict_url": None,
-                "name": f"{stated['database']} {stated['mode']} {stated['workload']['short_name']}",
-                "phase": uploaded.stated["phase"],
-                "threads": uploaded.stated["threads"],
-                "target_ops_s": uploaded.stated["target_ops_s"],
-                "repeat": uploaded.stated["repeat"],
-                "clients": len(uploaded.files.clients),
-                "throughput_ops_s": uploaded.collected.merged.throughput_ops_s,
-                **compute_verdict(finding.severity for finding in uploaded.findings),
-                "findings": _findings(uploaded.findings),
-            }
-        )  # fmt: skip
+    metadata = judged.metadata
+    runs: list[dict[str, Any]] = [
+        {
+            "id": None, "permalink": None, "url": None, "verdict_url": None,
+            "name": f"{metadata.database} {metadata.mode} {metadata.workload.short_name}",
+            **uploaded.stated.model_dump(exclude={"index"}),
+            "clients": len(uploaded.files.clients),
+            "throughput_ops_s": uploaded.collected.merged.throughput_ops_s,
+            **compute_verdict(finding.severity for finding in uploaded.findings),
+            "findings": _findings(uploaded.findings),
+        }
+        for uploaded in judged.runs
+    ]  # fmt: skip
     return {
         "id": None, "state": "judged", "url": None, "permalink": None, "sweep": None,
         "verdict": _worst(run["verdict"] for run in runs), "runs": runs,

@@ -1,10 +1,11 @@
 """Runs that programs bring along: POST /runs, and how far a large one is."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any, Final, TypeVar
+from functools import partial
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from django.conf import settings
@@ -21,13 +22,12 @@ from runs.api import routers
 from runs.models import Upload, UploadKey
 from runs.uploads import api_upload, keys, upload_lifecycle
 from runs.uploads.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
-from runs.uploads.api_upload import Asked, Stored
+from runs.uploads.api_upload import Asked
 from runs.uploads.form_data import Body, BodyRefused, read_body
 from runs.uploads.keys import KeyBusy, KeyReused
 from runs.uploads.manifest import ManifestRefused, described, read_manifest
 from runs.uploads.upload_errors import ResultRefused
 
-T = TypeVar("T")
 State = Upload.State
 RETRY_AFTER_S: Final = "1"
 # After a body took so long to come, its token is asked for once more: it may have been revoked meanwhile.
@@ -146,14 +146,24 @@ def _upload(upload_id: UUID) -> Upload:
 
 
 def _judged(request: HttpRequest, body: Body) -> JsonResponse:
-    upload_request = _asked(request, "", body)
-    return JsonResponse(dry_answer(_refusing(lambda: api_upload.judge_only(upload_request))))
+    with _problems():
+        return JsonResponse(dry_answer(api_upload.judge_only(_asked(request, "", body))))
 
 
 def _stored(request: HttpRequest, key: str, body: Body) -> JsonResponse:
-    upload_request = _asked(request, key, body)
+    with _problems():
+        return _answer(request, *api_upload.upload(_asked(request, key, body), partial(stored_answer, request)))
+
+
+def _asked(request: HttpRequest, key: str, body: Body) -> Asked:
+    return Asked(team_in(request), bearer_in(request).user, key, read_manifest(body.manifest), body.files)
+
+
+@contextmanager
+def _problems() -> Iterator[None]:
+    """What is wrong with key, manifest or files, as a problem document."""
     try:
-        stored = _refusing(lambda: api_upload.upload(upload_request, lambda *rows: stored_answer(request, *rows)))
+        yield
     except KeyBusy:
         raise Problem(
             "in-flight",
@@ -162,27 +172,13 @@ def _stored(request: HttpRequest, key: str, body: Body) -> JsonResponse:
         ) from None
     except KeyReused as error:
         raise _reused(error.earlier) from None
-    return _answer(request, stored)
-
-
-def _asked(request: HttpRequest, key: str, body: Body) -> Asked:
-    manifest = _refusing(lambda: read_manifest(body.manifest))
-    return Asked(team_in(request), bearer_in(request).user, key, manifest, body.files)
-
-
-def _refusing(work: Callable[[], T]) -> T:
-    """What is wrong with manifest or files, as a problem document."""
-    try:
-        return work()
     except LimitReached as error:
         raise Problem.of_limit(error) from error
     except ManifestRefused as error:
         faults: list[Fault] = [{"pointer": pointer, "detail": message} for pointer, message in error.faults]
         raise Problem("validation-error", str(error), errors=faults) from error
     except ResultRefused as error:
-        places = [
-            {"pointer": "#/files", "detail": message, **asdict(place)} for place, message in error.faults
-        ]  # fmt: skip
+        places = [{"pointer": "#/files", "detail": message, **asdict(place)} for place, message in error.faults]
         first = asdict(error.faults[0][0]) if error.faults else {}
         raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
 
@@ -195,9 +191,9 @@ def _reused(earlier: UploadKey) -> Problem:
     return Problem("key-reused", message, upload=where)
 
 
-def _answer(request: HttpRequest, stored: Stored) -> JsonResponse:
+def _answer(request: HttpRequest, key: UploadKey, is_replayed: bool) -> JsonResponse:
     """Of what was stored now or before; a worker may be with it still."""
-    key, status, body = stored.key, stored.key.status, stored.key.answer
+    status, body = key.status, key.answer
     if status == 202:
         status, body = _state(request, key)
     elif key.upload is not None and body["runs"]:
@@ -207,7 +203,7 @@ def _answer(request: HttpRequest, stored: Stored) -> JsonResponse:
             body = {**body, **import_string(addition)(request, runs)}
     response = JsonResponse(body, status=status)
     response["Location"] = body["runs"][0]["url"] if len(body["runs"]) == 1 else body["url"]
-    if stored.replayed:
+    if is_replayed:
         response["Idempotency-Replayed"] = "true"
     return response
 

@@ -93,7 +93,7 @@ def completable(upload: Upload) -> bool:
 
 
 def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpResponseBase:
-    if upload_lifecycle.complete(upload, form.stated()):
+    if upload_lifecycle.complete(upload, form.metadata().model_dump(mode="json")):
         work_at_once(upload)
     runs = list(upload.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:

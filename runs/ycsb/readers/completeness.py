@@ -59,10 +59,10 @@ def _without_twin(names: Iterable[str]) -> str:
         collector = _collector(name)
         operations.setdefault(collector, set()).add(name.removeprefix(collector))
     collectors = [collector for collector in _COLLECTORS if collector in operations]
-    return next(
-        (other + name for other in collectors[1:] for name in sorted(operations[collectors[0]] - operations[other])),
-        "",
-    )
+    for other in collectors[1:]:
+        if missing := operations[collectors[0]] - operations[other]:
+            return other + min(missing)
+    return ""
 
 
 def _always(drafts: Sequence[MetricDraft]) -> frozenset[str]:
@@ -126,7 +126,7 @@ def find_spans(
 
 
 def counted(operations: Mapping[str, ReadOperation], logs: Sequence[IntervalLog]) -> Mapping[str, ReadOperation]:
-    """What counts a run's operations: its metrics, or its raw points where it prints no metric."""
+    """The operations by which a run is counted: its metrics, or its raw points where it prints no metric."""
     return operations or {log.operation: ReadOperation(count=log.total) for log in logs}
 
 

@@ -4,62 +4,48 @@ A signature is some bytes that are quickly found, and a pattern that the line ar
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from runs.ycsb.readers.properties import is_properties
 from runs.ycsb.readers.results import Format
 
-
-@dataclass(frozen=True, slots=True)
-class _Signature:
-    format: Format
-    literal: bytes
-    line: re.Pattern[bytes]
-
-
-def _signature(name: Format, literal: bytes, line: bytes) -> _Signature:
-    return _Signature(name, literal, re.compile(line))
-
-
 # Lines may be indented, or stand behind what a log shipper put in front.
 _FRONT: Final = rb"(?:[^\[#\"]{0,200}[ \t|:>`])?\s{0,80}"
 _METRIC: Final = _FRONT + rb"\[[A-Za-z][\w.%-]{0,79}\],[ \t]{0,4}[^\s,]"
-_SIGNATURES: Final = (
-    _signature("hdr-log", b"#[Logging for: ", _FRONT + rb"#\[Logging for: "),
-    _signature("hdr-log", b"#[Histogram log format version", _FRONT + rb"#\[Histogram log format version"),
-    _signature("hdr-log", b'"StartTimestamp"', _FRONT + rb'"StartTimestamp","Interval_Length"'),
-    _signature("hdr-log", b",HIST", rb"(?:Tag=[^,]{1,200},)?[-+0-9.eE]{1,40},[0-9.eE]{1,40},[-+0-9.eE]{1,40},HIST"),
-    _signature("ycsb-json", b'"metric"', rb'.{0,2000}"metric"\s{0,8}:\s{0,8}"'),
-    _signature("go-ycsb-json", b'"Operation":', rb'.{0,2000}\[\{.{0,2000}"(?:Takes\(s\)|Count)":'),
-    _signature("go-ycsb-csv", b"operation,timestamp_us", rb"operation,timestamp_us,latency_us"),
-    _signature("go-ycsb-table", b"OPERATION", _FRONT + rb"(?:\||\xe2\x94[\x82\x83])[ \t]{1,80}OPERATION[ \t]"),
-    _signature("go-ycsb", b"- Takes(s): ", rb".{0,400}[A-Za-z] {1,40}- Takes\(s\): \d(?!.{0,100}TPM: )"),
-    _signature("go-ycsb", b"- Count: ", rb".{0,400}[A-Za-z] {1,40}- Count: \d"),
-    _signature("go-ycsb", b"Using request distribution '", _FRONT + rb"Using request distribution '"),
-    _signature("go-ycsb", b"* properties *", _FRONT + rb"\*{9,} properties \*{9,}"),
-    _signature("go-ycsb", b" finished, takes ", _FRONT + rb"(?:Run|Load) finished, takes \d"),
-    _signature("go-ycsb", b"Lan(us)", rb"\s{0,80}(?:Avg|Min|Max|\d{2}th) {1,4}Lan\(us\) {0,8}:"),
-    _signature("load-generator", b"[OVERALL] ", _FRONT + rb"\[OVERALL\] (?:RunTime|Throughput)"),
-    _signature("load-generator", b"] AverageLatency, ", _FRONT + rb"\[\w{1,80}\] AverageLatency, [\d.]{1,40}[mu]?s"),
-    _signature("ycsb-cpp", b" runtime(sec): ", _FRONT + rb"(?:Load|Run) runtime\(sec\): "),
-    _signature("ycsb-cpp", b" operations(ops): ", _FRONT + rb"(?:Load|Run) operations\(ops\): "),
-    _signature("ycsb-cpp", b" throughput(ops/sec): ", _FRONT + rb"(?:Load|Run) throughput\(ops/sec\): "),
+_PATTERNS: Final[tuple[tuple[Format, bytes, bytes], ...]] = (
+    ("hdr-log", b"#[Logging for: ", _FRONT + rb"#\[Logging for: "),
+    ("hdr-log", b"#[Histogram log format version", _FRONT + rb"#\[Histogram log format version"),
+    ("hdr-log", b'"StartTimestamp"', _FRONT + rb'"StartTimestamp","Interval_Length"'),
+    ("hdr-log", b",HIST", rb"(?:Tag=[^,]{1,200},)?[-+0-9.eE]{1,40},[0-9.eE]{1,40},[-+0-9.eE]{1,40},HIST"),
+    ("ycsb-json", b'"metric"', rb'.{0,2000}"metric"\s{0,8}:\s{0,8}"'),
+    ("go-ycsb-json", b'"Operation":', rb'.{0,2000}\[\{.{0,2000}"(?:Takes\(s\)|Count)":'),
+    ("go-ycsb-csv", b"operation,timestamp_us", rb"operation,timestamp_us,latency_us"),
+    ("go-ycsb-table", b"OPERATION", _FRONT + rb"(?:\||\xe2\x94[\x82\x83])[ \t]{1,80}OPERATION[ \t]"),
+    ("go-ycsb", b"- Takes(s): ", rb".{0,400}[A-Za-z] {1,40}- Takes\(s\): \d(?!.{0,100}TPM: )"),
+    ("go-ycsb", b"- Count: ", rb".{0,400}[A-Za-z] {1,40}- Count: \d"),
+    ("go-ycsb", b"Using request distribution '", _FRONT + rb"Using request distribution '"),
+    ("go-ycsb", b"* properties *", _FRONT + rb"\*{9,} properties \*{9,}"),
+    ("go-ycsb", b" finished, takes ", _FRONT + rb"(?:Run|Load) finished, takes \d"),
+    ("go-ycsb", b"Lan(us)", rb"\s{0,80}(?:Avg|Min|Max|\d{2}th) {1,4}Lan\(us\) {0,8}:"),
+    ("load-generator", b"[OVERALL] ", _FRONT + rb"\[OVERALL\] (?:RunTime|Throughput)"),
+    ("load-generator", b"] AverageLatency, ", _FRONT + rb"\[\w{1,80}\] AverageLatency, [\d.]{1,40}[mu]?s"),
+    ("ycsb-cpp", b" runtime(sec): ", _FRONT + rb"(?:Load|Run) runtime\(sec\): "),
+    ("ycsb-cpp", b" operations(ops): ", _FRONT + rb"(?:Load|Run) operations\(ops\): "),
+    ("ycsb-cpp", b" throughput(ops/sec): ", _FRONT + rb"(?:Load|Run) throughput\(ops/sec\): "),
     # Java writes the milliseconds behind the seconds.
-    _signature("ycsb-cpp", b" sec: ", rb".{0,400}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d{1,12} sec: \d{1,18} operations;"),
-    _signature("ycsb-c", b"# Loading records:", _FRONT + rb"# Loading records:"),
-    _signature("ycsb-c", b" throughput (KTPS)", _FRONT + rb"# (?:Load|Transaction) throughput \(KTPS\)"),
-    _signature(
-        "ycsb-raw", b" latency raw data: op, ", rb"\S{1,80} latency raw data: op, timestamp\(ms\), latency\(us\)"
-    ),
-    _signature("ycsb-text", b" sec: ", rb".{0,1000}(?<!\d)\d{1,12} sec: \d{1,18} operations;"),
-    _signature("ycsb-text", b"], ", _METRIC),
-    _signature("ycsb-text", b"[OVERALL],", _METRIC),
-    _signature("ycsb-text", b"YCSB Client ", rb".{0,400}YCSB Client \d"),
-    _signature("ycsb-text", b"Command line:", rb".{0,400}Command line:"),
-    _signature("ycsb-text", b".ycsb.", rb".{0,20000}\b(?:com\.yahoo|site)\.ycsb\.[A-Za-z]"),
-    _signature("ycsb-text", b"Raw data measurement: ", rb".{0,400}Raw data measurement: will output to "),
+    ("ycsb-cpp", b" sec: ", rb".{0,400}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d{1,12} sec: \d{1,18} operations;"),
+    ("ycsb-c", b"# Loading records:", _FRONT + rb"# Loading records:"),
+    ("ycsb-c", b" throughput (KTPS)", _FRONT + rb"# (?:Load|Transaction) throughput \(KTPS\)"),
+    ("ycsb-raw", b" latency raw data: op, ", rb"\S{1,80} latency raw data: op, timestamp\(ms\), latency\(us\)"),
+    ("ycsb-text", b" sec: ", rb".{0,1000}(?<!\d)\d{1,12} sec: \d{1,18} operations;"),
+    ("ycsb-text", b"], ", _METRIC),
+    ("ycsb-text", b"[OVERALL],", _METRIC),
+    ("ycsb-text", b"YCSB Client ", rb".{0,400}YCSB Client \d"),
+    ("ycsb-text", b"Command line:", rb".{0,400}Command line:"),
+    ("ycsb-text", b".ycsb.", rb".{0,20000}\b(?:com\.yahoo|site)\.ycsb\.[A-Za-z]"),
+    ("ycsb-text", b"Raw data measurement: ", rb".{0,400}Raw data measurement: will output to "),
 )
+_SIGNATURES: Final = tuple((name, literal, re.compile(line)) for name, literal, line in _PATTERNS)
 _RAW_ROWS: Final = re.compile(rb"(?:[A-Za-z][\w.-]{0,99},\d{12,14},\d{1,10}\n){1,2}", re.ASCII)
 _SPAN: Final = 64 * 1024  # bytes looked at together: most files show what they are within the first
 _MAX_TRIES: Final = 100  # lines of one span with the same bytes that are something else
@@ -82,23 +68,23 @@ def detect(text: bytes, *, is_beginning: bool = False) -> Format | None:
 
 def _detect(text: bytes) -> Format | None:
     first: tuple[int, Format] | None = None
-    for signature in _SIGNATURES:
-        at = _find(signature, text, len(text) if first is None else first[0])
+    for name, literal, line in _SIGNATURES:
+        at = _find(literal, line, text, len(text) if first is None else first[0])
         if at is not None:
-            first = at, signature.format
+            first = at, name
     return first[1] if first else None
 
 
-def _find(signature: _Signature, text: bytes, end: int) -> int | None:
+def _find(literal: bytes, line: re.Pattern[bytes], text: bytes, end: int) -> int | None:
     """Where the first line with this signature begins, if before `end`."""
-    at = text.find(signature.literal, 0, end)
+    at = text.find(literal, 0, end)
     for _ in range(_MAX_TRIES):
         if at < 0:
             return None
         start = text.rfind(b"\n", 0, at) + 1
         until = text.find(b"\n", at)
         line_end = until if until >= 0 else len(text)
-        if signature.line.match(text, start, line_end):
+        if line.match(text, start, line_end):
             return start if start < end else None
-        at = text.find(signature.literal, line_end, end)
+        at = text.find(literal, line_end, end)
     return None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 
 from benchsite.core.formatting import exact
@@ -193,7 +194,7 @@ class GoDraft:
         return self.is_finished and (bool(self.points) or elsewhere)
 
     def _phase(self, lines: Mapping[str, ReportLine]) -> Phase | None:
-        """As stated; else only what a load never does tells that it was none."""
+        """The stated phase; else `measure` where there are operations that a load never does."""
         if self._is_load:
             return "load"
         does = self._properties.get("dotransactions")
@@ -203,7 +204,9 @@ class GoDraft:
             stated = "run"
         if stated is None and self.command:
             stated = "load" if " load " in f"{self.command} " else "run"
-        return None if stated is None else "load" if stated == "load" else "measure"
+        if stated is None:
+            return None
+        return "load" if stated == "load" else "measure"
 
     def _warnings(self, lines: Mapping[str, ReportLine]) -> list[Note]:
         notes = list(self._notes)
@@ -224,13 +227,15 @@ class GoDraft:
 
 
 def _done(counts: Mapping[str, int]) -> int:
-    """What the workload did: failed operations too, a read-modify-write once although its halves are counted."""
+    """Operations of the workload, failed ones included; a read-modify-write once, although its halves are counted."""
     return sum(-count if name == _COMPOSITE else count for name, count in counts.items() if name != _TOTAL)
 
 
 def _are_buckets(lines: Mapping[str, ReportLine]) -> bool:
-    values = [value for line in lines.values() for value in line.read().percentiles_us.values()]
-    return bool(values) and not any(line.is_fine for line in lines.values()) and not any(v % _BUCKET_US for v in values)
+    if any(line.is_fine for line in lines.values()):
+        return False
+    values = list(chain.from_iterable(line.read().percentiles_us.values() for line in lines.values()))
+    return bool(values) and not any(value % _BUCKET_US for value in values)
 
 
 def _are_batches(lines: Mapping[str, ReportLine]) -> bool:
@@ -263,16 +268,11 @@ def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
     operations = {name: line.read() for name, line in lines.items()}
     if not _are_buckets(lines):
         return operations
-    # A percentile beyond the last bucket was printed as 0.
-    return {
-        name: replace(
-            entry,
-            percentiles_us={rank: value for rank, value in entry.percentiles_us.items() if value},
-            resolution_us=_BUCKET_US,
-            rounds_up=True,
-        )
-        for name, entry in operations.items()
-    }
+    for name, entry in operations.items():
+        # A percentile beyond the last bucket was printed as 0.
+        percentiles_us = {rank: value for rank, value in entry.percentiles_us.items() if value}
+        operations[name] = replace(entry, percentiles_us=percentiles_us, resolution_us=_BUCKET_US, rounds_up=True)
+    return operations
 
 
 def _in_words_of_ycsb(name: str) -> str:

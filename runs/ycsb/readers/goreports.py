@@ -39,7 +39,7 @@ class ReportLine:
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """As printed, by their names in lower case."""
+        """Printed values by names in lower case."""
         if isinstance(self.stated, str):
             return {name.lower(): value for name, value in _PAIR.findall(self.stated)}
         return self.stated

@@ -89,7 +89,7 @@ class HdrReader:
 
 
 class _Kept:
-    """What was decoded, in intervals as long as they must be for all of it to stay in memory."""
+    """Decoded batches, with intervals long enough for all of them to stay in memory."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -135,7 +135,7 @@ class _Sum:
 
 
 class _Sums:
-    """What was decoded, as one interval for each measurement."""
+    """One interval for each measurement."""
 
     def __init__(self) -> None:
         self._sums: dict[str, _Sum] = {}

@@ -79,7 +79,7 @@ class ExporterReader(TextReader):
             super().feed(Block(data + b"\n", line))
 
     def _between(self, data: bytes, line: int, *, is_cut: bool = False) -> None:
-        """What stands between two objects: of the array that they are in, or lines of text."""
+        """Text between two objects: of their array, or lines."""
         self._is_array |= data.rstrip().endswith(b"[") and not self._has_objects
         self._is_closed |= b"]" in data
         if data.strip(_PUNCTUATION):

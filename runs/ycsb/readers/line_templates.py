@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import chain, starmap
 from typing import Final
 
 from runs.ycsb.names import PROCESS
@@ -48,9 +49,10 @@ def detect_kind(sample: bytes) -> Kind | None:
     # One character for each byte, so that positions are the same in both.
     line = _Line(sample.decode("latin-1"))
     try:
-        fields = line.fields(head.end)
+        status, end = head
+        fields = line.fields(end)
         elapsed, done = line.place(*match.span(4), signed=True), line.place(*match.span(5))
-        rate = None if head.rate_ops_s is None else line.place(*match.span(6), signed=True)
+        rate = None if status.rate_ops_s is None else line.place(*match.span(6), signed=True)
     except _NotByPlace:
         return None
     if match.start(1) < 0:
@@ -108,12 +110,11 @@ class _Line:
             by_operation[self._name(match.span(1))] = self._values([("avg", match.span(2))])
         for match in RAW.finditer(self.text, start) if " count: " in self.text else ():
             by_operation[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
-        return tuple(
-            Place(place.whole, place.part, 1, operation, name)
-            for operation, places in by_operation.items()
-            if operation not in PROCESS
-            for name, place in places.items()
-        )
+        fields: list[Place] = []
+        for operation, places in by_operation.items():
+            if operation not in PROCESS:
+                fields += (Place(place.whole, place.part, 1, operation, name) for name, place in places.items())
+        return tuple(fields)
 
     def _name(self, span: tuple[int, int]) -> str:
         self.named.append(span)
@@ -146,5 +147,5 @@ class _Line:
 
     def fixed(self) -> tuple[tuple[int, str], ...]:
         """Runs of digits in names and before a head without a date: they must be the same in every line."""
-        runs = sorted({run for span in self.named for run in self.runs_in(*span)})
+        runs = sorted(set(chain.from_iterable(starmap(self.runs_in, self.named))))
         return tuple((run, self.text[slice(*self.runs[run])]) for run in runs)

@@ -87,7 +87,7 @@ class Preamble:
 
     @property
     def _words(self) -> list[str]:
-        """Of the client's own command line, or of the part of the launcher's that goes to it."""
+        """Words of the client's own command line, or of its part of the launcher's."""
         if self.arguments is not None:
             return self.arguments.split()
         match = _CLIENT.search(self.echo or "")

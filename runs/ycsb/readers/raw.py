@@ -6,6 +6,7 @@ between the points, are lines of text as elsewhere.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -35,7 +36,7 @@ class RawReader(TextReader):
         self._is_cut = block.unterminated
 
     def done(self) -> tuple[ReadRun, ...]:
-        runs = [part for run in super().done() for part in _runs(run)]
+        runs = list(chain.from_iterable(map(_runs, super().done())))
         if runs and self._is_cut:
             runs[-1] = replace(runs[-1], complete=False)
         return tuple(runs)
@@ -46,15 +47,10 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
     if run.operations or run.status:
         yield run
         return
-    runs = [
-        replace(
-            run,
-            logs=logs,
-            complete=True,
-            phase=run.phase if run.command else detect_phase(log.operation for log in logs),
-        )
-        for logs in apart(run.logs)
-    ]
+    runs = []
+    for logs in apart(run.logs):
+        phase = run.phase if run.command else detect_phase(log.operation for log in logs)
+        runs.append(replace(run, logs=logs, complete=True, phase=phase))
     if len(runs) == MAX_RUNS and _pauses(runs[-1].logs)[1].size:
         text = (
             f"There are more than {MAX_RUNS} runs with pauses between them in this file: the last of them has all the "
@@ -75,7 +71,10 @@ def apart(logs: Sequence[IntervalLog]) -> tuple[tuple[IntervalLog, ...], ...]:
     breaks = breaks[: MAX_RUNS - 1]
     firsts, lasts = busy[np.append(0, breaks + 1)], busy[np.append(breaks, busy.size - 1)]
     parts = [_parts(log, firsts, lasts) for log in logs]
-    return tuple(tuple(part for part in run if part.count.size) for run in zip(*parts, strict=True))
+    runs = []
+    for run in zip(*parts, strict=True):
+        runs.append(tuple(part for part in run if part.count.size))
+    return tuple(runs)
 
 
 def _pauses(logs: Sequence[IntervalLog]) -> tuple[Floats, Ints]:

@@ -7,6 +7,7 @@ mapping) is what the file does not state; a reader never fills it in.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, Protocol
 
 from runs.ycsb.block import Block, Note
@@ -92,3 +93,8 @@ class ReadFile:
     runs: tuple[ReadRun, ...] = ()
     preface: ReadRun | None = None  # without any result: the command line and the messages of a client
     size: int = 0  # bytes, unpacked
+
+    @property
+    def logs(self) -> list[IntervalLog]:
+        """Logs of all runs."""
+        return list(chain.from_iterable(run.logs for run in self.runs))

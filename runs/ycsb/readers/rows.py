@@ -106,7 +106,7 @@ class _Piece:
         self._taken: list[Ints] = []  # those that one has
 
     def _find_rows(self) -> None:
-        """Of every line with two commas the positions of its first byte, both commas and its line feed."""
+        """Positions of the first byte, both commas and the line feed of every line with two commas."""
         every = np.frombuffer(self._buffer, dtype=np.uint8)
         marks = np.flatnonzero((every == _COMMA) | (every == _LINE_FEED))
         is_end = every[marks] == _LINE_FEED

@@ -167,7 +167,7 @@ class RunDraft:
             if self._is_thinned:
                 self._statuses.pop()
             self._is_thinned = True
-            self._statuses.append(statuses.part(len(statuses) - 1, len(statuses)))
+            self._statuses.append(statuses.select([len(statuses) - 1]))
         else:
             self._statuses.append(statuses)
         self._status_count += len(statuses)
@@ -307,7 +307,7 @@ class RunDraft:
             yield from ((f"[{name}], {key}", value) for key, value in draft.doubtful.items())
 
     def _process(self) -> dict[str, float]:
-        """What is of the client itself, with the totals that only forks state."""
+        """Numbers of the client itself, with the totals that only forks state."""
         process = dict(self.process)
         for key, value in self.overall.items():
             number = finite(value) if key not in (RUNTIME, THROUGHPUT) else None

@@ -185,7 +185,7 @@ class Segments:
         self._recent = lines[-_REMEMBERED:]
         if repeated:
             positions = [at for at in range(len(lines)) if at not in repeated]
-            statuses, numbers = statuses.selected(positions), tuple(numbers[at] for at in positions)
+            statuses, numbers = statuses.select(positions), tuple(numbers[at] for at in positions)
         # The count of operations only ever goes up; a line that is older than the one before it came late.
         is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
         if at := _written_at_once(statuses, is_start):
@@ -196,7 +196,7 @@ class Segments:
             )
         edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(statuses)]
         for start, end in pairwise(edges if len(statuses) else []):
-            self._take_statuses(statuses.part(start, end), numbers[start], numbers[end - 1])
+            self._take_statuses(statuses.select(slice(start, end)), numbers[start], numbers[end - 1])
 
     def _take_statuses(self, statuses: Statuses, first_line: int, last_line: int) -> None:
         elapsed_s, operations, written_s = self._run.last_status
@@ -209,7 +209,7 @@ class Segments:
         self._run.take_statuses(statuses, last_line)
 
     def _begin(self, is_known: bool, number: int) -> None:
-        """What a client says once, at its start."""
+        """Begin a run at a line that a client prints once."""
         self.settle()
         if is_known or self._run.has_results:
             self._next(number)

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final, overload
 
 import numpy as np
@@ -95,28 +96,18 @@ class Statuses:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def part(self, start: int, end: int) -> "Statuses":
-        """Lines [start, end)."""
-        return Statuses(
-            self.elapsed_s[start:end],
-            self.operations_done[start:end],
-            self.rate_ops_s[start:end],
-            self.at_s[start:end],
-            self.kinds[start:end],
-            self.numbers[start:end],
-            {at - start: line for at, line in self.irregular.items() if start <= at < end},
-        )
-
-    def selected(self, positions: Sequence[int]) -> "Statuses":
+    def select(self, positions: Sequence[int] | slice) -> "Statuses":
         """Only the lines at these positions."""
+        places = range(len(self))[positions] if isinstance(positions, slice) else positions
+        irregular = enumerate(places) if self.irregular else ()
         return Statuses(
             self.elapsed_s[positions],
             self.operations_done[positions],
             self.rate_ops_s[positions],
             self.at_s[positions],
-            [self.kinds[at] for at in positions],
+            [self.kinds[at] for at in places],
             self.numbers[positions],
-            {new: self.irregular[at] for new, at in enumerate(positions) if at in self.irregular},
+            {new: self.irregular[at] for new, at in irregular if at in self.irregular},
         )
 
     def line(self, at: int) -> StatusLine:
@@ -167,7 +158,8 @@ class StatusTable(Sequence[StatusLine]):
         return self._parts[which].line(at - (self._ends[which - 1] if which else 0))
 
     def __iter__(self) -> Iterator[StatusLine]:
-        return (part.line(at) for part in self._parts for at in range(len(part)))
+        for part in self._parts:
+            yield from map(part.line, range(len(part)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):
@@ -196,23 +188,29 @@ class StatusTable(Sequence[StatusLine]):
     @property
     def has_median(self) -> bool:
         """Whether a line states one, as only versions after 0.17 do."""
-        fields = {place.field for part in self._parts for kind in set(part.kinds) if kind for place in kind.fields}
-        return "p50" in fields
+        fields = chain.from_iterable(kind.fields for kind in self._kinds)
+        return any(place.field == "p50" for place in fields)
+
+    @property
+    def _kinds(self) -> set[Kind]:
+        return set(filter(None, chain.from_iterable(part.kinds for part in self._parts)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every operation that a line names."""
-        kinds = [name for part in self._parts for kind in set(part.kinds) if kind for name in kind.operations]
-        irregular = [line for part in self._parts for line in part.irregular.values()]
-        return tuple(sorted({*kinds, *(name for line in irregular for name in line.operations)}))
+        names = set().union(*(kind.operations for kind in self._kinds))
+        for part in self._parts:
+            names = names.union(*(line.operations for line in part.irregular.values()))
+        return tuple(sorted(names))
 
     def column(self, operation: str, name: str) -> Floats:
         """One field of one operation ("READ", "avg") in every line; NaN where the line states none."""
         parts = []
         for part in self._parts:
             values = np.full(len(part), np.nan)
-            for kind in set(part.kinds) - {None}:
-                _fill(values, part, kind, operation, name)
+            for kind in set(part.kinds):
+                if kind is not None:
+                    _fill(values, part, kind, operation, name)
             for at, line in part.irregular.items():
                 numbers = line.operations.get(operation)
                 value = None if numbers is None else getattr(numbers, name)
@@ -221,10 +219,8 @@ class StatusTable(Sequence[StatusLine]):
         return _joined(parts, np.float64)
 
 
-def _fill(values: Floats, part: Statuses, kind: Kind | None, operation: str, name: str) -> None:
+def _fill(values: Floats, part: Statuses, kind: Kind, operation: str, name: str) -> None:
     """The field's values into the lines of one kind."""
-    if kind is None:
-        return
     columns = {place.field: at for at, place in enumerate(kind.fields) if place.operation == operation}
     if name not in columns:
         return

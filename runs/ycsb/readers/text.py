@@ -5,7 +5,7 @@ shippers and people put in front of a line. A line that is nothing known is kept
 """
 
 import re
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from runs.ycsb.block import Block
@@ -109,7 +109,7 @@ class TextReader:
                 line += part.data.count(b"\n")
 
     def _feed_points(self, block: Block) -> None:
-        """What is no point is text, and so is a last line that may have been cut."""
+        """Other lines than points are text, and so is a last line that may have been cut."""
         end = block.data.rstrip(b"\n").rfind(b"\n") + 1 if block.unterminated else len(block.data)
         for odd in self._main.points.feed(block.data[:end]):
             self._feed_lines(Block(odd.text + b"\n", block.first_line + odd.number))
@@ -144,7 +144,7 @@ class TextReader:
             # PowerShell puts the name of the program in front of the first line alone.
             for segments in self._sources.values():
                 with_results[0].take_preface(segments)
-        runs = [run for segments in self._sources.values() for run in segments.done(self.run_format)]
+        runs = chain.from_iterable(segments.done(self.run_format) for segments in self._sources.values())
         return tuple(sorted(runs, key=lambda run: run.first_line))
 
     # --- lines ---------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class TextReader:
         return self._measurements < _MAX_MEASUREMENTS
 
     def _shape(self, shape: bytes) -> int:
-        """What a line looks like that is this one without its digits. Chatter repeats itself, so it is remembered."""
+        """The kind of a line by its text without digits; remembered, since lines repeat."""
         if (
             shape.count(b" sec: ") == 1
             and b" sec:  operations;" in shape

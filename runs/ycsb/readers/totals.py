@@ -14,7 +14,7 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.unparsed_lines import LineReader
 from runs.ycsb.redact import redact
-from runs.ycsb.status import StatusHead, StatusLine, StatusOperation, read_head
+from runs.ycsb.status import StatusLine, StatusOperation, read_head
 
 _MAX_REPORTS: Final = (
     10_000  # kept; of more, every second one is dropped, which loses nothing but how closely they stand
@@ -85,7 +85,7 @@ class TotalsReader(LineReader):
         if match := _TOTAL.search(text):
             self._get_draft(_PHASES[match[1]], number).total(match[2].partition("(")[0], "" if may_be_cut else match[3])
         elif (head := read_head(line)) is not None:
-            self._get_draft(None, number).status(head, text, is_whole=not may_be_cut)
+            self._get_draft(None, number).status(head[0], text, is_whole=not may_be_cut)
         elif match := _LOADED.search(text):
             self._get_draft("load", number).total("operations", "" if may_be_cut else match[1])
         elif match := _COUNTED.search(text):
@@ -143,18 +143,18 @@ class _Draft:
         self._totals["throughput"] = number * 1000.0 if number is not None else None
 
     def row(self, columns: list[str], *, is_whole: bool) -> None:
-        """What stands under YCSB-C's heading: database, workload, threads and the throughput."""
+        """The row under YCSB-C's heading: database, workload, threads and the throughput."""
         names = ("db", "workload", "threadcount")
         self._properties |= {name: redact(value.strip()) for name, value in zip(names, columns[:-1], strict=False)}
         self.thousands(columns[-1] if is_whole else "")
 
-    def status(self, head: StatusHead, text: str, *, is_whole: bool) -> None:
+    def status(self, status: StatusLine, text: str, *, is_whole: bool) -> None:
         if not is_whole and not text.rstrip().endswith("]"):
             return
         operations = {name: dict(_PAIR.findall(pairs)) for name, pairs in _OPERATION.findall(text)}
         self._operations |= {name: _operation(pairs) for name, pairs in operations.items()}
         counts = {name: whole(pairs["Count"]) or 0 for name, pairs in operations.items()}
-        self._reports.add(head.elapsed_s, head.operations_done, counts, head.at_s)
+        self._reports.add(status.elapsed_s, status.operations_done, counts, status.at_s)
 
     def done(self, last_line: int) -> ReadRun | None:
         status = self._reports.lines()

@@ -26,7 +26,7 @@ _NOT_A_LATENCY_US: Final = 2  # the largest of the codes that VERIFY "took" befo
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the look of an output tells of its version."""
+    """Features of an output by which versions differ."""
 
     preamble: Preamble
     metrics: Mapping[str, MetricDraft]
@@ -101,7 +101,7 @@ def _limits(layout: Layout) -> tuple[list[Version], list[Version]]:
     drafts = metrics.values()
     lows: list[Version] = [_FIRST]
     highs: list[Version] = [_MASTER]
-    codes = {code for draft in drafts for code in draft.returns}
+    codes = set().union(*(draft.returns for draft in drafts))
     is_numeric = any(code.removeprefix("-").isdecimal() for code in codes)
     in_ms = any(draft.has_millisecond_percentiles for draft in drafts)
     has_cleanup = _has_cleanup(metrics)
@@ -121,8 +121,12 @@ def _limits(layout: Layout) -> tuple[list[Version], list[Version]]:
         lows.append(_FIRST_WITH_GC)
     if runtime is not None and not is_first:
         # Whole numbers were printed as doubles from 0.1.3 to 0.12.
-        highs.append(((0, 12, 0) if layout.has_gc else (0, 8, 0)) if "." in runtime else _MASTER)
-        lows.append(_FIRST if "." in runtime else (0, 13, 0))
+        if "." not in runtime:
+            lows.append((0, 13, 0))
+        elif layout.has_gc:
+            highs.append((0, 12, 0))
+        else:
+            highs.append((0, 8, 0))
     if layout.preamble.banner == _OLD_BANNER:
         highs.append((0, 7, 0))
     if layout.preamble.is_new_package:
@@ -192,7 +196,7 @@ def _say_intended(properties: Mapping[str, str]) -> Iterable[str]:
 def _say_counts(operations: Mapping[str, ReadOperation], version: Range | None) -> Iterable[str]:
     if version is None:
         return
-    failures = {code for entry in operations.values() for code in entry.returns} - {"OK", "0", "BATCHED_OK"}
+    failures = set().union(*(entry.returns for entry in operations.values())) - {"OK", "0", "BATCHED_OK"}
     if failures and version.high < (0, 6, 0):
         yield "Before YCSB 0.6 failed operations are counted and measured together with the successful ones."
     batched = any("BATCHED_OK" in entry.returns for entry in operations.values())

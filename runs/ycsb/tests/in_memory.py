@@ -194,7 +194,7 @@ def pack_intervals(entry: Intervals) -> bytes:
 
 def get_intervals(stored: StoredIntervals) -> Intervals:
     """Everything that is stored of one measurement."""
-    counts = [segment.counts() for segment in stored.segments]
+    counts = [segment.parts.counts() for segment in stored.segments]
     sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(part.sizes for part in counts)])
     return Intervals(
         name=stored.timeline.name,

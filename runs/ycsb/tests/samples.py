@@ -65,9 +65,9 @@ def merge(
 ) -> Merged:
     """The clients merged from their logs."""
     cut = Cut(warmup_s, measure_s, tail_s, phase)
-    merged = ingest(clients, cut, has_series=False).merged
+    merged = ingest(clients, cut, has_series=False)[0]
     numbers = {field.name: getattr(merged, field.name) for field in fields(MergedRun)}
-    return Merged(**numbers, series=lambda base_s: ingest(clients, cut, base_s=base_s).series)
+    return Merged(**numbers, series=lambda base_s: ingest(clients, cut, base_s=base_s)[1])
 
 
 def build_series(merged: Merged, *, base_s: float | None = None) -> tuple[Series, ...]:

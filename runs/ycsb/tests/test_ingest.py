@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from runs.ycsb import ingest as ingesting
 from runs.ycsb.errors import HistogramError, MergeError
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.ingest import ClientLogs, Ingested, ingest
+from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merge import recut
 from runs.ycsb.merged import MergedRun
@@ -52,20 +52,20 @@ def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:
             assert np.array_equal(getattr(mine, column), getattr(theirs, column)), (mine.name, column)
 
 
-def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept]:
+def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[MergedRun, Kept]:
     kept = Kept()
-    merged = ingest(clients, cut, keep=kept)
+    merged, all_series = ingest(clients, cut, keep=kept)
     expected, intervals = merged_in_memory(clients, cut)
-    assert_same_numbers(merged.merged, expected)
+    assert_same_numbers(merged, expected)
     held = [dataclasses.replace(client, logs=collect_logs(client)) for client in clients]
     kept_of_held = Kept()
-    assert_same_numbers(ingest(held, cut, keep=kept_of_held).merged, expected)
-    assert_same_numbers(ingest(held, cut, has_series=False).merged, expected)
+    assert_same_numbers(ingest(held, cut, keep=kept_of_held)[0], expected)
+    assert_same_numbers(ingest(held, cut, has_series=False)[0], expected)
     series = series_in_memory(expected, intervals)
-    assert [(series.operation, series.kind, series.interval_s) for series in merged.series] == [
+    assert [(series.operation, series.kind, series.interval_s) for series in all_series] == [
         (wanted.operation, wanted.kind, wanted.interval_s) for wanted in series
     ]
-    for mine, theirs in zip(merged.series, series, strict=True):
+    for mine, theirs in zip(all_series, series, strict=True):
         assert mine.points.tobytes() == theirs.points.tobytes()
     for entry, other, wanted in zip(kept.stored(), kept_of_held.stored(), intervals, strict=True):
         stored = get_intervals(entry)
@@ -113,7 +113,7 @@ def test_equals_in_memory_merge_of_late_intervals_and_failures():
         made(8),
     ]
     found, _ = assert_same(clients, Cut(3.0, None, 7.0))
-    assert [entry.number for entry in found.merged.missing] == [7, 8]
+    assert [entry.number for entry in found.missing] == [7, 8]
     assert_same(clients[:2], Cut(phase="load"))
 
 
@@ -151,7 +151,7 @@ def test_it_does_not_matter_in_which_pieces_a_log_comes(piece):
     paths = sorted((DATA / "two_clients/0").glob("*.hdr"))
     run = recorded("two_clients/0", 0)
     other = dataclasses.replace(run, logs=[source(path.read_bytes(), piece) for path in paths])
-    assert_same_numbers(ingest([other], Cut()).merged, ingest([run], Cut()).merged)
+    assert_same_numbers(ingest([other], Cut())[0], ingest([run], Cut())[0])
 
 
 def test_it_keeps_several_measurements_of_one_file_apart():
@@ -159,27 +159,27 @@ def test_it_keeps_several_measurements_of_one_file_apart():
     lines = [*get_lines(reads)[:4], *(row for pair in zip(get_lines(reads, tag="READ"), get_lines(updates, tag="UPDATE"), strict=True) for row in pair)]  # fmt: skip  # noqa: E501
     together = ClientLogs(0, [source(build_file(lines))])
     apart = made(0, reads, dataclasses.replace(updates, operation="UPDATE"))
-    assert_same_numbers(ingest([together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
+    assert_same_numbers(ingest([together], Cut(2))[0], ingest([apart], Cut(2))[0])
     put_together = ClientLogs(0, [source(build_file([*get_lines(reads), *get_lines(dataclasses.replace(updates, operation="UPDATE", start_time_s=reads.start_time_s))]))])  # fmt: skip  # noqa: E501
-    assert_same_numbers(ingest([put_together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
+    assert_same_numbers(ingest([put_together], Cut(2))[0], ingest([apart], Cut(2))[0])
 
 
 def test_plain_names_are_response_times_if_nothing_else_exists():
     clients = [made(0, lively(1, 20), steady_log("READ-FAILED", 20, 1), response_only=True)]
     found, kept = assert_same(clients, Cut(2))
-    (read,) = found.merged.operations
+    (read,) = found.operations
     assert (read.operation, read.kind, read.failed) == ("READ", "response", 18)
-    assert found.merged.throughput_ops_s == pytest.approx(40, rel=0.02)
-    assert found.merged.clients[0].busy_us == 0
+    assert found.throughput_ops_s == pytest.approx(40, rel=0.02)
+    assert found.clients[0].busy_us == 0
     assert list(kept) == ["Intended-READ", "Intended-READ-FAILED"]
 
 
 def test_it_leaves_a_last_line_out_that_broke_off():
     whole = build_file(get_lines(lively(1, 30)))
     last = whole.rindex(b"\n", 0, -1) + 1
-    before = ingest([ClientLogs(0, [source(whole[:last])])], Cut()).merged
+    before = ingest([ClientLogs(0, [source(whole[:last])])], Cut())[0]
     for cut in range(last + 1, len(whole) - 1, 97):
-        merged = ingest([ClientLogs(0, [source(whole[:cut])])], Cut()).merged
+        merged = ingest([ClientLogs(0, [source(whole[:cut])])], Cut())[0]
         assert merged.clients[0].truncated
         assert merged.operations == before.operations
         assert merged.clients[0].ended_s == before.clients[0].ended_s
@@ -199,7 +199,7 @@ def test_locates_last_operation_behind_empty_intervals():
         [*((i.start_s, i.length_s, [7, 7]) for i in each_interval(busy)), *idle, (305.0, 1.0, [5]), (306.0, 1.0, [])],
     )
     found, _ = assert_same([made(0, log)], Cut())
-    assert found.merged.clients[0].ended_s == log.start_time_s + 306
+    assert found.clients[0].ended_s == log.start_time_s + 306
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_it_cuts_a_long_run_at_whole_tens(monkeypatch):
     monkeypatch.setattr(ingesting, "MAX_FINE_S", 100)
     clients = [made(0, lively(1, 300), lively_updates(300)), made(1, lively(2, 290, first_s=3.3))]
     kept = Kept()
-    whole = ingest(clients, Cut(5), keep=kept).merged
+    whole = ingest(clients, Cut(5), keep=kept)[0]
     assert_same_numbers(whole, merged_in_memory(clients, Cut(5))[0])
     stored = kept.stored()
     assert all(len(entry.kept) < len(entry.timeline) / 8 for entry in stored)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.series import compressed, heading
-from runs.ycsb.stored import MAGIC, Segment, StoredIntervals
+from runs.ycsb.stored import MAGIC, StoredIntervals
 from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.in_memory import Intervals, collect, pack_intervals, unpack_intervals
 from runs.ycsb.tests.samples import logs, made_log
@@ -94,9 +94,10 @@ def test_it_takes_no_damage_for_other_numbers():
 def test_it_adds_segments_without_unpacking_them(monkeypatch):
     many = made_log("READ", [(float(second), 1.0, [second, 5000]) for second in range(400)])
     stored = StoredIntervals.from_bytes(pack_intervals(collect([(0, 0.0, [many])])[0]))
-    unpacked: list[Segment] = []
-    counts = Segment.counts
-    monkeypatch.setattr(Segment, "counts", lambda self: unpacked.append(self) or counts(self))
+    unpacked: list[object] = []
+    packed = type(stored.segments[0].parts)
+    counts = packed.counts
+    monkeypatch.setattr(packed, "counts", lambda self: unpacked.append(self) or counts(self))
     inside = (stored.kept.midpoint_s > many.start_time_s + 70) & (stored.kept.midpoint_s < many.start_time_s + 390)
     expected = build_histogram([*range(70, 390), *[5000] * 320])
     assert stored.histogram(0, inside) == expected

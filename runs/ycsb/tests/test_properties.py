@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runs.catalog import property_schema
+from runs.ycsb import property_schema
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CLIENT_PROPERTIES,

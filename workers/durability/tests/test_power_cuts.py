@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -166,7 +165,7 @@ def test_mode_that_does_not_sync_is_detected_every_time(benches):
     """`always` whose server was started with another setting."""
 
     def without_sync(mode: Mode) -> Mode:
-        return replace(mode, server_settings={**mode.server_settings, "appendfsync": "no"})
+        return mode.model_copy(update={"server_settings": {**mode.server_settings, "appendfsync": "no"}})
 
     for trial in cut(benches("redis/always", without_sync)):
         assert trial.loss.lost > 0

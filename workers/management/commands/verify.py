@@ -17,7 +17,7 @@ from benchsite.core.addresses import AddressRefused
 from benchsite.core.formatting import duration
 from benchsite.core.own_servers import own_servers
 from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog, start_problem
-from runs.catalog.property_schema import PropertyError
+from runs.ycsb.property_schema import PropertyError
 from workers.probe.conformance import CheckResult, Conformance
 from workers.provision.administration import AdministrationError
 from workers.provision.external import ExternalProvisioner

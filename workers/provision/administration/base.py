@@ -52,7 +52,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the servers of a cluster say of themselves, all nodes together; docs/adding-a-system.md lists the names."""
+    """The counters of all nodes of a cluster together; docs/developers/adding-a-system.md lists their names."""
 
     counts: Mapping[str, float] = field(default_factory=dict)  # since the servers' start
     values: Mapping[str, float] = field(default_factory=dict)  # at this moment

@@ -43,7 +43,7 @@ def merged_run(client: StartedClient) -> MergedRun:
     ended = client.end()
     assert ended.exit_code == 0, ended.stderr
     logs = [ended.log(name) for name in ("READ", "Intended-READ")]
-    return ingest([ClientLogs(0, logs)], Cut(WARMUP_S), has_series=False).merged
+    return ingest([ClientLogs(0, logs)], Cut(WARMUP_S), has_series=False)[0]
 
 
 def response_us(merged: MergedRun, percentile: float) -> float:

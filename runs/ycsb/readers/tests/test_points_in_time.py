@@ -29,7 +29,7 @@ def build_merged(content: str) -> MergedRun:
 
 def build_series(content: str) -> tuple[Series, ...]:
     (run,) = group(read_file("points.txt", io.BytesIO(content.encode())))
-    return ingest([collect_logs(client) for client in run.clients], Cut(phase="load")).series
+    return ingest([collect_logs(client) for client in run.clients], Cut(phase="load"))[1]
 
 
 @pytest.mark.parametrize("begin", [0, 1, 300, 500, 700, 950, 999])

@@ -53,7 +53,7 @@ public abstract class AdminProgram {
         }
     }
 
-    /** What the servers say of themselves. docs/adding-a-system.md lists the names. */
+    /** What the servers say of themselves. docs/developers/adding-a-system.md lists the names. */
     protected static final class Counters {
         /** Since the servers' start. */
         public final Map<String, Double> counts = new LinkedHashMap<>();
