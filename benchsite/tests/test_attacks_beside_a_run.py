@@ -37,7 +37,7 @@ pytestmark = [
 ]
 MEASURE_S = 60
 TEAMS, FORMS_OF_TEAM = 5, 12
-MAX_PAGE_S, MAX_UPLOAD_S = 1.0, 5.0  # 95 % of pages and half of the uploads, on a busy machine
+MAX_HEALTH_S, MAX_UPLOAD_S = 1.0, 5.0  # every probe, and half of the uploads
 MAX_CONDUCTOR_GROWTH_BYTES = 100 * 2**20
 SLOW_ENROLMENT = ENROLMENT + b"Content-Length: 2000000\r\n\r\n{"
 
@@ -125,5 +125,5 @@ def test_attacks_disturb_no_run_and_no_upload(site, port):
     assert site.pid("conductor") == conductor.pid and conductor.is_running()
     assert conductor.memory_info().rss - before < MAX_CONDUCTOR_GROWTH_BYTES
     pages_s, uploads_s = pages.result(), uploads.result()
-    assert len(pages_s) > 100 and statistics.quantiles(pages_s, n=20)[-1] < MAX_PAGE_S
+    assert len(pages_s) > 100 and max(pages_s) < MAX_HEALTH_S
     assert len(uploads_s) > 10 and statistics.median(uploads_s) < MAX_UPLOAD_S
