@@ -31,7 +31,7 @@ JVM_SYSTEMS = [
 NONSENSE = ("silent", "drip", "endless", "huge", "deep")
 TIMEOUT_S = 10.0
 MAX_GROWTH_BYTES = 50 * 2**20
-MAX_JVM_BYTES = 130 * 2**20  # a JVM with its heap, its buffers and its code
+MAX_JVM_BYTES = 110 * 2**20  # a JVM with its heap, its buffers and its code: 35 to 84 MB were measured
 MAX_MESSAGE_LENGTH = 600
 
 
@@ -107,7 +107,6 @@ def test_check_by_a_jvm_ends_in_time(settings, system, name):
 
     assert elapsed_s < TIMEOUT_S + 2 and len(target.checks[0].text) < MAX_MESSAGE_LENGTH
     assert [check.outcome for check in target.checks] == ["reject"]
-    print("GROWTH", system, name, (max(samples) - samples[0]) / 2**20)
     assert max(samples) - samples[0] < MAX_JVM_BYTES
 
 
