@@ -44,7 +44,7 @@ def test_two_commits_are_two_points_of_one_history(client_in):
         ({"commit": "3f2a 91c7"}, "A commit has 4 to 64 letters"),
         ({"commit": "ünïcode"}, "A commit has 4 to 64 letters"),
         ({"commit": "a" * 65}, "at most 64 characters"),
-        ({"branch": "ma\u2028in"}, "A branch has printable characters only"),
+        ({"branch": "ma\u2028in"}, "Holds the character U+2028, which is no part of a name."),
         ({"branch": "b" * 121}, "at most 120 characters"),
     ],
 )

@@ -203,7 +203,8 @@ class ImportForm(DescribedForm):
         except ModelError as error:
             for fault in error.errors(include_url=False):
                 name = str(fault["loc"][0])
-                self.add_error(name if name in self.fields else None, fault["msg"].removeprefix("Value error, "))
+                text = fault["msg"].removeprefix("Value error, ")
+                self.add_error(name if name in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
             return
         sweep = next((row for row in self.sweeps if str(row.pk) == cleaned["sweep"]), None)
         if sweep is not None:

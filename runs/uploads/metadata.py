@@ -39,7 +39,7 @@ _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 
 
 def _check_line(text: str) -> str:
-    if bad := next((sign for sign in text if _is_bad(sign) or sign in "\r\n\t"), None):
+    if bad := next((sign for sign in text if _is_bad(sign) or sign in "\r\n\t\u2028\u2029"), None):
         raise ValueError(f"holds the character U+{ord(bad):04X}, which is no part of a name")
     return " ".join(text.split())
 
