@@ -17,7 +17,7 @@ def markdown(cells: Cells) -> str:
 
 
 @register.filter
-def column_of(part: dict[str, Any], note: Footnote) -> str:
+def get_column(part: dict[str, Any], note: Footnote) -> str:
     """The name of the column that a footnote is about; its number where there is none."""
     columns: list[str] = part["table"]["columns"]
     return columns[note["column"]] if 0 <= note["column"] < len(columns) else str(note["column"] + 1)

@@ -106,7 +106,8 @@ def copy_sources(sources: Path, into: Path, *ignored: str) -> None:
     shutil.copytree(sources, into, ignore=shutil.ignore_patterns("target", "__pycache__", *ignored))
     modules = "".join(f"<module>{name}/{JAVA}</module>" for name in read_project(into).bindings)
     pom = into / "pom.xml"
-    pom.write_text(pom.read_text("utf-8").replace("</modules>", f"{modules}</modules>"), "utf-8")
+    project = pom.read_text("utf-8")
+    pom.write_text(project.replace("</modules>", f"{modules}</modules>"), "utf-8")
 
 
 def read_description(sources: Path, binding: str) -> dict[str, str]:
