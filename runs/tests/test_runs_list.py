@@ -6,7 +6,7 @@ import io
 import pytest
 
 from runs.results.pages.run_list import RunFilter
-from runs.tests.factories import make_matrix, make_run, make_sweep, make_workload
+from runs.tests.factories import finding, make_matrix, make_run, make_sweep, make_workload
 from runs.tests.pages import FAILURES, STATUSES, UGLY, count_queries, get_text, sign_in_viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -182,6 +182,27 @@ def test_csv_has_the_same_filter(client_in, team):
     (row,) = get_rows(response)
     assert "attachment" in response["Content-Disposition"]
     assert (row["name"], row["throughput_ops_s"], row["tags"]) == ("s 2t r1", "1234.5", "a, b")
+
+
+def test_rejected_runs_say_which_check_and_by_how_much(client_in, team):
+    sweep = make_sweep(team=team)
+    interference = finding("V25", "reject", title="Interference", measured="1.07 of 2 cores", threshold="0.5 cores")
+    short = finding("V05", "reject", title="Duration", measured="4 s", threshold="10 s")
+    for repeat, findings in ((1, [interference]), (2, [interference, short])):
+        make_run(sweep, repeat=repeat, verdict="reject", findings=[*findings, finding("V11", "warn", measured="drift")])
+    make_run(sweep, repeat=3, verdict="pass")
+
+    page = get_text(client_in.get("/runs/?verdict=reject"))
+    rows = get_rows(client_in.get("/runs.csv?sort=oldest"))
+
+    assert page.count("1.07 of 2 cores") == 2 and "drift" not in page
+    assert "V25 Interference: 2 runs" in page and "V05 Duration: 1 run" in page
+    interfered = "V25 Interference: 1.07 of 2 cores (limit: 0.5 cores)"
+    assert [row["rejected_by"] for row in rows] == [
+        interfered,
+        f"V05 Duration: 4 s (limit: 10 s); {interfered}",
+        "",
+    ]
 
 
 def test_csv_hands_no_formula_to_a_spreadsheet(client_in, team):

@@ -1,16 +1,18 @@
 """The runs list: a filter that lives in the URL, and the query it means."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.expressions import OrderBy
-from django.db.models.functions import Concat
+from django.db.models.functions import Concat, JSONObject
 
 from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
-from runs.models import Matrix, Run, Sweep
+from runs.models import Finding, Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
 from runs.results.pages.lists import AddressFilter
@@ -62,6 +64,7 @@ MAX_CHOICES = 100  # of one menu
 MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
+REJECTING = Finding.objects.filter(measurement_set__is_current=True, severity=Finding.Severity.REJECT)
 ACTIVE = "active"
 EXCLUDED = "excluded"
 
@@ -130,6 +133,19 @@ class RunFilter(AddressFilter):
         for word in self.words:
             runs = runs.filter(mentions(team, word))
         return runs.order_by(*SORTS[self.sort], "pk")
+
+
+def with_rejections(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Each run with `rejections`, the checks that reject it: id, title, what was measured, and the limit."""
+    rejecting = REJECTING.filter(measurement_set__run=OuterRef("pk")).order_by("check_id")
+    described = JSONObject(check_id="check_id", title="title", measured="measured", limit="threshold")
+    return runs.annotate(rejections=ArraySubquery(rejecting.values(described=described)))
+
+
+def count_rejections(runs: QuerySet[Run]) -> Sequence[Any]:
+    """How many of the runs each check rejects, the most frequent first."""
+    rejecting = REJECTING.filter(measurement_set__run__in=runs.order_by().values("pk"))
+    return list(rejecting.values("check_id", "title").annotate(runs=Count("pk")).order_by("-runs", "check_id"))
 
 
 def choices(team: Team) -> dict[str, list[Any]]:

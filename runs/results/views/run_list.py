@@ -16,12 +16,20 @@ from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
 from runs.results import annotations
 from runs.results.pages.lists import get_page, twin
-from runs.results.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, RunFilter, choices
+from runs.results.pages.run_list import (
+    HEAVY,
+    MAX_ROWS_IN_CSV,
+    PER_PAGE,
+    RunFilter,
+    choices,
+    count_rejections,
+    with_rejections,
+)
 from runs.results.views import deletion
 
 COLUMNS = (
     "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
-    "target_ops_s", "repeat", "status", "reason", "verdict", "verdict_override", "throughput_ops_s",
+    "target_ops_s", "repeat", "status", "reason", "verdict", "rejected_by", "verdict_override", "throughput_ops_s",
     "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes", "commit", "branch",
 )  # fmt: skip
 
@@ -29,11 +37,13 @@ COLUMNS = (
 @team_required("GET")
 def runs_list(request: HttpRequest) -> HttpResponse:
     wanted = RunFilter.from_query(request.GET)
-    rows = wanted.apply(get_team(request)).defer(*HEAVY).select_related("matrix")
+    runs = wanted.apply(get_team(request))
+    rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
     page = get_page(request, rows, PER_PAGE, by_keys=bool(wanted.words))
     context = {
         "filter": wanted,
         "page": page,
+        "rejections": count_rejections(runs) if wanted.verdict == Verdict.REJECT else [],
         "choices": choices(get_team(request)),
         "statuses": [("active", "not finished"), *Status.choices],
         "verdicts": [*[(v.value, v.label) for v in Verdict if v], ("none", "not judged"), ("excluded", "excluded")],
@@ -49,7 +59,8 @@ def runs_list(request: HttpRequest) -> HttpResponse:
 @team_required("GET")
 def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same filter as comma-separated values or JSON."""
-    rows = RunFilter.from_query(request.GET).apply(get_team(request)).defer(*HEAVY).select_related("matrix")
+    runs = RunFilter.from_query(request.GET).apply(get_team(request))
+    rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
     return twin(form, "runs", COLUMNS, map(_row, rows[:MAX_ROWS_IN_CSV].iterator(2_000)))
 
 
@@ -109,12 +120,20 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
     raise annotations.AnnotationRefused("Choose an action for the selected runs.")
 
 
+def _describe_rejections(run: Run) -> str:
+    """ "V25 Interference: 1.07 of 2 cores (limit: 0.5)", with semicolons between several."""
+    return "; ".join(
+        f"{rejection['check_id']} {rejection['title']}: {rejection['measured']} (limit: {rejection['limit']})"
+        for rejection in run.rejections  # type: ignore[attr-defined]
+    )
+
+
 def _row(run: Run) -> list[Any]:
     return [
         run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode,
         run.workload_name, run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason,
-        run.verdict, run.verdict_override, run.throughput_ops_s, run.excluded_reason, run.tags, run.created_at,
-        run.started_at, run.finished_at, run.notes, run.commit, run.branch,
+        run.verdict, _describe_rejections(run), run.verdict_override, run.throughput_ops_s, run.excluded_reason,
+        run.tags, run.created_at, run.started_at, run.finished_at, run.notes, run.commit, run.branch,
     ]  # fmt: skip
 
 
