@@ -78,7 +78,11 @@ class PoolProbe:
 
 def answer_probe(generator: str, sent_at: float, number: int) -> None:
     """In a pool process: answer, then wait until `number` processes have answered the message of `sent_at`."""
-    (_folder(generator) / str(os.getpid())).touch()
+    answer = _folder(generator) / str(os.getpid())
+    answer.touch()
+    # The kernel's own time of a file may lie some milliseconds before the message was sent.
+    now = time.time()
+    os.utime(answer, (now, now))
     end = time.monotonic() + ROUND_TIMEOUT_S
     while _answers(generator, sent_at) < number and time.monotonic() < end:
         time.sleep(0.05)
