@@ -9,8 +9,8 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jdk-headless maven \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY benchsite/core/prerequisites.py benchsite/core/
-COPY workers/__init__.py workers/systems/manifests.py workers/
+COPY benchsite/core/prerequisites.py benchsite/core/progress.py benchsite/core/
+COPY workers/__init__.py workers/
 COPY workers/systems workers/systems
 RUN python workers/systems/build.py --all --into /bindings \
     && rm -rf /bindings/.lock /bindings/build.log

@@ -92,7 +92,7 @@ def other_teams(context: RequestContext) -> dict[str, object]:
     """The person's teams beside the current one, to change to."""
     request: HttpRequest = context["request"]
     current = current_team(request)
-    teams = [one.team for one in get_memberships(request) if one.team != current]
+    teams = [membership.team for membership in get_memberships(request) if membership.team != current]
     return {"teams": teams, "csrf_token": context.get("csrf_token")}
 
 

@@ -3,6 +3,9 @@
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import textwrap
 from importlib.resources import files
 from pathlib import Path
@@ -175,3 +178,19 @@ def test_the_image_leaves_out_what_is_not_named():
     for room in ("benchsite", "runs", "workers", "reports", "benchmarks", "static", "templates", "manage.py"):
         assert f"!{room}" in lines
         assert re.search(rf"^COPY {room}\b", DOCKERFILE, re.M), room
+
+
+def test_stage_of_bindings_has_what_the_build_imports(tmp_path):
+    stage = DOCKERFILE.split("AS bindings")[1].split("FROM")[0]
+    for sources, target in re.findall(r"^COPY (.+) (\S+)$", stage, re.MULTILINE):
+        for source in map(Path, sources.split()):
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, tmp_path / target)
+            else:
+                (tmp_path / target).mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / source, tmp_path / target)
+
+    argv = [sys.executable, "-S", "workers/systems/build.py", "--help"]
+    done = subprocess.run(argv, cwd=tmp_path, env={}, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr

@@ -26,7 +26,7 @@ def next_step(curve):
     return plain(plain_text("sweep/next_loads.txt", loads=choose_next_loads(curve)))
 
 
-def next_target_of(estimate):
+def get_next_target(estimate):
     """What is advised for a sweep of targets with this ceiling."""
     laddered = curve(ladder="target")
     laddered.__dict__["ceiling"] = estimate
@@ -43,7 +43,7 @@ def test_a_bracket_in_words():
         "74.9k ops/s is unconfirmed: 75.0k ops/s is the highest target that was sustained with all targets below it "
         "(1 run), and 100k ops/s was not (2 runs). Overloaded, it did 94.2k ops/s."
     )
-    assert next_target_of(found) == (
+    assert get_next_target(found) == (
         "Measure a target of 86,603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
     )
 
@@ -57,22 +57,22 @@ def test_repeated_target_is_the_ceiling():
 def test_nothing_sustained_in_words():
     found = targets((1000, 800), (2000, 900))
     assert plain(ceiling_sentence(found)).startswith("No target was sustained, not even 1.00k ops/s; the most")
-    assert "800 ops/s next: none was sustained" in next_target_of(found)
+    assert "800 ops/s next: none was sustained" in get_next_target(found)
 
 
 def test_everything_sustained_asks_for_more():
-    assert "2,500 ops/s next: every target so far" in next_target_of(targets((1000, 1000), (2000, 2000)))
+    assert "2,500 ops/s next: every target so far" in get_next_target(targets((1000, 1000), (2000, 2000)))
 
 
 def test_a_narrow_bracket_asks_for_a_longer_run():
-    assert "repeat its lower end" in next_target_of(targets((1000, 1000), (1040, 900)))
+    assert "repeat its lower end" in get_next_target(targets((1000, 1000), (1040, 900)))
 
 
 def test_missing_threads_in_words():
     rungs = [Rung(8, 2000, 0.001, 2000.0), Rung(8, 7900, 0.001, 16000.0, p99_s=0.002)]
     said = plain(ceiling_sentence(ceiling(rungs)))
     assert said.startswith("At least 2.00k ops/s") and "lack of threads" in said and "48 threads or more" in said
-    assert next_target_of(ceiling(rungs)) == "Measure the target of 16.0k ops/s with more threads next."
+    assert get_next_target(ceiling(rungs)) == "Measure the target of 16.0k ops/s with more threads next."
 
 
 def test_a_target_without_a_counted_run_in_words():
@@ -83,7 +83,7 @@ def test_a_target_without_a_counted_run_in_words():
         "Measure it again."
     )
     assert plain(ceiling_notes(estimate)).startswith("This target has no counted run: 2.00k ops/s.")
-    assert next_target_of(estimate).startswith("Measure the target of 2.00k ops/s again next")
+    assert get_next_target(estimate).startswith("Measure the target of 2.00k ops/s again next")
     none = ceiling([replace(rungs[1], target_ops_s=500), rungs[0]])
     assert "of 500 ops/s no run counts" in plain(ceiling_sentence(none))
 

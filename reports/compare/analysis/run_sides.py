@@ -77,8 +77,8 @@ class Line:
 
 
 def _cut(text: str, begin: int, longest: int) -> str:
-    kept = f"…{text[begin:]}" if begin else text
-    return kept if len(kept) <= longest else f"{kept[: longest - 1]}…"
+    excerpt = f"…{text[begin:]}" if begin else text
+    return excerpt if len(excerpt) <= longest else f"{excerpt[: longest - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

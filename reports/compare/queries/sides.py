@@ -28,11 +28,6 @@ COUNTS = Q(run__status=Status.SUCCEEDED, run__excluded_reason="", run__is_bracke
 )
 
 
-def get_sides(curves: Sequence[Curve]) -> list[SideFacts]:
-    """What the first good run of each sweep submitted, and what its server answered. One query."""
-    return list(sides_by_sweep(curves).values())
-
-
 @dataclass(frozen=True, slots=True)
 class Submitted:
     """What one run of a sweep was asked to do, and what its server answered."""
