@@ -196,8 +196,8 @@ def algorithms(runs: Sequence[SourceRun]) -> dict[str, str]:
     """Name -> version of everything that made these numbers; several where runs were read by several releases."""
 
     def versions(values: Sequence[int | None], now: int) -> str:
-        known = sorted({value for value in values if value is not None}) or [now]
-        return ", ".join(str(value) for value in known)
+        versions_used = sorted({value for value in values if value is not None}) or [now]
+        return ", ".join(str(value) for value in versions_used)
 
     return {
         "ratios and intervals": ALGORITHM,

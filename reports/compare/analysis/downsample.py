@@ -15,15 +15,15 @@ def m4(values: npt.ArrayLike, columns: int) -> npt.NDArray[np.int64]:
     never the least or greatest.
     """
     y = np.asarray(values, dtype=float)
-    kept: set[int] = set()
+    indices: set[int] = set()
     for part in np.array_split(np.arange(y.size), max(1, min(columns, y.size))):
         if not part.size:
             continue
         finite = part[np.isfinite(y[part])]
-        kept.update((int(part[0]), int(part[-1])))
+        indices.update((int(part[0]), int(part[-1])))
         if finite.size:
-            kept.update((int(finite[np.argmin(y[finite])]), int(finite[np.argmax(y[finite])])))
-    return np.asarray(sorted(kept))
+            indices.update((int(finite[np.argmin(y[finite])]), int(finite[np.argmax(y[finite])])))
+    return np.asarray(sorted(indices))
 
 
 def thinned(values: npt.NDArray[Any], most: int = MAX_POINTS) -> npt.NDArray[np.int64]:

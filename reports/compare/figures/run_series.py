@@ -194,16 +194,16 @@ def _cells(array: Any) -> list[Cell]:
 
 
 def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
-    kept = thinned(rate)
+    indices = thinned(rate)
     return [
         scatter(
-            coordinates(seconds[kept]),
-            coordinates(rate[kept]),
+            coordinates(seconds[indices]),
+            coordinates(rate[indices]),
             "all operations",
-            hover=[formatting.throughput(value) for value in rate[kept]],
+            hover=[formatting.throughput(value) for value in rate[indices]],
             hovertemplate="%{text}<extra>all operations</extra>",
-            mode="lines" if kept.size > 1 else "markers",
-            line={"color": frame.theme.ink, "width": 2, "shape": "hv" if kept.size <= 120 else "linear"},
+            mode="lines" if indices.size > 1 else "markers",
+            line={"color": frame.theme.ink, "width": 2, "shape": "hv" if indices.size <= 120 else "linear"},
             marker={"color": frame.theme.ink},
             connectgaps=False,
         )
@@ -227,16 +227,16 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
     traces = []
     for stored in series:
-        kept = thinned(stored.p99_us)
+        indices = thinned(stored.p99_us)
         label = stored.operation if stored.kind == "service" else f"{stored.operation}, response time"
         traces.append(
             scatter(
-                coordinates(stored.seconds[kept] + (stored.interval_s - 1) / 2),
-                coordinates(stored.p99_us[kept] / 1e3),
+                coordinates(stored.seconds[indices] + (stored.interval_s - 1) / 2),
+                coordinates(stored.p99_us[indices] / 1e3),
                 escaped(f"{label} p99"),
-                hover=[formatting.latency(value) for value in stored.p99_us[kept]],
+                hover=[formatting.latency(value) for value in stored.p99_us[indices]],
                 hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
-                mode="lines" if kept.size > 1 else "markers",
+                mode="lines" if indices.size > 1 else "markers",
                 yaxis="y2",
                 line={"color": colours[stored.operation], "dash": "solid" if stored.kind == "service" else "dash"},
                 marker={"color": colours[stored.operation]},

@@ -212,15 +212,15 @@ def _read_name(name: str) -> tuple[str, str, float]:
 
 
 def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: bool) -> Trace:
-    kept = thinned(line.values)
+    indices = thinned(line.values)
     colour = frame.theme.series[position % len(frame.theme.series)] if position else frame.theme.ink
     return scatter(
-        coordinates(line.seconds[kept]),
-        coordinates(line.values[kept]),
+        coordinates(line.seconds[indices]),
+        coordinates(line.values[indices]),
         escaped(line.name),
-        hover=[formatting.cell(value) for value in line.values[kept].tolist()],
+        hover=[formatting.cell(value) for value in line.values[indices].tolist()],
         hovertemplate=f"%{{text}}<extra>{escaped(line.name)}</extra>",
-        mode="lines" if kept.size > 1 else "markers",
+        mode="lines" if indices.size > 1 else "markers",
         yaxis=yaxis,
         line={"color": colour, "width": 1.5, "dash": DASHES[position % len(DASHES)]},
         marker={"color": colour},

@@ -102,12 +102,12 @@ def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     """Context behind the sum, which keeps every dip: its course is enough, for many are sent often."""
     rates = np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float)
     seconds = client.seconds[-MAX_SECONDS:]
-    kept = thinned(rates, MAX_OF_A_CLIENT).tolist()
+    indices = thinned(rates, MAX_OF_A_CLIENT).tolist()
     return scatter(
-        [seconds[at] for at in kept],
-        [round(float(rates[at]), 1) for at in kept],
+        [seconds[at] for at in indices],
+        [round(float(rates[at]), 1) for at in indices],
         f"client {client.number}",
-        hover=[formatting.throughput(float(rates[at])) for at in kept],
+        hover=[formatting.throughput(float(rates[at])) for at in indices],
         hovertemplate=f"%{{text}}<extra>client {client.number}</extra>",
         mode="lines",
         line={"color": frame.theme.muted, "width": 1},
