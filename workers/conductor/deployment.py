@@ -404,7 +404,7 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         binding_properties=properties,
         version=spec["version"],
         address=deployment.cluster.address,
-        addresses=tuple(node.address for node in deployment.cluster.nodes.all() if node.address),
+        addresses=tuple(deployment.cluster.addresses),
         replication_factor=spec["replication_factor"] or 1,
         cpus=_server_cpus(run),
     )
