@@ -181,7 +181,7 @@ class Endpoint(Record):
     @property
     def credentials(self) -> frozenset[str]:
         """Of these the properties that change who signs in, and nothing of what is measured."""
-        return frozenset(name for role, name in self.sign_in.items() if role not in ("database", "ssl"))
+        return frozenset({self.user, self.password, self.ca, self.certificate, self.key} - {""})
 
     @property
     def parts(self) -> frozenset[str]:

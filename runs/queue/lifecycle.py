@@ -32,6 +32,7 @@ from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.submission import CONDUCTOR_CHANNEL, wake_scheduler
+from runs.queue.corrections import correct_sign_in
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
@@ -550,8 +551,10 @@ def _copy(
         rung = Run.objects.filter(sweep=run.sweep_id, threads=threads, target_ops_s=target_ops_s)
         looks = run.matrix.looks if run.matrix and run.phase == Phase.MEASURE and load is None else []
         repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
-    spec: RunSpec = run.spec
+    spec = correct_sign_in(run)
     key = run.config_key  # Empty: trial runs count in no history.
+    if key and spec != run.spec:
+        key = config_key(spec)
     if load is not None:
         assert run.sweep is not None
         spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}

@@ -125,7 +125,9 @@ class MatrixPage:
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     """Everything the page shows, in a constant number of queries."""
     runs = list(
-        matrix.runs.defer(*HEAVY).select_related("sweep__database", "sweep__workload").order_by("position", "id")
+        matrix.runs.defer(*HEAVY)
+        .select_related("sweep__database__cluster", "sweep__workload")
+        .order_by("position", "id")
     )
     timed = [run for run in runs if run.phase == Phase.MEASURE]
     measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
