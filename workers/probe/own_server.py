@@ -178,7 +178,7 @@ class FirstMatrixForm(DescribedForm):
             self.fields["confirmed"].label = "Benchsite may add and delete its own records beside this data"
         elif not target.data:
             del self.fields["confirmed"]
-        self.fields["mode"].initial = next(iter(target.modes), "")
+        self.fields["mode"].initial = next(reversed(target.modes), "")  # the strongest
         # Modes that the server is not in would fail the first run.
         self.offer("mode", list(target.modes.items()))
 
