@@ -1,6 +1,7 @@
 """Benchmark my server: from an address to the first curve in two forms, for every system with a client."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -41,6 +42,7 @@ WARMUP_S = 2
 MEASURE_S = 10
 DEFAULT_RECORDS = 10_000
 NEW_MACHINE = ""
+MAX_NAME_LENGTH = 80
 # Of a field after whose change the other fields are drawn anew, as what was typed there says.
 REFILL = {
     "hx-post": "",
@@ -117,11 +119,16 @@ class ServerForm(SignInForm):
         system, proposed = (self.cleaned_data.get(field, "") for field in ("system", "address"))
         if system in self.systems:
             proposed = f"{self.systems[system].name} at {proposed}"
-        name = " ".join(self.cleaned_data["name"].split()) or proposed[: self.fields["name"].max_length]  # type: ignore[attr-defined]
-        for model in (Cluster, Database):
-            if model.objects.filter(team=self.team, name=name).exists():
-                raise ValidationError("There is already a cluster or database of this name: choose another.")
+        name = " ".join(self.cleaned_data["name"].split())
+        if not name:
+            return next(filter(self._is_free, _number_names(proposed)))
+        if not self._is_free(name):
+            raise ValidationError("There is already a cluster or database of this name: choose another.")
         return name
+
+    def _is_free(self, name: str) -> bool:
+        rows = (model.objects.filter(team=self.team, name=name) for model in (Cluster, Database))
+        return not any(named.exists() for named in rows)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -151,6 +158,13 @@ class ServerForm(SignInForm):
             return Machine.objects.get(pk=self.cleaned_data["machine"])
         host, port = split_address(address)
         return _own_machine(host, port) or Machine.objects.get_or_create(name=host[:80])[0]
+
+
+def _number_names(name: str) -> Iterator[str]:
+    """The name, then with 2, 3 and so on behind it."""
+    yield name[:MAX_NAME_LENGTH]
+    for number in count(2):
+        yield f"{name[: MAX_NAME_LENGTH - 8]} ({number})"
 
 
 def _own_machine(host: str, port: int) -> Machine | None:
