@@ -191,7 +191,6 @@ NOTICE_FINDERS = [
     "reports.trends.upload_alerts.look",
     "reports.compare.queries.curves.store_recent",
 ]
-RUN_PINS = ["reports.trends.baselines.pinned"]
 UPLOAD_ADDITIONS = ["reports.trends.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
 MIDDLEWARE = [
     "benchsite.core.request_metrics.CountRequests",
