@@ -69,9 +69,8 @@ def measured(team):
         Finding.objects.create(measurement_set=cut, check_id="V01", severity="pass", title="ü\t“\u2028”", message="\\n")
         Series.objects.create(run=run, operation="READ", points=2, data=bytes(range(256)))
         RunEvent.objects.create(run=run, kind="status", new="running")
-        apps.get_model("reports", "ChangePoint").objects.create(
-            team=team, config_key="k", metric="mean", run=run, state="new"
-        )
+        change_points = apps.get_model("reports", "ChangePoint").objects
+        change_points.create(team=team, config_key="k", metric="mean", run=run, state="new")
     make_matrix(team=team, name="the plan that was tried").trials.add(matrix)
     trial = make_matrix(team=team, name="a trial")
     Matrix.objects.filter(pk=trial.pk).update(trial_of=matrix)

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.module_loading import import_string
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
@@ -95,6 +97,7 @@ def _delete_page(
         "back": reverse("import" if isinstance(row, Upload) else kind, args=[row.pk]),
         "blockers": blocking,
         "refused": refused,
+        "reports": import_string(settings.DELETION_MENTIONS)(selection.keys(Matrix), selection.keys(Sweep)),
         "parts": [(part, part._meta.verbose_name) for part in parts],
         "counts": [
             (number, model._meta.verbose_name, model._meta.verbose_name_plural)
