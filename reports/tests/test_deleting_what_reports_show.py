@@ -23,7 +23,8 @@ def test_a_published_report_outlives_its_matrix(team, user, artifact_folder):
     admin = signed_in(make_user(team=team, role=Role.ADMIN, username="grace"))
     before = Client().get(f"/r/{token}").content
     page = get_text(admin.get(f"/matrices/{matrix.pk}/delete/"))
-    assert f"It is shown by {report.title}" in page
+    assert "It is shown by" in page
+    assert report.title in page
     admin.post(f"/matrices/{matrix.pk}/delete/")
     assert not Matrix.objects.exists()
     assert Report.objects.exists()
