@@ -50,9 +50,9 @@ def public_reports(team: Team) -> QuerySet[ReportRevision]:
 
 def find_reports(matrices: Collection[UUID], sweeps: Iterable[UUID]) -> list[tuple[str, str]]:
     """Titles and addresses of the team's reports that are made of one of these."""
-    found: list[tuple[str, str]] = []
+    addresses: list[tuple[str, str]] = []
     for report in Report.objects.only("title", "draft"):
         selection = parse_draft(report.draft).selection
         if selection.matrix_id in matrices or not set(sweeps).isdisjoint(selection.sweeps):
-            found.append((report.title, reverse("report", args=[report.pk])))
-    return found
+            addresses.append((report.title, reverse("report", args=[report.pk])))
+    return addresses
