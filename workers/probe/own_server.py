@@ -19,7 +19,7 @@ from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import get_team, get_user, is_operator, team_required
 from benchsite.core.addresses import AddressRefused, is_own_address, join_address, resolve, split_address
 from benchsite.core.responses import form_status
-from runs.catalog import data_target, load_catalog
+from runs.catalog import STATED_SUFFIX, OwnMode, System, data_target, load_catalog
 from runs.catalog.connection_strings import parse_connection_string
 from runs.catalog.data_confirmations import confirm
 from runs.catalog.forms.clusters import machines_for
@@ -43,6 +43,7 @@ MEASURE_S = 10
 DEFAULT_RECORDS = 10_000
 NEW_MACHINE = ""
 MAX_NAME_LENGTH = 80
+AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
 # Of a field after whose change the other fields are drawn anew, as what was typed there says.
 REFILL = {
     "hx-post": "",
@@ -82,7 +83,7 @@ class ServerForm(SignInForm):
         super().__init__(typed if is_final else None)
         self.team = team
         self.add_sign_in(self.systems.get(typed["system"]) or self.systems["redis"], {})
-        self.initial |= typed
+        self.initial.update(typed)
         machines = [(str(machine.pk), machine.name) for machine in machines_for(team)]
         if operator:
             machines.insert(0, (NEW_MACHINE, "a machine that Benchsite does not know yet"))
@@ -277,15 +278,18 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     _refuse_unless_allowed(request)
     team = get_team(request)
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
-    system = load_catalog().system(database.system, database.flavour)
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
     context: dict[str, Any] = {"database": database, "check": pk}
     progress = None
     if "again" not in request.GET:
         progress = read_check(team, pk)
+    if "as-it-is" in request.POST and progress and progress.target and progress.target.differences:
+        _state_mode(database, system, progress.target)
+        return redirect(f"{reverse('own-server-first', args=[pk])}?again=1")
     if progress is None:
         addresses, properties = database.cluster.addresses, database.binding_properties
         try:
-            progress = start_check(team, pk, system, addresses, properties, lambda target: pk)
+            progress = start_check(team, pk, system, addresses, properties, lambda target: pk, str(database.cluster_id))
         except CheckRefused as error:
             context["refusal"] = str(error)
     context["progress"] = progress
@@ -302,6 +306,22 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("matrix", pk=matrix.pk)
     context["form"] = form
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
+
+
+def _state_mode(database: Database, system: System, target: TargetChecks) -> None:
+    """An own mode with the settings that the server has. It promises what the system's weakest mode does."""
+    nearest, weakest = system.modes[target.nearest], next(iter(system.modes.values()))
+    settings = {name: value for name, (_, value) in target.differences.items() if name in system.settings}
+    own: OwnMode = {
+        "base": nearest.base or nearest.slug,
+        "name": "as the server is set",
+        "durability": weakest.durability.model_dump(),
+        "server_settings": {**nearest.server_settings, **settings},
+        "client_properties": nearest.client_properties,
+    }
+    checked = load_catalog().system(database.system).check_own_mode(AS_IT_IS, own)
+    database.own_modes = {**database.own_modes, AS_IT_IS: checked}
+    database.save(update_fields=["own_modes"])
 
 
 def _refuse_unless_allowed(request: HttpRequest) -> None:

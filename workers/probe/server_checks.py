@@ -46,9 +46,10 @@ def start_check(
     addresses: Sequence[str],
     properties: Mapping[str, object],
     save: Callable[[TargetChecks], uuid.UUID] | None = None,
+    cluster: str = "",
 ) -> Progress:
     """Starts a check of the servers at these host:port. `save` is called where clients can sign in, and names the row
-    whose progress is the result, too. Raises CheckRefused.
+    whose progress is the result, too. `cluster` is that of `check_target`. Raises CheckRefused.
     """
     if not _slots.acquire(blocking=False):
         raise CheckRefused("This site checks other servers at the moment. Try again in half a minute.")
@@ -66,7 +67,7 @@ def start_check(
     def run() -> None:
         tenancy.enter(team.pk)
         try:
-            _run(team, check, progress, system, addresses, properties, save)
+            _run(team, check, progress, system, addresses, properties, save, cluster)
         finally:
             connection.close()
             _slots.release()
@@ -93,6 +94,7 @@ def _run(
     addresses: Sequence[str],
     properties: Mapping[str, object],
     save: Callable[[TargetChecks], uuid.UUID] | None,
+    cluster: str,
 ) -> None:
     saved = ""
     try:
@@ -101,6 +103,7 @@ def _run(
             addresses,
             properties,
             deadline=time.monotonic() + CHECK_TIMEOUT_S,
+            cluster=cluster,
             note_step=lambda step: _write(team, check, replace(progress, step=step)),
         )
         if save is not None and target.is_reachable:

@@ -11,11 +11,13 @@ from runs.catalog import System
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.base import plain_text
 from workers.provision.external import CONNECT_TIMEOUT_S, ExternalProvisioner
-from workers.provision.provisioner_factory import provisioner_for
-from workers.provision.readback import ReadBack, read_back
+from workers.provision.ownership import Marker
+from workers.provision.provisioner_factory import provisioner_for, site_marks
+from workers.provision.readback import REPLICAS, ReadBack, read_back
 from workers.provision.servers import ProvisionError, Server, ServerSpec
 
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
+OTHER_DATA_SET = "a data set of another cluster or site"
 PINGS = 5
 STEPS = ("connection", "sign-in", "modes", "latency", "data")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
@@ -82,11 +84,13 @@ def check_target(
     properties: Mapping[str, object],
     *,
     deadline: float,
+    cluster: str = "",
     note_step: Callable[[int], None] = lambda step: None,
 ) -> TargetChecks:
     """Connects to the servers at these host:port as clients with these properties will, and changes nothing.
 
-    It ends at the `deadline`, of time.monotonic(). `note_step` gets the index of each of the STEPS that begins.
+    It ends at the `deadline`, of time.monotonic(). `cluster` is the key of the described one, whose own data set may be
+    there. `note_step` gets the index of each of the STEPS that begins.
     """
     spec = ServerSpec(
         deployment="",
@@ -114,7 +118,7 @@ def check_target(
         return TargetChecks((connection, sign_in))
     sign_in = TargetCheck("sign-in", "pass", f"{system.name} {server.version}")
     try:
-        return _check_server(system, server, (connection, sign_in), note_step)
+        return _check_server(system, server, (connection, sign_in), cluster, note_step)
     except AdministrationError as error:
         return TargetChecks((connection, sign_in, TargetCheck("modes", "reject", str(error), ("user",))))
     finally:
@@ -122,18 +126,19 @@ def check_target(
 
 
 def _check_server(
-    system: System, server: Server, passed: tuple[TargetCheck, ...], note_step: Callable[[int], None]
+    system: System, server: Server, passed: tuple[TargetCheck, ...], cluster: str, note_step: Callable[[int], None]
 ) -> TargetChecks:
     note_step(2)
     read = {name: read_back(system, mode, server.administration) for name, mode in system.modes.items()}
     modes = {name: system.modes[name].name for name, answer in read.items() if answer.in_force}
-    nearest = min(read, key=lambda name: len(read[name].wrong))
+    nearest = min(read, key=lambda name: (REPLICAS in read[name].wrong, len(read[name].wrong)))
     note_step(3)
     latency_s = _measure_latency(server)
     note_step(4)
-    foreign = ""
-    if not server.administration.read_marker(TABLE):
-        foreign = server.administration.content(TABLE)
+    text = server.administration.read_marker(TABLE)
+    marker, foreign = Marker.parse(text), ""
+    if not text or marker.site not in site_marks() or marker.cluster != cluster:
+        foreign = server.administration.content(TABLE) or (text and OTHER_DATA_SET)
     survey = server.administration.survey(TABLE)
     return TargetChecks(
         checks=(

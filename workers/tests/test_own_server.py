@@ -122,6 +122,15 @@ def test_data_of_others_is_named_and_kept(server):
     assert server.administration.size("usertable") == 1
 
 
+def test_data_set_of_another_cluster_is_foreign(server):
+    """A load would refuse it."""
+    server.administration.write_marker("usertable", '{"site": "other", "cluster": "other"}', replaces="")
+    properties = {"redis.password": server.password}
+    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=time.monotonic() + 60)
+
+    assert target.foreign_data and target.checks[-1].outcome == "warn"
+
+
 def test_foreign_data_is_confirmed_in_the_form(operator, server, team):
     for name in ("load-1", "load-2"):
         make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
@@ -174,6 +183,56 @@ def test_later_settings_are_read_by_another_check(operator, server):
         client.config_set("appendfsync", "everysec")
     assert "In force: off" in page.content.decode() and later == address
     assert 'value="always"' in operator.get(address).content.decode()
+
+
+def test_server_in_no_mode_is_measured_as_it_is(operator, server, team):
+    for name in ("load-1", "load-2"):
+        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
+    with redis_client(server) as client:
+        client.config_set("save", "3600 1 300 100 60 10000")
+    try:
+        address = check_server(operator, server)
+        page = operator.get(address).content.decode()
+        response = operator.post(address, {"as-it-is": "1"})
+        await_check(operator, operator.get(response.url))
+        submitted = operator.post(address, {"mode": "as-it-is-stated", "workload": "B", "records": "500"})
+    finally:
+        with redis_client(server) as client:
+            client.config_set("save", "")
+
+    assert "3600 1 300 100 60 10000" in page and "Measure the first curve" not in page
+    mode = Database.objects.get(team=team).own_modes["as-it-is-stated"]
+    assert mode["server_settings"]["save"] == "3600 1 300 100 60 10000"
+    assert mode["durability"] == next(iter(REDIS.modes.values())).durability.model_dump()
+    assert submitted.url == reverse("matrix", args=[Matrix.objects.get(team=team).pk])
+
+
+def test_connection_string_fills_the_fields(operator):
+    typed = {"address": "rediss://bob:se%40cret@10.0.0.5/3", "name": "Ours", "fill": "1"}
+    form = operator.post(reverse("own-server"), typed).context["form"]
+
+    values = {name: form[name].value() for name in ("system", "address", "user", "password", "database", "ssl", "name")}
+    assert values == {
+        "system": "redis", "address": "10.0.0.5", "user": "bob", "password": "se@cret", "database": "3",
+        "ssl": "verify-ca", "name": "Ours",
+    }  # fmt: skip
+
+
+def test_nothing_typed_is_lost_on_an_error(operator, server):
+    typed = answers(server, system="postgresql", address="nowhere!", user="1 2", database="shop", ca="no PEM")
+    response = operator.post(reverse("own-server"), typed)
+    form = response.context["form"]
+
+    assert response.status_code == 422 and {"address", "user", "ca"} <= form.errors.keys()
+    assert {name: form[name].value() for name in typed} == typed
+
+
+def test_second_server_at_one_address_is_numbered(operator, server, team):
+    for _ in range(2):
+        check_server(operator, server, name="")
+
+    first, second = Database.objects.filter(team=team).order_by("created_at").values_list("name", flat=True)
+    assert second == f"{first} (2)"
 
 
 def test_checks_of_a_team_at_once_are_limited(operator, server):

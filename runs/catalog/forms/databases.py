@@ -95,7 +95,7 @@ class DatabaseForm(SignInForm, NamedForm):
             names = system.binding.endpoint.sign_in.values()
             self.add_sign_in(system, stored)
             self.initial["binding_properties"] = {name: stored[name] for name in stored if name not in names}
-        self.initial |= typed
+        self.initial.update(typed)
 
     def _secrets(self) -> dict[str, str]:
         """The stored secret properties, which a page never shows."""

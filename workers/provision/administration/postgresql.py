@@ -306,7 +306,7 @@ def _locked(session: Session, table: str) -> Iterator[None]:
         yield
 
 
-def _read_value(session: Session, query: Any, parameters: Sequence[str] | None = None) -> Any:
+def _read_value(session: Session, query: Any, parameters: Sequence[object] | None = None) -> Any:
     """The first column of the query's one row."""
     [(value,)] = session.execute(query, parameters).fetchall()
     return value
