@@ -13,7 +13,7 @@ import numpy as np
 from benchsite.core.formatting import percent
 from reports.compare.analysis.ratios import Floats
 from reports.trends.analysis.sessions import SessionSpread, session_spread
-from reports.trends.analysis.verdicts import EnvironmentAnswer, Judgement, Metric, Verdict, judge
+from reports.trends.analysis.verdicts import EnvironmentAnswer, Judgement, Level, Metric, Verdict, judge
 
 PAIRS: Final = 400  # commits of each kind
 SEED: Final = 20261122
@@ -110,7 +110,7 @@ def _judged(values: Floats, sessions: int, case: Case, spread: SessionSpread | N
             tuple(tuple(session) for session in part.tolist()) for part in (of[2 - sessions : 2], of[2:3], of[3:])
         )
         metrics.append(Metric(name, statistic, statistic == "throughput", new, base, history=history))
-    return judge(metrics, EnvironmentAnswer(), spread=spread, extend=True, tests=case.tests)
+    return judge(metrics, EnvironmentAnswer(), spread=spread, level=Level.BRANCH, tests=case.tests)
 
 
 def row(rates: Rates) -> str:

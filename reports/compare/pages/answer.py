@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from reports.compare.analysis.ceiling import CLIENT_LIMITED, Status
+from reports.compare.analysis.ceiling import CLIENT_LIMITED, Ceiling, Status
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.compare.curves import Curve, durability_key
@@ -156,14 +156,19 @@ def _compare(first: Curve, second: Curve, judging: Judging | None) -> Comparison
     """Of their ceilings, or why these are not compared."""
     ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
     unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
-    if any(ceiling.is_lower_bound for ceiling in unbracketed):
-        return Doubt.SHORT_LADDERS
-    if unbracketed:
-        return Doubt.OPEN_ENDS if all(ceiling.is_confirmed for ceiling in ceilings) else Doubt.FEW_RUNS
+    # Of one test, measured at one load, no ladder has to show more.
+    if unbracketed and not (len(first.rungs) == 1 and first.rungs == second.rungs):
+        return _doubt_ceilings(ceilings, unbracketed)
     table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
     comparison = row.ratios[0].comparison if row and row.ratios and not row.refused else None
     return comparison or Doubt.OTHER_DIFFERENCES
+
+
+def _doubt_ceilings(ceilings: Sequence[Ceiling], unbracketed: Sequence[Ceiling]) -> Doubt:
+    if any(ceiling.is_lower_bound for ceiling in unbracketed):
+        return Doubt.SHORT_LADDERS
+    return Doubt.OPEN_ENDS if all(ceiling.is_confirmed for ceiling in ceilings) else Doubt.FEW_RUNS
 
 
 def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
