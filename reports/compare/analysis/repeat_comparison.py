@@ -36,7 +36,7 @@ from reports.compare.analysis.ratios import (
     repeats_needed,
     unusable,
 )
-from reports.trends.analysis.levels import MIN_TAIL, PAIR_SHARE, LevelTracker
+from reports.trends.analysis.levels import MIN_TAIL, LevelTracker
 from reports.trends.analysis.sessions import (
     Level,
     Session,
@@ -282,9 +282,10 @@ def follow_sessions(
     )
     if interval is None or ratio is None:
         return _without_interval(known)
-    share = tracker.share * (PAIR_SHARE if len(means) <= MIN_TAIL else 1.0)
     confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
-    known = replace(known, confirmed=confirmed, adjusted_p=min(interval.p / share, 1.0), is_open=tracker.is_open)
+    known = replace(
+        known, confirmed=confirmed, adjusted_p=min(interval.p / tracker.share, 1.0), is_open=tracker.is_open
+    )
     return judged(_with(known, interval))
 
 

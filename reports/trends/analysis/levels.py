@@ -18,7 +18,6 @@ from reports.trends.analysis.sessions import MIN_DEGREES, SessionSpread
 
 # Two-sided, over all metrics and tests of a commit; less than 5 %, for jobs resemble the ones before them.
 ALPHA: Final = 0.03
-PAIR_SHARE: Final = 0.5  # of the error, for two sessions
 SESSION_P: Final = 0.05  # one-sided, of a session by itself
 PAIR_P: Final = 0.01  # the same where there are two
 MIN_TAIL: Final = 2
@@ -30,6 +29,9 @@ MAD_TO_SD: Final = 1.4826  # of a normal distribution
 MAX_CORRELATION: Final = 0.95
 MIN_SHARE_OF_SQUARES: Final = 0.1
 MAX_LAGS: Final = 40
+CALM_TIMES: Final = 2.0  # the threshold is at least so many standard deviations
+CALM_DEGREES: Final = 8.0
+MIN_OWN_DEGREES: Final = 0.5
 _ROUNDING: Final = 1e-12
 
 
@@ -161,7 +163,9 @@ class LevelTracker:
             inflation = inflate(n, correlation)
             # A level of few sessions that resemble each other has less variance than sessions have.
             variance = own / (n - 1) / max((n - inflation) / (n - 1), MIN_SHARE_OF_SQUARES)
-            own_degrees = max(n / inflation - 1, 0.5)
+            # Noise that is small beside the threshold makes no false loss, however many sessions are alike.
+            is_calm = math.sqrt(variance) <= self.loss / CALM_TIMES
+            own_degrees = max(n / inflation - 1, min(n - 1, CALM_DEGREES) if is_calm else MIN_OWN_DEGREES)
             squares, degrees = squares + variance * own_degrees, degrees + own_degrees
         if degrees < MIN_DEGREES and self.spread:
             of_means = max(self.spread.of_means, self.spread.variance)
@@ -192,7 +196,7 @@ class LevelTracker:
         return (
             far >= MIN_TAIL
             and abs(fmean(self.tail) - estimate.mean) >= least - _ROUNDING
-            and self.p < ALPHA * self.share * (PAIR_SHARE if sessions == MIN_TAIL else 1.0)
+            and self.p < ALPHA * self.share
         )
 
     def _follow_loss(self, mean: float, distance: float) -> None:

@@ -116,7 +116,7 @@ class VerdictQuery(Thresholds):
 
 
 class CompareQuery(Thresholds):
-    """Run ids (commas between them), a baseline's name, a commit or the first seven characters of one, `branch:NAME` (its
+    """Run ids (commas between them), a baseline, a commit or its first seven characters, `branch:NAME` (its
     newest commit), `this-week`, `last-week` (the default branch).
     """
 

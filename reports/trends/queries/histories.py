@@ -122,7 +122,7 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
         id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
     )
     held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
-    keys = [row.config_key for row in held]
+    keys = [row.config_key for row in held] or [""]  # as many queries for none as for some
     triage: dict[str, list[Triage]] = {}
     decisions = ChangePoint.objects.filter(
         team=team, config_key__in=keys, metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]

@@ -13,7 +13,14 @@ from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.trends.queries.baselines import find_repeats, get_baselines, newest_commits, runs_of_sweep, runs_with_sweep
 from reports.trends.verdicts.baseline_selection import (
-    RULE, Ambiguous, BaselineUnknown, Incomparable, NothingNamed, TooManyTests, compared, verdict_of_run,
+    RULE,
+    Ambiguous,
+    BaselineUnknown,
+    Incomparable,
+    NothingNamed,
+    TooManyTests,
+    compared,
+    verdict_of_run,
 )  # fmt: skip
 from reports.trends.verdicts.verdict import why_not
 from runs.identifiers import parse_uuid

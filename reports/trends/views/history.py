@@ -18,6 +18,7 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from reports.compare.pages.charts import figure_link
 from reports.compare.views.figures import respond
 from reports.models import EVERY_METRIC, ChangePoint, History, HistoryNote
+from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
@@ -172,6 +173,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
+        "min_points": MIN_HISTORY,
     }
     return render(request, "reports/history.html", context)
 
