@@ -159,14 +159,17 @@ def news(request: HttpRequest) -> HttpResponse:
 def search_changes(team: Team, since: datetime) -> dict[str, object]:
     """Every change of level since then, the newest first, and how many histories were searched; four queries."""
     grown = History.objects.filter(phase=Phase.MEASURE, last_at__gte=since)
-    long = grown.filter(runs__gte=MIN_HISTORY)
-    lines = history_lines(team, long.order_by("-last_at")[:MAX_HISTORIES], MAX_RUNS)
+    counts = grown.aggregate(
+        long=Count("pk", filter=Q(runs__gte=MIN_HISTORY)), short=Count("pk", filter=Q(runs__lt=MIN_HISTORY))
+    )
+    newest = grown.filter(runs__gte=MIN_HISTORY).order_by("-last_at")[:MAX_HISTORIES]
+    lines = history_lines(team, newest, MAX_RUNS)
     changes = [(line, change) for line in lines for change in line.changes if change.point.at >= since]
     return {
         "histories": sorted(changes, key=lambda pair: pair[1].point.at, reverse=True),
         "searched": len(lines),
-        "unsearched": long.count() - len(lines),
-        "short": grown.filter(runs__lt=MIN_HISTORY).count(),
+        "unsearched": counts["long"] - len(lines),
+        "short": counts["short"],
     }
 
 
