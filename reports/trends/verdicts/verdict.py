@@ -65,8 +65,9 @@ def collect_metrics(
     one before it and what is since, as sessions of points. A session of these that lacks a metric is left out of it.
     """
     sides = [[point for curve in session for point in curve.points] for session in (*new, *base)]
-    throughputs = map(_throughputs, others)
-    metrics = [Metric("throughput", "throughput", True, *_parted(_throughputs(sides), len(new)), "", *throughputs)]
+    history, earlier, since = map(_throughputs, others)
+    parted = _parted(_throughputs(sides), len(new))
+    metrics = [Metric("throughput", "throughput", True, *parted, history=history, earlier=earlier, since=since)]
     notes: list[str] = []
     curves = [curve for session in (*new, *base) for curve in session]
     # Response time where every run has it, for overload shows there alone; else service time.
@@ -83,12 +84,26 @@ def collect_metrics(
             if reasons:
                 notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
                 continue
-            earlier = [_measured(sessions, name, kind, statistic) for sessions in others]
-            metrics.append(Metric(f"{name} {statistic}", statistic, False, *_parted(values, len(new)), kind, *earlier))
+            history, earlier, since = (_measured(sessions, name, kind, statistic) for sessions in others)
+            parted = _parted(values, len(new))
+            metrics.append(
+                Metric(
+                    f"{name} {statistic}",
+                    statistic,
+                    False,
+                    *parted,
+                    kind,
+                    history=history,
+                    earlier=earlier,
+                    since=since,
+                )
+            )
     return metrics, notes
 
 
-def _measured(sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str) -> tuple[Session, ...]:
+def _measured(
+    sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str
+) -> tuple[tuple[float, ...], ...]:
     values = (_values(session, "base", name, kind, statistic)[0] for session in sessions)
     return tuple(session for session in values if session)
 
@@ -104,7 +119,7 @@ def _parted(sessions: Sequence[Values], new: int) -> tuple[tuple[Values, ...], t
     return tuple(sessions[:new]), tuple(sessions[new:])
 
 
-def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
+def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[tuple[float, ...], ...]:
     """The values of a session's runs, or why there are none."""
     operations = [row for point in session if (row := point.operation(name, kind))]
     if len(operations) < len(session):
@@ -195,7 +210,7 @@ def compute_verdict(
     spread = largest_spread(clusters, session_spreads(team, clusters))
     beside = measured_points([*followed.history, *followed.since])
     others = [by_session({run: beside[run.pk] for run in runs}) for runs in followed.parts]
-    metrics, notes = collect_metrics(*(by_session(side) for side in sides), others)
+    metrics, notes = collect_metrics(by_session(sides[0]), by_session(sides[1]), others)
     if followed.is_accepted:
         metrics = [replace(metric, is_accepted=True) for metric in metrics]
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
