@@ -115,7 +115,7 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     side = build_side(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
     on = f" on {side.branch}" if side.branch else ""
-    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
+    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it."
     return Against(tuple(runs), replace(side, chosen=chosen), level=Level.BRANCH)
 
 

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from reports.compare.figures.theme import SHORT_COMMIT
 from reports.models import BadgeLink, Baseline, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
@@ -119,9 +120,12 @@ def versions(request: HttpRequest) -> HttpResponseBase:
     documents = answer.comparisons if answer else ()
     rows = History.objects.filter(config_key__in=[document.test for document in documents])
     tests = {row.config_key: row for row in rows}
+    shas = {row["commit"] for row in commits}
+    labels = [side[:SHORT_COMMIT] if side in shas else side for side in (base, new)]
     context = {
         "base": base,
         "new": new,
+        "labels": labels,
         "problem": problem,
         "answer": answer,
         "rows": [(tests.get(document.test), document) for document in documents],
