@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 import uuid
 from datetime import timedelta
 
@@ -103,13 +104,15 @@ def test_report_tells_whether_the_run_goes_on(lab, client_run, claim):
 
 
 LINE = {
-    "elapsed_s": 1.0, "at_epoch_s": 1.7e9, "operations_total": 10, "rate_ops_s": 10.0,
+    "elapsed_s": 1.0, "at_epoch_s": time.time(), "operations_total": 10, "rate_ops_s": 10.0,
     "by_operation": {"READ": {"count": 10, "mean_us": 5.0, "p99_us": 9.0}},
 }  # fmt: skip
 HOSTILE_LINES = {
     "elapsed": {"elapsed_s": float("nan")},
     "endless": {"elapsed_s": 1e308},
     "epoch": {"at_epoch_s": float("-inf")},
+    "early": {"at_epoch_s": 0.0},
+    "a billion seconds": {"elapsed_s": 1e9},
     "total": {"operations_total": 10**300},
     "rate": {"rate_ops_s": float("inf")},
     "operations": {"by_operation": {f"OP{number}": {"count": 1} for number in range(2000)}},
