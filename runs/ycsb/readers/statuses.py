@@ -105,7 +105,7 @@ class Statuses:
             self.operations_done[positions],
             self.rate_ops_s[positions],
             self.at_s[positions],
-            [self.kinds[at] for at in places],
+            self.kinds[positions] if isinstance(positions, slice) else [self.kinds[at] for at in positions],
             self.numbers[positions],
             {new: self.irregular[at] for new, at in irregular if at in self.irregular},
         )
