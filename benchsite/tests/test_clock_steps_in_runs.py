@@ -33,7 +33,7 @@ pytestmark = [
 ]
 SOURCE = Path(__file__).with_name("stepped_clock.c")
 MEASURE_S = 12
-MAX_GUESS_S = 0.1
+MAX_GUESS_S = 0.15
 REDIS_CLASS = "org.benchsite.redis.RedisDB"
 
 
@@ -170,7 +170,8 @@ def test_output_of_stock_clients_is_read(redis_server, tmp_path, stepped, output
         findings = judged(files, grouping="together", system="redis", mode="off", properties={"recordcount": "1000"})
         (run,) = runs_in(read_at_once([(name, text.encode()) for name, text in files.items()]), "together")
 
-        assert findings["V35"].message.count(f"by {signed_seconds(by_s)} after") == len(stepped), findings["V35"]
+        printed = [client.evidence.clock_steps for client in merge_run(run).clients]
+        assert all(any(abs(size_s - by_s) < MAX_GUESS_S for _, size_s in printed[at]) for at in stepped), printed
         if output == "raw points":
             assert findings["V35"].severity == ("reject" if abs(by_s) > 1 else "warn")
             continue
