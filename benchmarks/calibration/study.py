@@ -19,6 +19,7 @@ SERVICE_S: Final = 0.032
 KNEE_THREADS: Final = 8
 RUNGS: Final = (1, 4, 8, 16, 32)
 REPEATS: Final = 12
+SEARCH_REPEATS: Final = 3
 INTERVAL_REPEATS: Final = 3  # of which each interval is made: four of a rung
 WARMUP_S: Final = 2
 MEASURE_S: Final = 5
@@ -55,8 +56,9 @@ def plan_calibration(
         cluster=cluster, position=0, defaults={"machine": generators[0].machine, "address": address}
     )
     database, _ = Database.objects.get_or_create(team=team, name=NAME, defaults={"cluster": cluster, "system": "redis"})
+    repeats = SEARCH_REPEATS if fields.get("search") else REPEATS
     settled: dict[str, Any] = {
-        "rungs": list(RUNGS), "repeats": REPEATS, "warmup_s": WARMUP_S, "min_measure_s": MEASURE_S,
+        "rungs": list(RUNGS), "repeats": repeats, "warmup_s": WARMUP_S, "min_measure_s": MEASURE_S,
         "max_measure_s": MEASURE_S, "load_threads": 32, "notes": "A token bucket of known capacity and service time.",
     }  # fmt: skip
     matrix = Matrix(team=team, name=NAME, purpose=Purpose.DEMO, **(settled | fields))
