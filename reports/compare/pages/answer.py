@@ -162,6 +162,8 @@ def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: b
     """Of their ceilings, or why these are not compared. Of rivals the first, which is the higher, may be a bound."""
     ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
     unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
+    if len(first.rungs) == 1 and first.rungs == second.rungs:
+        unbracketed = []  # Of one test, measured at one load, no ladder has to show more.
     bounds = [ceiling for ceiling in unbracketed if ceiling.is_lower_bound]
     if bounds and (is_cost or unbracketed != ceilings[:1]):
         return Doubt.SHORT_LADDERS
