@@ -10,7 +10,7 @@ UNIT = "\N{NARROW NO-BREAK SPACE} %"
 
 
 @pytest.mark.parametrize("sd", [0.01, 0.02, 0.03])
-def test_loss_of_ten_percent_is_red_by_the_third_commit_and_stays_red(sd):
+def test_a_loss_of_ten_percent_ends_red_and_stays_red(sd):
     measured = rates(Case("20 before", sd), 60)
     assert measured.third >= 0.9, "at least 95 % of 400"
     assert measured.lasting >= 0.97 and measured.wrong <= 0.01

@@ -61,7 +61,7 @@ def test_unknown_side_is_named(client_in, measured):
     assert not rows and "none" in response.context["problem"]
 
 
-def test_sides_are_named_by_their_commit_and_the_older_is_the_reference(team, measured):
+def test_sides_are_commits_and_the_older_is_the_reference(team, measured):
     """An upload makes a sweep for each commit."""
     other = make_sweep(team=team, matrix=measured.matrix, database=measured.database, workload=measured.workload)
     commit_runs(other, "cccc1111222233", 1100.0, days_ago=0.1, repeats=1)

@@ -101,14 +101,12 @@ def collect_metrics(
     return metrics, notes
 
 
-def _measured(
-    sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str
-) -> tuple[tuple[float, ...], ...]:
+Values = tuple[float, ...]
+
+
+def _measured(sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str) -> tuple[Values, ...]:
     values = (_values(session, "base", name, kind, statistic)[0] for session in sessions)
     return tuple(session for session in values if session)
-
-
-Values = tuple[float, ...]
 
 
 def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
@@ -119,7 +117,7 @@ def _parted(sessions: Sequence[Values], new: int) -> tuple[tuple[Values, ...], t
     return tuple(sessions[:new]), tuple(sessions[new:])
 
 
-def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[tuple[float, ...], ...]:
+def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
     """The values of a session's runs, or why there are none."""
     operations = [row for point in session if (row := point.operation(name, kind))]
     if len(operations) < len(session):
