@@ -209,8 +209,11 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     """Accept the level that begins with the commit of a run."""
-    run = get_object_or_404(Run, pk=parse_uuid(request.POST.get("run", "")), config_key=config_key)
+    get_object_or_404(History, config_key=config_key)
+    run = Run.objects.filter(pk=parse_uuid(request.POST.get("run", "")), config_key=config_key).first()
     try:
+        if run is None:
+            raise TriageRefused("Choose the run with which the level begins: it is not part of this history.")
         accept_level(run, get_user(request), _plain(request.POST.get("note", ""), MAX_REASON_LENGTH))
     except (BaselineRefused, TriageRefused) as refused:
         messages.error(request, str(refused))

@@ -65,9 +65,11 @@ def matrix_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
-def upload_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A saved import with its runs."""
-    upload = get_object_or_404(Upload, pk=pk, state=Upload.State.SAVED)
+def upload_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """A saved import with its runs; any other is dropped on its page."""
+    upload = get_object_or_404(Upload, pk=pk)
+    if upload.state != Upload.State.SAVED:
+        return redirect("import", pk=pk)
     selection = deletion.select_runs(upload.runs.all())
     selection.roots.sort(key=lambda row: row != upload)
     return _delete_page(request, selection if upload in selection.roots else Selection([upload]))
