@@ -210,7 +210,8 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
 def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     """Accept the level that begins with the commit of a run."""
     get_object_or_404(History, config_key=config_key)
-    run = Run.objects.filter(pk=parse_uuid(request.POST.get("run", "")), config_key=config_key).first()
+    key = parse_uuid(request.POST.get("run", ""))
+    run = Run.objects.filter(pk=key, config_key=config_key).first() if key else None
     try:
         if run is None:
             raise TriageRefused("Choose the run with which the level begins: it is not part of this history.")
