@@ -43,18 +43,22 @@ class Progress:
     lines: Sequence[StatusLine]
     zone_change_s: float = 0.0  # by how much its dates jumped; `at_s` is without it
 
+    @property
+    def names(self) -> Sequence[str]:
+        """Of every measurement that a line names."""
+        if isinstance(self.lines, StatusTable):
+            return self.lines.names
+        return sorted(set().union(*(line.operations for line in self.lines)))
+
     def operations(self) -> Mapping[str, Columns]:
         """The columns of each measurement name."""
-        if isinstance(self.lines, StatusTable):
-            names = list(self.lines.names)
-        else:
-            names = sorted(set().union(*(line.operations for line in self.lines)))
         columns: dict[str, Columns] = {}
-        for name in names:
-            columns[name] = {field: self._column(name, field) for field in FIELDS}
+        for name in self.names:
+            columns[name] = {field: self.column(name, field) for field in FIELDS}
         return columns
 
-    def _column(self, name: str, field: str) -> Floats:
+    def column(self, name: str, field: str) -> Floats:
+        """One field of one measurement in every line; NaN where the line states none."""
         if isinstance(self.lines, StatusTable):
             return self.lines.column(name, field)
         stated = [getattr(line.operations.get(name), field, None) for line in self.lines]

@@ -14,8 +14,10 @@ _OTHERS: Final = frozenset((
     "latency", "us", "ms", "ns", "sec", "seconds", "time", "average", "avg", "min", "max", "percentile", "retries",
     "code",
 ))  # fmt: skip
+_FAILURE: Final = "(?:total |number of )?(?:failed|failure|error|exception)"
+BEGINNING: Final = re.compile(rf"\W{{0,160}}{_FAILURE}".encode(), re.IGNORECASE)  # of such a line without its digits
 _SENTENCE: Final = re.compile(
-    r"\W{0,40}((?:total |number of )?(?:failed|failure|error|exception)s?"
+    rf"\W{{0,40}}({_FAILURE}s?"
     r"(?: (?:operation|op|request|transaction|count)s?)?)"
     r"\s{0,20}[:=]\s{0,20}(\d{1,3}(?:,\d{3})+|\d{1,18})(?:\s{0,20}\(.{0,20}\))?\s{0,80}",
     re.IGNORECASE | re.ASCII,

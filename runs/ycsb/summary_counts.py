@@ -138,16 +138,16 @@ def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOp
         by_name.setdefault(rest, {})[collector] = operation
     for name, collected in by_name.items():
         order = [collected[collector] for collector in ("", *_COLLECTORS) if collector in collected]
-        yield (
-            name,
-            replace(
-                order[0],
-                returns=next((entry.returns for entry in order if entry.returns), {}),
-                buckets=next((entry.buckets for entry in order if entry.buckets), ()),
-                series=next((entry.series for entry in order if entry.series), ()),
-                variance_us2=next((entry.variance_us2 for entry in order if entry.variance_us2 is not None), None),
-            ),
-        )
+        finest = order[0]
+        for other in order[1:]:
+            finest = replace(
+                finest,
+                returns=finest.returns or other.returns,
+                buckets=finest.buckets or other.buckets,
+                series=finest.series or other.series,
+                variance_us2=other.variance_us2 if finest.variance_us2 is None else finest.variance_us2,
+            )
+        yield name, finest
 
 
 def _collector(name: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ is always the successful ones.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Final, Literal
 
@@ -152,7 +153,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Part:
     """One client, with what follows from its statements."""
 
@@ -180,30 +181,32 @@ class _Part:
     def says_something(self) -> bool:
         return bool(self.operations) or self.run.throughput_ops_s is not None or self.progress is not None
 
+    @cached_property
     def _counting(self) -> list[StatedOperation]:
         """The operations that make up the workload, each seen from one moment only."""
         return [entry for entry in self.operations.values() if counts_operations(entry.name, self.run)]
 
-    @property
+    @cached_property
     def total(self) -> int | None:
         """Failed operations included, a read-modify-write once although its read and its update are counted too."""
-        counting = self._counting()
+        counting = self._counting
         counts = [-entry.count if entry.name.is_composite and entry.count else entry.count for entry in counting]
         if counting and None not in counts:
             return max(sum(count for count in counts if count is not None), 0)
         return int(self.progress.done[-1]) if self.progress is not None else None
 
-    @property
+    @cached_property
     def failed(self) -> int | None:
-        return add_known_parts(entry.failed for entry in self._plain()) if self._counting() else None
+        return add_known_parts(entry.failed for entry in self._plain) if self._counting else None
 
-    @property
+    @cached_property
     def ok(self) -> int | None:
         total, failed = self.total, self.failed
         return None if total is None or failed is None else max(total - failed, 0)
 
+    @cached_property
     def _plain(self) -> list[StatedOperation]:
-        return [entry for entry in self._counting() if not entry.name.is_composite]
+        return [entry for entry in self._counting if not entry.name.is_composite]
 
     @property
     def ok_share(self) -> float:
@@ -213,7 +216,7 @@ class _Part:
             return 1.0
         if self.run.format.startswith("go-ycsb"):
             # Its total has no failed operation in it, and both halves of a read-modify-write.
-            counted = add_known_parts(entry.ok for entry in self._plain()) or 0
+            counted = add_known_parts(entry.ok for entry in self._plain) or 0
         else:
             counted = ok if self.run.phase == "load" else total
         return ok / counted if counted else 1.0
@@ -232,7 +235,7 @@ class _Part:
     @property
     def busy_us(self) -> float | None:
         """Only service times are time in which a thread waited for the database."""
-        plain = self._plain()
+        plain = self._plain
         if not plain or any(entry.name.kind != "service" for entry in plain):
             return None
         total = 0.0

@@ -77,6 +77,8 @@ def matrices(request: HttpRequest) -> HttpResponse:
             "rows": _with_progress(page),
             "search": search,
             "sort": sort,
+            "archived": bool(request.GET.get("archived")),
+            "has_archived": Matrix.objects.exclude(archived_at=None).exists(),
         },
     )
 
@@ -91,6 +93,8 @@ def _searched(request: HttpRequest) -> tuple[str, str, QuerySet[Matrix]]:
     """The search, the order, and the team's matrices that match, in that order."""
     search = request.GET.get("q", "").strip()[:100].replace("\0", "")
     rows = Matrix.objects.select_related("created_by")
+    if not request.GET.get("archived"):
+        rows = rows.filter(archived_at=None)
     if search:
         rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
     sort = request.GET.get("sort", "")

@@ -96,7 +96,9 @@ class Preamble:
 
 def is_echo(line: str) -> bool:
     """Whether the line is a launcher's java command."""
-    client = None if line.lstrip().startswith("Usage:") else _CLIENT.search(line)
+    if ".ycsb.Client" not in line or line.lstrip().startswith("Usage:"):
+        return False
+    client = _CLIENT.search(line)
     return client is not None and _JAVA.search(line, 0, client.start()) is not None
 
 

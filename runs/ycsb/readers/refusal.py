@@ -64,13 +64,16 @@ def kind_of_binary(head: bytes) -> str | None:
 def closest_lines(block: Block) -> tuple[OtherLine, ...]:
     """The lines of the beginning of a file that have most of a result, in their order."""
     lines = block.data.decode(errors="replace").split("\n")[:_LOOKED_AT]
-    closest: list[tuple[int, int, str]] = []
-    for number, line in enumerate(lines, block.first_line):
-        if line.strip():
-            rank = next((rank for rank, hint in enumerate(_HINTS) if hint.search(line[:1_000])), len(_HINTS))
-            closest.append((rank, number, line))
-    best = sorted(sorted(closest)[:_SHOWN], key=lambda entry: entry[1])
-    return tuple(OtherLine(number, redact(line)) for _, number, line in best)
+    others = [(number, line) for number, line in enumerate(lines, block.first_line) if line.strip()]
+    closest: list[tuple[int, str]] = []
+    for hint in _HINTS:
+        matching = [entry for entry in others if hint.search(entry[1], 0, 1_000)]
+        closest += matching
+        if len(closest) >= _SHOWN:
+            break
+        others = [entry for entry in others if entry not in matching]
+    best = sorted([*closest, *others][:_SHOWN])
+    return tuple(OtherLine(number, redact(line)) for number, line in best)
 
 
 def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> str:
