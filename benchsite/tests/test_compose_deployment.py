@@ -19,7 +19,8 @@ import pytest
 
 from benchsite.core.prerequisites import find_program
 from benchsite.tests.needs import need
-from benchsite.tests.test_two_hosts import ROOT, documented
+from benchsite.tests.test_systemd_units import ROOT
+from benchsite.tests.test_two_hosts import documented
 
 PARTS = ("generator-1", "conductor-1", "redis-1", "web-1", "scheduler-1", "postgres-1")
 OPERATOR = {"username": "op", "password": "a-pass-word-of-the-test"}
