@@ -49,6 +49,7 @@ history_urls: Patterns = [
     path("", history.histories, name="history"),
     path("<configkey:config_key>/", history.series, name="history-series"),
     path("<configkey:config_key>/decide/", history.decide, name="history-decide"),
+    path("<configkey:config_key>/accept/", history.accept, name="history-accept"),
     path("<configkey:config_key>/note/", history.note, name="history-note"),
 ]
 
@@ -68,6 +69,7 @@ report_urls: Patterns = [
 urlpatterns: Patterns = [
     path("reports/", include(report_urls)),
     path("compare/", compare.compare, name="compare"),
+    path("versions/", baselines.versions, name="versions"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/numbers/", compare.numbers, name="compare-numbers"),
     path("compare/points/", compare.points, name="compare-points"),

@@ -66,6 +66,7 @@ KINDS: Final = {
     "data_withdrawn": "withdrew the confirmation for an external server",
     "baseline_set": "set a baseline",
     "baseline_unset": "unset a baseline",
+    "level_accepted": "accepted a new level from",
     "badge_made": "made a badge link",
     "badge_revoked": "revoked a badge link",
     "generator_released": "released a load generator from quarantine",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 TERMINAL_INTERVAL_S = 0.2
-LOG_INTERVAL_S = 10.0
+LOG_INTERVAL_S = 5.0
 MAX_DETAIL = 60
 SIGNS = "|/-\\"
 # What pip and Maven write of a file that they fetch or install.
@@ -26,7 +26,7 @@ ERROR_LINES = 12
 class Step:
     """A context. Writes one line when the step ends well; `tick`, called often, says where it is until then.
 
-    On a terminal that is a line written anew five times a second, elsewhere a line every 10 s.
+    On a terminal that is a line written anew five times a second, elsewhere a line every 5 s.
     """
 
     def __init__(self, name: str, say: Callable[[str], None] | None = None) -> None:

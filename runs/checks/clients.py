@@ -19,6 +19,7 @@ from runs.ycsb.known_names import effect
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 MAX_STEPS: Final = 5  # that are named
+MAX_UNREAD_STEP_S: Final = 1.0  # of a clock, that may be left in the times of a run
 
 
 @check(
@@ -348,25 +349,38 @@ def signed_seconds(seconds: float) -> str:
 def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     """YCSB takes the times of its intervals and its run time from the wall clock, which others may set.
 
-    Formula: Benchsite's clients: the wall clock against the monotonic clock; uploads: intervals that end before they
-        begin. The steps are taken out of intervals and run times
-    Warns: a step; of an upload a guess of its size
-    Not assessed without: histograms by interval: does not apply
+    Formula: Benchsite's clients: the wall clock against the monotonic clock; uploads: ends of intervals and
+        dates of status lines against their own pace, from 0.15 s on. The steps are taken out of intervals and run times
+    Warns: a step
+    Rejects: a step of more than 1 s that cannot be taken out: of raw points, or within the first three intervals
+    Not assessed without: histograms by interval or status lines: does not apply
     """
-    if facts.whole_runs:
-        return None
     steps = [
-        f"{client.machine or f'client {client.number}'} by {signed_seconds(step.by_s)} after {duration(step.at_s)}"
+        f"{client.machine or f'client {client.number}'} by {signed_seconds(by_s)} after {duration(at_s)}"
         for client in facts.clients
-        for step in client.clock_steps
+        for at_s, by_s in client.clock_steps or _printed_steps(client)
     ]
+    if facts.whole_runs and not steps:
+        return None
+    unread = not facts.whole_runs and any(
+        abs(by_s) > MAX_UNREAD_STEP_S
+        for client in facts.clients
+        if not client.clock_steps
+        for _, by_s in _printed_steps(client)
+    )
+    consequence = "Times are counted without this, but what servers and bindings date by their clocks is not."
+    if unread:
+        consequence = "The times of its points cannot be corrected."
     return Outcome(
-        "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
-        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
-        "bindings date by their clocks is not.",
+        "reject" if unread else "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
+        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. {consequence}",
         "Let an NTP service slew the clocks, and set them before a run.",
         good="No clock of a client was seen to be set while it ran.",
     )  # fmt: skip
+
+
+def _printed_steps(client: ClientFacts) -> Sequence[Sequence[float]]:
+    return client.evidence.clock_steps if client.evidence is not None else ()
 
 
 @check("V32", "Keys of clients", "no two clients insert the same keys", loads=True, untrusted=True)

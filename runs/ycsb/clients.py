@@ -16,6 +16,7 @@ from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.progress import get_progress
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
@@ -79,6 +80,7 @@ def _evidence(
     if run is None:
         return ClientEvidence(copy_of=copy_of)
     servers = get_servers(options)
+    progress = get_progress(_summary_client(client))
     own = {name: options[name] for name in OWN if name in options}
     version = {"version": run.exact_version} if run.exact_version else {}
     return ClientEvidence(
@@ -91,6 +93,7 @@ def _evidence(
         gc_share=_gc_share(run.process),
         elsewhere=bool(servers) and not servers & first,
         copy_of=copy_of,
+        clock_steps=progress.clock_steps if progress is not None else (),
     )
 
 

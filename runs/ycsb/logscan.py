@@ -52,11 +52,12 @@ class ScannedLog:
 
 
 def scan(
-    source: LogSource | IntervalLog, steps: Sequence[ClockStep] = (), *, thorough: bool = False
+    source: LogSource | IntervalLog, steps: Sequence[ClockStep] | None = None, *, thorough: bool = False
 ) -> tuple[ScannedLog, ...]:
     """All measurements of one log. Raises HistogramError like the decoder, but for damage within histograms.
 
-    `steps` of the client's clock were measured. `thorough` decodes every histogram to see whether it is empty.
+    `steps` of the client's clock were measured; None: they are to be found. `thorough` decodes every histogram to see
+    whether it is empty.
     """
     if isinstance(source, IntervalLog):
         times = without_steps(source.start_time_s, source.start_s, source.length_s, steps)

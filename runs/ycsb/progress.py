@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.clock_steps import ClockStep, find_steps
 from runs.ycsb.histogram import Floats
 from runs.ycsb.merged import Window
 from runs.ycsb.numbers import are_moments
@@ -42,6 +43,7 @@ class Progress:
     done: Floats
     lines: Sequence[StatusLine]
     zone_change_s: float = 0.0  # by how much its dates jumped; `at_s` is without it
+    clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its start; `at_s` is without them
 
     @property
     def names(self) -> Sequence[str]:
@@ -83,25 +85,30 @@ def get_progress(client: SummaryClient) -> Progress | None:
     if not lines or lines[-1].operations_done <= 0:
         return None
     elapsed_s, done, dates = _table(lines)
-    elapsed_s = np.maximum(elapsed_s, 0.0)
     zone_changes_s = _zone_changes(dates, elapsed_s)
     dates = dates - zone_changes_s + client.clock_offset_s
-    is_dated = are_moments(dates) and are_moments(dates[0] - elapsed_s[0])
-    # The times, ascending even where the client's clock was set back.
+    first_s = max(float(elapsed_s[0]), 0.0)
+    is_dated = are_moments(dates) and are_moments(dates[0] - first_s)
     times = dates if is_dated else elapsed_s
+    steps_at = find_steps(times)
+    for at, step in steps_at:
+        times[at:] -= step.by_s
+    # The times, ascending even where the client's clock was set back.
     steps = np.arange(times.size) * _MIN_S
     at_s: Floats = np.maximum.accumulate(times - steps) + steps
     done = np.maximum.accumulate(done)
+    # The lines cut their seconds off, but the first one is written as the clock starts to run.
+    started_s = float(at_s[0] - first_s) if is_dated else 0.0
     return Progress(
         number=client.number,
         is_dated=is_dated,
-        # The lines cut their seconds off, but the first one is written as the clock starts to run.
-        started_s=float(at_s[0] - elapsed_s[0]) if is_dated else 0.0,
+        started_s=started_s,
         ended_s=float(at_s[np.searchsorted(done, done[-1])]),
         at_s=at_s,
         done=done,
         lines=lines,
         zone_change_s=float(zone_changes_s[np.abs(zone_changes_s).argmax()]),
+        clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for _, step in steps_at),
     )
 
 

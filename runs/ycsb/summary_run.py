@@ -26,6 +26,7 @@ from runs.ycsb.printed_series import series_of_clients
 from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, get_progress, overlap_windows, weighted_mean
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
+from runs.ycsb.summary import without_steps
 from runs.ycsb.summary_counts import (
     Operations,
     StatedOperation,
@@ -163,7 +164,11 @@ class _Part:
 
     @classmethod
     def of(cls, client: SummaryClient) -> "_Part":
-        operations, progress = collect_operations(client.run), get_progress(client)
+        progress = get_progress(client)
+        if progress is not None:
+            stepped_s = sum(step.by_s for step in progress.clock_steps)
+            client = replace(client, run=without_steps(client.run, stepped_s))
+        operations = collect_operations(client.run)
         if not operations and client.run.throughput_ops_s is None and progress is not None:
             # It was killed before its summary: its status lines still count and add.
             operations = collect_operations(replace(client.run, operations=counted_so_far(progress)))

@@ -45,7 +45,8 @@ from runs.results.views.row_actions import row_action
 
 AT_ONCE: Final = 100  # rows whose numbers are worked out together
 SWEEP_COLUMNS: Final = (
-    "id", "name", "matrix", "database", "version", "system", "mode", "write_waits_for", "workload", "cluster", "nodes",
+    "id", "name", "matrix", "commit", "branch", "database", "version", "system", "mode", "write_waits_for", "workload",
+    "cluster", "nodes",
     "purpose", "phase", "ladder", "ceiling_ops_s", "ceiling_is_lower_bound", "ceiling_status", "ceiling_says",
     "runs", "runs_succeeded", "runs_failed", "tags", "notes", "created_at",
 )  # fmt: skip
@@ -90,7 +91,8 @@ def _by_and_by(rows: QuerySet[M], lines: Callable[[Sequence[M]], Iterator[list[A
 def _sweep_row(sweep: Sweep, curve: Curve) -> list[Any]:
     ceiling, progress = curve.ceiling, curve.progress
     return [
-        sweep.pk, sweep.name, sweep.matrix.name if sweep.matrix else "", sweep.database_name, sweep.version,
+        sweep.pk, sweep.name, sweep.matrix.name if sweep.matrix else "", curve.commit, curve.branch,
+        sweep.database_name, sweep.version,
         sweep.system, sweep.mode, curve.promise, sweep.workload_name, sweep.cluster_name, sweep.nodes, sweep.purpose,
         sweep.phase, sweep.ladder, ceiling.throughput_ops_s if ceiling else None,
         ceiling.is_lower_bound if ceiling else None, ceiling.status.value if ceiling else "",

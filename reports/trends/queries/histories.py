@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from benchsite.accounts.models import Team
-from reports.models import ChangePoint, History
+from reports.models import EVERY_METRIC, ChangePoint, History
 from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.histories import (
     THROUGHPUT_METRIC,
@@ -52,7 +52,7 @@ class HistoryFilter(AddressFilter):
     cluster: str = ""
     phase: str = Phase.MEASURE.value
     change: str = ""  # of CHANGES: the last one of the newest runs
-    sort: str = "newest"
+    sort: str = "longest"
 
     COLUMNS = {"system": "system", "mode": "mode", "workload": "workload_name", "cluster": "cluster_name"}
     CHOICES = {"change": CHANGES, "sort": SORTS}
@@ -98,8 +98,12 @@ class HistoryLine:
 
     row: History
     points: tuple[HistoryPoint, ...]
-    last_change: HistoryChange | None
+    changes: tuple[HistoryChange, ...]  # that count, the oldest first
     stands_out: bool  # the newest point lies outside its level
+
+    @property
+    def last_change(self) -> HistoryChange | None:
+        return self.changes[-1] if self.changes else None
 
     @property
     def newest(self) -> HistoryPoint | None:
@@ -110,25 +114,27 @@ class HistoryLine:
         return [point.value for point in self.points if point.value is not None]
 
 
-def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
+def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = get_runs(team.pk, OuterRef("config_key")).reverse()
     names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
     columns = JSONObject(
         id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
     )
-    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:RECENT])))
-    keys = [row.config_key for row in held]
+    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
+    keys = [row.config_key for row in held] or [""]  # as many queries for none as for some
     triage: dict[str, list[Triage]] = {}
-    decisions = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
+    decisions = ChangePoint.objects.filter(
+        team=team, config_key__in=keys, metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]
+    ).order_by()
     for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
         triage.setdefault(key, []).append(Triage(run_id, state))
     lines = []
     for row in held:
         points = build_points([_measured(run) for run in reversed(row.recent)])
         history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
-        last = next((change for change in reversed(history.changes) if change.change.counts), None)
-        lines.append(HistoryLine(row, points, last, history.course.step is not None))
+        changes = tuple(change for change in history.changes if change.change.counts)
+        lines.append(HistoryLine(row, points, changes, history.course.step is not None))
     return lines
 
 

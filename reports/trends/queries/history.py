@@ -16,7 +16,7 @@ from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquer
 from reports.compare.curves import Standing
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
 from reports.compare.queries.curves import COLUMNS
-from reports.models import ChangePoint, HistoryNote
+from reports.models import EVERY_METRIC, ChangePoint, HistoryNote
 from reports.models import History as HistoryRow
 from reports.trends.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
 from reports.trends.histories import (
@@ -121,7 +121,9 @@ def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, 
 
 
 def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
-    rows = ChangePoint.objects.filter(team=row.team_id, config_key=row.config_key, metric=str(metric))
+    rows = ChangePoint.objects.filter(
+        team=row.team_id, config_key=row.config_key, metric__in=[str(metric), EVERY_METRIC]
+    )
     return [
         Triage(run_id, state, note, by or "")
         for run_id, state, note, by in rows.values_list("run_id", "state", "note", "changed_by__username")

@@ -17,9 +17,11 @@ from benchsite.accounts.models import Role, Team, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from reports.compare.pages.charts import figure_link
 from reports.compare.views.figures import respond
-from reports.models import ChangePoint, History, HistoryNote
+from reports.models import EVERY_METRIC, ChangePoint, History, HistoryNote
+from reports.trends.analysis.changes import MIN_HISTORY
+from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
-from reports.trends.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
+from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.trends.queries.histories import (
     CHANGES,
     MAX_SEARCHED,
@@ -29,6 +31,8 @@ from reports.trends.queries.histories import (
     history_lines,
 )
 from reports.trends.queries.history import follow, get_runs
+from runs.identifiers import parse_uuid
+from runs.models import Run
 from runs.models.run import Phase
 
 MAX_NOTE_LENGTH = 200
@@ -52,6 +56,8 @@ def record_decision(
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
     text = _plain(note, MAX_REASON_LENGTH)
     this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
+    # Whatever is decided of one metric takes the place of what was accepted for all.
+    ChangePoint.objects.filter(team=history.team_id, **{**this, "metric": EVERY_METRIC}).delete()
     chosen = ChangePoint.State(state)
     if chosen is ChangePoint.State.NEW and not text:
         ChangePoint.objects.filter(team=history.team_id, **this).delete()
@@ -167,6 +173,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
+        "min_points": MIN_HISTORY,
     }
     return render(request, "reports/history.html", context)
 
@@ -197,6 +204,19 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     else:
         messages.success(request, f"Decided: {state.label}.")
     return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
+
+
+@team_required("POST", role=Role.RUNNER)
+def accept(request: HttpRequest, config_key: str) -> HttpResponse:
+    """Accept the level that begins with the commit of a run."""
+    run = get_object_or_404(Run, pk=parse_uuid(request.POST.get("run", "")), config_key=config_key)
+    try:
+        accept_level(run, get_user(request), _plain(request.POST.get("note", ""), MAX_REASON_LENGTH))
+    except (BaselineRefused, TriageRefused) as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, f"Accepted: the level begins with {run.commit[:SHORT_COMMIT] or run.name}.")
+    return redirect(reverse("history-series", args=[config_key]) + "#changes")
 
 
 @team_required("POST", role=Role.RUNNER)

@@ -213,6 +213,7 @@ class RunDraft:
             is_master=status.has_median,
         )
         version = None if is_thumbtack else detect_version(layout)
+        detected_version = str(version) if version else None
         logs = self.points.logs()
         counts = counted(measured, logs)
         properties = self.preamble.properties
@@ -236,7 +237,7 @@ class RunDraft:
             runtime_ms=runtime_ms,
             throughput_ops_s=throughput_ops_s,
             complete=is_complete,
-            version=self.preamble.jar or _THUMBTACK_VERSION if is_thumbtack else version and str(version),
+            version=self.preamble.jar or _THUMBTACK_VERSION if is_thumbtack else detected_version,
             operations=operations,
             status=status,
             logs=logs,
