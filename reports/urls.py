@@ -12,7 +12,7 @@ from reports.published.views import frozen, reports
 from reports.published.views import studies as published
 from reports.sizing import views as sizing
 from reports.trends.views import baselines, history
-from runs.results.pages.lists import twin_urls
+from runs.results.pages.lists import export_urls
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -79,8 +79,8 @@ urlpatterns: Patterns = [
     path("published/", published.published, name="published"),
     path("published/facts.csv", published.facts, name="published-facts"),
     path("figures/", include(figure_urls)),
-    *twin_urls(sweeps.sweeps_twin, "sweeps"),
-    *twin_urls(sweeps.histories_twin, "histories"),
+    *export_urls(sweeps.sweeps_export, "sweeps"),
+    *export_urls(sweeps.histories_export, "histories"),
     path(".well-known/benchsite-signing-key", frozen.signing_key, name="signing-key"),
     path("public/<slug:slug>/", frozen.index, name="public-reports"),
     path("baselines/", baselines.baselines, name="baselines"),

@@ -2,9 +2,9 @@
 
 from typing import Final, cast
 
+from benchsite.core.table import Table
 from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import Frame, PlotlyFigure
-from reports.compare.figures.table import Table
 from reports.published.content import Cells, FrozenFigure, build_table
 from reports.published.sanitizer import harmless
 

@@ -10,13 +10,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from benchsite.core import formatting
+from benchsite.core.table import Cell, Table
 from reports.compare.analysis.ceiling import MIN_GAIN_PER_DOUBLING
 from reports.compare.analysis.differences import SOURCE_SAYS
 from reports.compare.analysis.repeat_comparison import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD
 from reports.compare.analysis.run_sides import YES_OR_NO, spec_value
 from reports.compare.curves import ACK_SAYS, Curve
 from reports.compare.figures.captions import caption, machine_sentence
-from reports.compare.figures.table import Cell, Table
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Against
 from reports.compare.pages.equal_load import EqualLoad

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite.core import formatting
-from reports.compare.figures.table import Cell
+from benchsite.core.table import Cell
 from reports.published.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.script import repeat_script

@@ -23,8 +23,8 @@ from django.views.decorators.http import require_safe
 
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team, User
+from benchsite.core.table import Table
 from reports.compare.figures.export_size import medium_named
-from reports.compare.figures.table import Table
 from reports.compare.queries.computed_cache import build_key, get_or_compute
 from reports.compare.views.figures import TEXT_FORMS
 from reports.models import Report, ReportPicture

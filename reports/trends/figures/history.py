@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.core import formatting
+from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.analysis.downsample import MAX_POINTS, thinned
 from reports.compare.figures.figure import Figure, sentences
 from reports.compare.figures.layout import (
@@ -25,7 +26,6 @@ from reports.compare.figures.layout import (
     shortened,
     straight,
 )
-from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import rgba
 from reports.trends.analysis.changes import MIN_HISTORY, Change
 from reports.trends.analysis.edivisive import MAX_P

@@ -1,11 +1,12 @@
-"""A table twin and the forms in which it leaves the site: CSV, Markdown, LaTeX. Every cell is somebody's text."""
+"""A table and its exports: CSV, Markdown, LaTeX. Every cell may be a text that a stranger wrote."""
 
 import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from datetime import datetime
+from typing import Any
 
 from benchsite.core.formatting import not_a_formula, significant
 
@@ -46,12 +47,7 @@ class Table:
         return {"columns": list(self.columns), "rows": [[_plain(cell) for cell in row] for row in self.rows]}
 
     def as_csv(self) -> str:
-        """Comma-separated, whole numbers, and never a formula to a spreadsheet."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow([not_a_formula(column) for column in self.columns])
-        writer.writerows([[not_a_formula(_plain(cell)) for cell in row] for row in self.rows])
-        return out.getvalue()
+        return "".join(map(csv_line, (self.columns, *self.rows)))
 
     def as_markdown(self) -> str:
         """A table of GitHub's Markdown, numbers to the right with six digits."""
@@ -72,20 +68,44 @@ class Table:
 
 
 # The columns of a table by their titles: a path of attributes ("curve.mode"), or a function of the row.
-Columns = Mapping[str, str | Callable[[Any], Cell]]
+Columns = Mapping[str, str | Callable[[Any], Any]]
 
 
 def tabulated(columns: Columns, rows: Iterable[object]) -> Table:
     """A table of these columns. A path that leads over None is an empty cell."""
-    return Table(tuple(columns), tuple(tuple(_read(row, column) for column in columns.values()) for row in rows))
+    return Table(tuple(columns), tuple(read_row(columns, row) for row in rows))
 
 
-def _read(row: Any, column: str | Callable[[Any], Cell]) -> Cell:
+def read_row(columns: Columns, row: object) -> tuple[Any, ...]:
+    return tuple(_read(row, column) for column in columns.values())
+
+
+def or_empty(path: str) -> Callable[[Any], Any]:
+    """A column of texts: what is missing is the empty text."""
+    return lambda row: _read(row, path) or ""
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """Numbers in full, lists with commas, times as ISO 8601; no cell is a formula to a spreadsheet."""
+    out = io.StringIO()
+    csv.writer(out).writerow([_csv_cell(cell) for cell in cells])
+    return out.getvalue()
+
+
+def _csv_cell(cell: Any) -> Any:
+    if isinstance(cell, datetime):
+        cell = cell.isoformat()
+    elif isinstance(cell, list):
+        cell = ", ".join(cell)
+    return not_a_formula(_plain(cell))
+
+
+def _read(row: Any, column: str | Callable[[Any], Any]) -> Any:
     if not isinstance(column, str):
         return column(row)
     for name in column.split("."):
         row = None if row is None else getattr(row, name)
-    return cast(Cell, row)
+    return row
 
 
 def bounded_percent(share: float | None, sign: str | None) -> Cell:
