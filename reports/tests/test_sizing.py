@@ -75,14 +75,14 @@ def test_the_empty_question_has_no_problem_and_no_answer():
 
 def test_the_worked_sizing():
     """820,000 ops/s on three nodes, a million needed, 4,000 GB twice on nodes of 3,200 GB."""
-    found = only(answer([side()], asked("throughput=1M&data=4000&copies=2&node=3200")))
-    assert (found.sizing.nodes, found.sizing.binding) == (6, "throughput")
-    assert found.sizing.parts == {"throughput": 6, "storage": 4, "copies": 2}
-    assert found.node_ops_s == pytest.approx(273_333, abs=1)
-    assert found.operations_per_dollar == pytest.approx(492e6)
-    assert found.dollars_per_million == pytest.approx(0.00203, abs=5e-6)
-    assert (found.dollars_an_hour, found.dollars_a_month) == (12.0, 8760.0)
-    assert text("scaling", found) == "linear scaling assumed from 3 nodes"
+    qualified = only(answer([side()], asked("throughput=1M&data=4000&copies=2&node=3200")))
+    assert (qualified.sizing.nodes, qualified.sizing.binding) == (6, "throughput")
+    assert qualified.sizing.parts == {"throughput": 6, "storage": 4, "copies": 2}
+    assert qualified.node_ops_s == pytest.approx(273_333, abs=1)
+    assert qualified.operations_per_dollar == pytest.approx(492e6)
+    assert qualified.dollars_per_million == pytest.approx(0.00203, abs=5e-6)
+    assert (qualified.dollars_an_hour, qualified.dollars_a_month) == (12.0, 8760.0)
+    assert text("scaling", qualified) == "linear scaling assumed from 3 nodes"
 
 
 def test_single_runs_answer_with_the_highest_measured():
@@ -128,8 +128,8 @@ def test_rejected_points_answer_nothing():
 
 
 def test_what_the_measurement_does_not_cover_is_said():
-    found = only(answer([side(purpose="demo")], asked("throughput=1M&data=4000&copies=3&node=3200")))
-    notes = plain_text("sizing/notes.txt", one=found)
+    qualified = only(answer([side(purpose="demo")], asked("throughput=1M&data=4000&copies=3&node=3200")))
+    notes = plain_text("sizing/notes.txt", one=qualified)
     assert "measured with 2 copies, not 3" in notes and "on a node, not" in notes and "too short to rely on" in notes
     assert "lower bound" in notes  # two rungs that doubled
 
@@ -150,9 +150,9 @@ def scaled(*sizes, **changes):
 
 
 def test_several_cluster_sizes_of_one_matrix_answer_together():
-    found = only(answer(scaled((2, 400.0), (4, 600.0), (8, 900.0)), asked("throughput=490")))
-    assert text("scaling", found) == "scaling measured on 2, 4 and 8 nodes" and found.reached.nodes == 8
-    assert found.sizing.parts["throughput"] == 6  # 490 / 0.7 = 700: a third of the way from four nodes to eight
+    qualified = only(answer(scaled((2, 400.0), (4, 600.0), (8, 900.0)), asked("throughput=490")))
+    assert text("scaling", qualified) == "scaling measured on 2, 4 and 8 nodes" and qualified.reached.nodes == 8
+    assert qualified.sizing.parts["throughput"] == 6  # 490 / 0.7 = 700: a third of the way from four nodes to eight
     beyond = only(answer(scaled((2, 400.0), (4, 600.0)), asked("throughput=700")))
     assert text("scaling", beyond) == "scaling measured on 2 and 4 nodes, extrapolated beyond"
 
@@ -188,8 +188,8 @@ def test_response_times_count_where_a_target_was_set():
         point(8, x, target_ops_s=int(x), operations=(operation("READ", 100.0), operation("READ", us, kind="response")))
         for x, us in ((1000.0, 200.0), (2000.0, 4000.0))
     ]
-    found = only(answer([curve(points=points, setup=NODES, ladder="target")], asked("throughput=1k&within=3")))
-    assert found.reached.throughput_ops_s < 2000.0
+    qualified = only(answer([curve(points=points, setup=NODES, ladder="target")], asked("throughput=1k&within=3")))
+    assert qualified.reached.throughput_ops_s < 2000.0
 
 
 def targets(*rungs):
@@ -203,8 +203,8 @@ CONTRADICTED = ((25_000, 25_000.0, 100.0), (50_000, 45_000.0, 120.0), (100_000, 
 
 @pytest.mark.parametrize("query", ["throughput=10k&within=100", "throughput=10k"])
 def test_no_latency_limit_gives_more_than_sustained_ceiling(query):
-    found = only(answer([targets(*CONTRADICTED)], asked(query)))
-    assert found.reached.throughput_ops_s == 25_000
+    qualified = only(answer([targets(*CONTRADICTED)], asked(query)))
+    assert qualified.reached.throughput_ops_s == 25_000
     capped = only(answer([targets(*CONTRADICTED)], asked("throughput=10k&within=100"))).reached
     assert capped.how == "measured at a target of 25.0k, the last that was sustained"
 
