@@ -107,8 +107,8 @@ class QuestionForm(forms.Form):
         super().__init__(data)
 
     def clean(self) -> None:
-        asked = self.cleaned_data
-        if asked.get("data") is not None and "node" in asked and asked["node"] is None:
+        question = self.cleaned_data
+        if question.get("data") is not None and "node" in question and question["node"] is None:
             self.add_error("node", "Say how many GB a node holds, or leave the size of the data empty.")
 
     @property

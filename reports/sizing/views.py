@@ -40,7 +40,7 @@ HOURS_A_MONTH: Final = 730
 # More data on a node than this many times what was measured may no longer fit the caches that made it fast.
 MORE_DATA = 2.0
 SIGNS: Final = {"": "", "at most": "≤ ", "open": "≈ "}
-Asked = Mapping[str, Any]  # `QuestionForm.cleaned_data`
+Question = Mapping[str, Any]  # `QuestionForm.cleaned_data`
 Refusal = dict[str, Any]
 Bound = Literal["", "at most", "open"]
 
@@ -95,7 +95,7 @@ class Answer:
     sizing: Sizing
     sizes: Sequence[int]  # of the clusters measured
     extrapolated: bool  # beyond the largest of them
-    asked: Asked
+    question: Question
     price: float | None  # per node and hour
     bound: Bound  # of the nodes that the throughput takes
 
@@ -131,7 +131,7 @@ class Answer:
     @property
     def asked_bytes(self) -> float:
         """On a node."""
-        return (self.asked["data"] or 0.0) * 1e9 * (self.asked["copies"] or self.copies) / self.sizing.nodes
+        return (self.question["data"] or 0.0) * 1e9 * (self.question["copies"] or self.copies) / self.sizing.nodes
 
     @property
     def holds_much_more(self) -> bool:
@@ -172,14 +172,14 @@ Measurements = Sequence[tuple[Curve, Reached | Refusal]]
 
 def answer(
     curves: Iterable[Curve],
-    asked: Asked,
+    question: Question,
     at_faults: Mapping[Conditions, Sequence[ReducedLoad]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together.
 
     Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not.
     """
-    measurements = [(curve, measure(curve, asked)) for curve in curves]
+    measurements = [(curve, measure(curve, question)) for curve in curves]
     refused = [measured for _, measured in measurements if not isinstance(measured, Reached)]
     series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
     for curve, measured in measurements:
@@ -193,7 +193,7 @@ def answer(
         if measured.nodes in series[key]:
             key = (*key, curve.sweep_id)
         series[key][measured.nodes] = _reduce(measured, measurements, at_faults.get(get_conditions(curve), ()))
-    sized = [_answer(sizes, asked) for sizes in series.values()]
+    sized = [_answer(sizes, question) for sizes in series.values()]
     answers = [result for result in sized if isinstance(result, Answer)]
     refused += [result for result in sized if not isinstance(result, Answer)]
     answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
@@ -263,15 +263,15 @@ def _refuse(curve: Curve, code: str, **values: Any) -> Refusal:
     return {"curve": curve, "code": code, **values}
 
 
-def measure(curve: Curve, asked: Asked) -> Reached | Refusal:
+def measure(curve: Curve, question: Question) -> Reached | Refusal:
     """What a sweep does within the limit, or the reason for which it does not qualify."""
     nodes, ceiling = curve.setup.nodes, curve.ceiling
-    if asked["survives"]:
+    if question["survives"]:
         try:
             survives = Durability.from_dict(curve.durability).survives
         except (ValueError, TypeError):
             return _refuse(curve, "mode_not_stated")
-        lost = [EVENTS[event] for event in asked["survives"] if not survives[event]]
+        lost = [EVENTS[event] for event in question["survives"] if not survives[event]]
         if lost:
             return _refuse(curve, "not_survived", lost=lost)
     if not curve.counted:
@@ -280,19 +280,19 @@ def measure(curve: Curve, asked: Asked) -> Reached | Refusal:
         return _refuse(curve, "nodes_not_stated")
     if not curve.within_ceiling:
         return _refuse(curve, "not_sustained")
-    if asked["within"] is None:
+    if question["within"] is None:
         if ceiling is None:
             return _refuse(curve, "no_operation")
         label = ceiling_label([ceiling])
         at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(ceiling)}"
         return Reached(curve, nodes, ceiling.throughput_ops_s, at, "", bound_reason(ceiling))
-    kind, limit_us = curve.latency_kind, asked["within"] * 1000
-    names = [asked["op"]]
-    if not asked["op"]:
+    kind, limit_us = curve.latency_kind, question["within"] * 1000
+    names = [question["op"]]
+    if not question["op"]:
         operations = chain.from_iterable(point.operations for point in curve.counted)
         names = sorted({operation.operation for operation in operations if operation.kind == kind})
-    statistic = STATISTICS[asked["stat"]]
-    readings = {name: most_within(curve, name, asked["stat"], kind, limit_us) for name in names}
+    statistic = STATISTICS[question["stat"]]
+    readings = {name: most_within(curve, name, question["stat"], kind, limit_us) for name in names}
     lacking = [name for name, reading in readings.items() if reading.how is How.NOT_REACHED]
     if lacking or not readings:
         return _refuse(curve, "not_measured", statistic=statistic, operation=next(iter(lacking), "any operation"))
@@ -305,7 +305,7 @@ def measure(curve: Curve, asked: Asked) -> Reached | Refusal:
     return Reached(curve, nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
 
 
-def _answer(sizes: dict[int, Reached], asked: Asked) -> Answer | Refusal:
+def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
     # Of clusters of several sizes, conditions that all of them have.
     common = set[str].intersection(*(reading.conditions for reading in sizes.values()))
     sizes = {nodes: sizes[nodes].restrict(common) for nodes in sorted(sizes)}
@@ -314,12 +314,12 @@ def _answer(sizes: dict[int, Reached], asked: Asked) -> Answer | Refusal:
     largest = replace(largest, exceeded=next((size.exceeded for size in sizes.values() if size.exceeded), None))
     # The need of one result: as many copies as were measured where the question names no number.
     need = Need(
-        throughput_ops_s=asked["throughput"],
-        data_gb=asked["data"] or 0.0,
-        copies=asked["copies"] or setup.replication_factor or 1,
-        node_gb=asked["node"] if asked["data"] else None,
-        headroom=asked["headroom"],
-        fill=asked["fill"],
+        throughput_ops_s=question["throughput"],
+        data_gb=question["data"] or 0.0,
+        copies=question["copies"] or setup.replication_factor or 1,
+        node_gb=question["node"] if question["data"] else None,
+        headroom=question["headroom"],
+        fill=question["fill"],
     )
     bound: Bound = "at most" if largest.safe_sign else ""
     extrapolated = False
@@ -335,10 +335,10 @@ def _answer(sizes: dict[int, Reached], asked: Asked) -> Answer | Refusal:
         extrapolated = by_measurement.extrapolated
     if sizing is None:
         return _refuse(curve, "nothing_within")
-    price = asked["price"]
+    price = question["price"]
     if price is None and setup.price_per_hour:
         price = setup.price_per_hour / largest.nodes
-    return Answer(largest, sizing, list(sizes), extrapolated, asked, price, bound)
+    return Answer(largest, sizing, list(sizes), extrapolated, question, price, bound)
 
 
 @team_required("GET")
@@ -347,8 +347,8 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
     form.fields["workload"].offer(measured_workloads(team))
     context: dict[str, Any] = {"form": form}
     if form.is_answerable:
-        asked = form.cleaned_data
-        measured = candidates(team, workload=asked["workload"], every_purpose=asked["any"])
-        at_faults = read_reduced_loads(team, measured["curves"], every_purpose=asked["any"])
-        context |= {"asked": asked, "found": measured, "result": answer(measured["curves"], asked, at_faults)}
+        question = form.cleaned_data
+        measured = candidates(team, workload=question["workload"], every_purpose=question["any"])
+        at_faults = read_reduced_loads(team, measured["curves"], every_purpose=question["any"])
+        context |= {"question": question, "found": measured, "result": answer(measured["curves"], question, at_faults)}
     return render(request, "reports/sizing.html", context)
