@@ -4,8 +4,11 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from statistics import fmean
 from typing import Final, Literal, cast
+from uuid import UUID
 
 from benchsite.accounts.models import Team
 from reports.compare.analysis.comparability import gate
@@ -44,34 +47,32 @@ def collect_metrics(
     Sides and history are sessions, each with its runs as curves of one rung. A session of the history that does not
     have a metric is left out of it.
     """
-    sides, older = (
-        [[point for curve in session for point in curve.points] for session in side]
-        for side in ((*new, *base), history)
-    )
+    points = [list(map(_collect_points, side)) for side in (new, base, history)]
     metrics = [
-        Metric("throughput", "throughput", True, *_parted(_throughputs(sides), len(new)), history=_throughputs(older))
+        Metric("throughput", "throughput", True, *map(_throughputs, points[:2]), history=_throughputs(points[2]))
     ]
     notes: list[str] = []
-    curves = [curve for session in (*new, *base) for curve in session]
+    curves = list(chain(*new, *base))
     # Response time where every run has it, for overload shows there alone; else service time.
     kind = detect_kind(curves)
     for name in collect_operations(curves):
         if name in NOT_JUDGED or name.endswith("FAILED"):
             continue
         for statistic in STATISTICS:
-            values, reasons = [], []
-            for number, session in enumerate(sides):
-                session_values, why = _values(session, "new" if number < len(new) else "base", name, kind, statistic)
-                values.append(session_values)
-                reasons += [why] if why else []
+            read = partial(_read_values, name=name, kind=kind, statistic=statistic)
+            sides = [list(map(read, side)) for side in points]
+            reasons = [f"a run of the new side {reason}" for _, reason in sides[0] if reason]
+            reasons += [f"a run of the base side {reason}" for _, reason in sides[1] if reason]
             if reasons:
                 notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
                 continue
-            earlier = [_values(session, "base", name, kind, statistic)[0] for session in older]
-            before = tuple(session for session in earlier if session)
-            parted = _parted(values, len(new))
-            metrics.append(Metric(f"{name} {statistic}", statistic, False, *parted, kind, before))
+            values = [tuple(values for values, _ in side if values) for side in sides]
+            metrics.append(Metric(f"{name} {statistic}", statistic, False, values[0], values[1], kind, values[2]))
     return metrics, notes
+
+
+def _collect_points(session: Sequence[Curve]) -> list[Point]:
+    return list(chain.from_iterable(curve.points for curve in session))
 
 
 Values = tuple[float, ...]
@@ -81,21 +82,20 @@ def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
     return tuple(tuple(point.throughput_ops_s.median for point in session) for session in sessions)
 
 
-def _parted(sessions: Sequence[Values], new: int) -> tuple[tuple[Values, ...], tuple[Values, ...]]:
-    return tuple(sessions[:new]), tuple(sessions[new:])
-
-
-def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
-    """The values of a session's runs, or why there are none."""
-    operations = [row for point in session if (row := point.operation(name, kind))]
-    if len(operations) < len(session):
-        return (), f"not every run of the {who} side measured its {kind} times."
-    if statistic == "p99" and any(row.ok is not None and row.ok < MIN_FOR_P99 for row in operations):
-        return (), f"a run of the {who} side did it less than {MIN_FOR_P99} times."
-    values = [row.median_us(statistic) for row in operations]
-    if None in values:
-        return (), f"of a run of the {who} side it is only known to lie between two values."
-    return tuple(value for value in values if value is not None), ""
+def _read_values(session: Sequence[Point], name: str, kind: str, statistic: str) -> tuple[Values, str]:
+    """The values of a session's runs, or why a run has none."""
+    values = []
+    for point in session:
+        operation = point.operation(name, kind)
+        if not operation:
+            return (), f"did not measure its {kind} times."
+        if statistic == "p99" and operation.ok is not None and operation.ok < MIN_FOR_P99:
+            return (), f"did it less than {MIN_FOR_P99} times."
+        value = operation.median_us(statistic)
+        if value is None:
+            return (), "knows only two values between which it lies."
+        values.append(value)
+    return tuple(values), ""
 
 
 def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> EnvironmentAnswer:
@@ -124,7 +124,7 @@ def _elsewhere(a: Run, b: Run) -> list[DiffersAnswer]:
     """What says that other machines did it, where nobody knows the machines' facts."""
     specs = [cast(RunSpec, run.spec) for run in (a, b)]
     clusters = [spec["cluster"]["name"] for spec in specs]
-    hardware = [spec["stated"]["hardware"] if "stated" in spec else "" for spec in specs]
+    hardware = [spec.get("stated", {}).get("hardware", "") for spec in specs]
     differs = []
     if all(clusters) and clusters[0] != clusters[1]:
         differs.append(DiffersAnswer("cluster", f"The clusters differ: {clusters[0]} and {clusters[1]}."))
@@ -156,27 +156,30 @@ def compute_verdict(
     runs of the same test before those of the baseline, newest first: they say how sessions vary, and with `extend` the
     baseline is the level that they have with it. `tests` is the number of tests that share the commit's error.
     """
-    left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
-    new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
-    points = run_points([*new, *other, *history]) if new and other else {}
-    sides = [
-        {run: run_curve(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)
-    ]
-    lacking = [answer.reason for answer in left_out if answer.side == "new"]
+    new, left_out = _choose("new", new_runs)
+    other, others_left_out = _choose("base", base_runs)
+    lacking = [answer.reason for answer in left_out]
+    side = build_side(other)
+    if base:
+        side = replace(base, runs=side.runs)
     blank = VerdictDocument(
         "error",
-        ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
+        ("Error: there is no new run.",),
         new=build_side(new),
-        base=replace(base, runs=tuple(run.pk for run in other)) if base else build_side(other),
-        left_out=tuple(left_out),
-        test=new_runs[0].config_key if new_runs else "",
+        base=side,
+        left_out=(*left_out, *others_left_out),
+        test=next((run.config_key for run in new_runs), ""),
     )
+    if not new and lacking:
+        return replace(blank, reasons=("Error: no new run counts.", *lacking))
     if not new:
         return blank
-    if not all(sides[:2]):
+    points = run_points([*new, *other, *history])
+    sides = [_build_curves(runs, points) for runs in (new, other, history)]
+    if not other or not all(sides[:2]):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
     environment = compare_environments(sides[0], sides[1], get_profile(team, [*new, *other]))
-    clusters = {curve.setup.cluster_name for side in sides[:2] for curve in side.values()}
+    clusters = {curve.setup.cluster_name for curve in (*sides[0].values(), *sides[1].values())}
     spread = largest_spread(clusters, session_spreads(team, clusters))
     metrics, notes = collect_metrics(*(by_session(side) for side in sides))
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
@@ -186,8 +189,8 @@ def compute_verdict(
         reasons=(*judgement.reasons, *notes, *lacking),
         metrics=tuple(_metric(verdict) for verdict in judgement.metrics),
         environment=environment,
-        needs_more_repeats=judgement.needs_more if environment.comparable else None,
-        noise_floor=spread.relative if spread else None,
+        needs_more_repeats=judgement.needs_more,
+        noise_floor=spread and spread.relative,
         flagged=judgement.flagged,
         tests=tests,
     )
@@ -198,7 +201,7 @@ def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
     sessions: dict[str, list[Curve]] = {}
     for run, curve in curves.items():
         at = run.started_at or run.finished_at
-        key = session_key(run.session, run.matrix_id, at.astimezone(dt.UTC).date() if at else None)
+        key = session_key(run.session, run.matrix_id, at and at.astimezone(dt.UTC).date())
         sessions.setdefault(key, []).append(curve)
     return list(sessions.values())
 
@@ -206,31 +209,39 @@ def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
 def why_not(run: Run) -> str:
     """Why a run counts for no verdict, as a sentence; empty: it counts."""
     if run.status != Status.SUCCEEDED:
-        reason = f", {run.get_reason_display()}" if run.reason else ""
-        return f"“{run.name}” did not succeed: {run.get_status_display()}{reason}."
+        status = ", ".join(filter(None, (run.get_status_display(), run.get_reason_display())))
+        return f"“{run.name}” did not succeed: {status}."
     if run.excluded_reason:
         return f"“{run.name}” is excluded: {run.excluded_reason[:200]}"
     if run.verdict == Validity.REJECT and not run.verdict_override:
         return f"“{run.name}” is rejected by its validity checks."
     if run.is_bracket:
         return f"“{run.name}” is the repeat that closes a matrix."
-    return "" if run.throughput_ops_s else f"“{run.name}” has no throughput."
+    if not run.throughput_ops_s:
+        return f"“{run.name}” has no throughput."
+    return ""
 
 
-def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
-    return [LeftOutAnswer(run.pk, run.name, side, why) for run in runs if (why := why_not(run))]
+def _choose(side: Literal["new", "base"], runs: Sequence[Run]) -> tuple[list[Run], list[LeftOutAnswer]]:
+    """The newest that count, and those that do not."""
+    reasons = {run: why_not(run) for run in runs}
+    left_out = [LeftOutAnswer(run.pk, run.name, side, reason) for run, reason in reasons.items() if reason]
+    return [run for run, reason in reasons.items() if not reason][:MAX_RUNS], left_out
+
+
+def _build_curves(runs: Sequence[Run], points: Mapping[UUID, Point]) -> dict[Run, Curve]:
+    return {run: run_curve(run, points[run.pk]) for run in runs if run.pk in points}
 
 
 def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
     """What the runs have in common, with the name of their baseline and how they were chosen."""
-    commits, branches = ({getattr(run, name) for run in runs} for name in ("commit", "branch"))
-    return SideAnswer(
-        tuple(run.pk for run in runs),
-        commits.pop() if len(commits) == 1 else "",
-        branches.pop() if len(branches) == 1 else "",
-        name,
-        chosen,
-    )
+    keys = tuple(run.pk for run in runs)
+    return SideAnswer(keys, _only({run.commit for run in runs}), _only({run.branch for run in runs}), name, chosen)
+
+
+def _only(texts: set[str]) -> str:
+    """The one that all have in common; empty where they have several."""
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def _metric(verdict: MetricVerdict) -> MetricAnswer:
