@@ -20,7 +20,8 @@ class SiteWordValidator:
         words = sorted({_letters(word) for word in (*FIXED_WORDS, *hosts, settings.OIDC_NAME)}, key=len, reverse=True)
         for text in filter(None, (_letters(password), _letters(password.translate(SUBSTITUTES)))):
             for word in words:
-                text = text.replace(word, "") if word else text
+                if word:
+                    text = text.replace(word, "")
             if not text:
                 raise ValidationError("This password is made of names of this site: choose another.", code="site_word")
 

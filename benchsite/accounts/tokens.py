@@ -196,7 +196,9 @@ def _parts(text: str) -> tuple[str, str] | None:
     if len(words) != 3 or words[0] != PREFIX or len(words[1]) != _KEY or len(words[2]) != _SECRET + _CHECKSUM:
         return None
     key, secret, checksum = words[1], words[2][:_SECRET], words[2][_SECRET:]
-    return (key, secret) if text.isascii() and checksum == _checksum(key + secret) else None
+    if text.isascii() and checksum == _checksum(key + secret):
+        return (key, secret)
+    return None
 
 
 def _random(length: int) -> str:

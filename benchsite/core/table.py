@@ -112,12 +112,16 @@ def bounded_percent(share: float | None, sign: str | None) -> Cell:
     """Per cent as a number; with its sign as a text where it is a bound, nothing where it may be anything."""
     if share is None or sign is None:
         return None
-    return f"{sign}{significant(share * 100, 4)}" if sign else share * 100
+    if sign:
+        return f"{sign}{significant(share * 100, 4)}"
+    return share * 100
 
 
 def _plain(cell: Cell) -> Cell:
     """Neither JSON nor a spreadsheet knows what is not finite: it is nothing."""
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell
 
 
 def _said(cell: Cell) -> str:
@@ -129,7 +133,9 @@ def _said(cell: Cell) -> str:
         text = (
             f"{cell:.0f}" if abs(cell) >= WHOLE_FROM else f"{float(f'{cell:.{DIGITS}g}'):.9f}".rstrip("0").rstrip(".")
         )
-        return "0" if text in ("-0", "") else text
+        if text in ("-0", ""):
+            return "0"
+        return text
     return str(cell)
 
 

@@ -279,7 +279,8 @@ def own_folder(folder: Path, account: Account | None) -> None:
 
 def check_own(folder: Path, uid: int | None = None, *, forbidden: int = 0o022) -> None:
     """Raises EmbeddedError unless this is a folder of `uid` (None: this user's) without any of the `forbidden` bits."""
-    uid = os.geteuid() if uid is None else uid
+    if uid is None:
+        uid = os.geteuid()
     facts = folder.lstat()
     mode = stat.S_IMODE(facts.st_mode)
     if not stat.S_ISDIR(facts.st_mode):

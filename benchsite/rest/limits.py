@@ -146,7 +146,9 @@ def _charge_in_redis(policies: Sequence[Policy], now: float) -> list[tuple[int, 
 def _charge_in_database(policy: Policy, now: float) -> tuple[int, int]:
     window = int(now // policy.window_s)
     used = counters.add(_key(policy.name, policy.owner, window), policy.quota, policy.window_s)
-    return (policy.quota, 0) if used is None else (used, 1)
+    if used is None:
+        return (policy.quota, 0)
+    return (used, 1)
 
 
 def used_uploads(team: Team) -> int | None:

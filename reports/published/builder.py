@@ -104,8 +104,11 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
     problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
     figures = {item.name: item for item in shown if not item.is_table}
     runs = source_runs(material.curves)
-    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
-    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
+    sentences = []
+    if any(not curve.publishable for curve in material.curves):
+        sentences = [DEMONSTRATION]
+    if machine := machine_sentence(material.curves):
+        sentences += [machine]
     content: Content = {
         "format": FORMAT,
         "version": VERSION,
@@ -128,7 +131,9 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "sources": method.sources(runs, _counted(material)),
     }
     # The plan file by which all of it can be run again; uploaded results have none.
-    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
+    matrix = None
+    if material.matrix_id:
+        matrix = Matrix.objects.filter(pk=material.matrix_id).first()
     if matrix and (plan := plan_for_others(matrix, material.redactor)):
         content["plan"] = plan
         if matrix.search:
@@ -191,7 +196,9 @@ def _annotated(
     """Puts the footnotes to their cells; says which have none any more."""
     by_name = {table["name"]: table for table in frozen}
     for note in footnotes:
-        place = _place(by_name[note.table]["table"], note) if note.table in by_name else None
+        place = None
+        if note.table in by_name:
+            place = _place(by_name[note.table]["table"], note)
         if place is None:
             where = titles.get(note.table, note.table)
             yield f"The footnote “{note.text[:60]}” has no cell any more: {where}, {note.side}, {note.column}."

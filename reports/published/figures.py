@@ -43,7 +43,9 @@ class ReportFigure(Figure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         drawn, theme = self.figure["drawn"], frame.theme.name
-        narrow = drawn.get(f"{theme}-narrow") if frame.narrow else None
+        narrow = None
+        if frame.narrow:
+            narrow = drawn.get(f"{theme}-narrow")
         return harmless(narrow or drawn.get(theme) or next(iter(drawn.values())))
 
     @property

@@ -102,12 +102,16 @@ class AccessForm(forms.Form):
     def expires_at(self) -> dt.datetime | None:
         """The first moment at which the link is closed."""
         day: dt.date | None = self.cleaned_data["expires_on"]
-        return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC) if day else None
+        if day:
+            return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC)
+        return None
 
 
 def access_initial(report: Report) -> dict[str, Any]:
     """What the form of access shows of a report."""
-    day = (report.expires_at - dt.timedelta(microseconds=1)).date() if report.expires_at else None
+    day = None
+    if report.expires_at:
+        day = (report.expires_at - dt.timedelta(microseconds=1)).date()
     return {"access": report.access, "expires_on": day}
 
 

@@ -172,13 +172,17 @@ class Redactor:
             tells = _PRIVATE_SITE.search(text) or (
                 names and re.search(_build_names_pattern(names), text, re.IGNORECASE)
             )
-            return BECOMES[kind] if tells else text
+            if tells:
+                return BECOMES[kind]
+            return text
         return BECOMES[kind]
 
     def walk(self, value: Any, where: str, own: Collection[str] = ()) -> Any:
         """A whole structure with every text in it cleaned; Benchsite's `own` and names of entries stay."""
         if isinstance(value, str):
-            return self.clean(value, where) if len(value) >= MIN_NAME and value not in own else value
+            if len(value) >= MIN_NAME and value not in own:
+                return self.clean(value, where)
+            return value
         if isinstance(value, dict):
             return {name: self._walk_entry(name, item, where, own) for name, item in value.items()}
         if isinstance(value, list):
@@ -212,9 +216,13 @@ def safe_value(name: str, value: object) -> str:
         return HIDDEN
     is_unsafe = _UNSAFE_NAME.search(name) and not is_allowed(name)
     if not text or is_unsafe or len(text) > MAX_VALUE_LENGTH:
-        return NOT_SHOWN if text else ""
+        if text:
+            return NOT_SHOWN
+        return ""
     parts = re.split(r"[\s,;]+", text)
-    return text if all(_SAFE_VALUE.fullmatch(part) for part in parts) else NOT_SHOWN
+    if all(_SAFE_VALUE.fullmatch(part) for part in parts):
+        return text
+    return NOT_SHOWN
 
 
 def safe_settings(settings: Mapping[str, object]) -> str:

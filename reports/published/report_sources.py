@@ -42,7 +42,9 @@ def without_places(curve: Curve, redactor: Redactor, roles: Mapping[str, str]) -
     """The curve as outsiders may see it. Its ceiling and its knee stay what they are."""
 
     def clean(text: str, where: str) -> str:
-        return redactor.clean(text, where) if text else text
+        if text:
+            return redactor.clean(text, where)
+        return text
 
     seen = replace(
         curve,
@@ -143,7 +145,9 @@ def gather(team: Team, draft: Draft) -> Material:
     )
     submitted = load_submissions(curves)
     matrices = {curve.matrix_id for curve in curves}
-    drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
+    drawn = selection
+    if equal:
+        drawn = replace(selection, load_ops_s=equal.load_ops_s)
     compared = judging = None
     if len(curves) > 1:
         floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})

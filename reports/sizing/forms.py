@@ -70,12 +70,13 @@ class NumberField(forms.CharField):
 
 class OperationField(forms.ChoiceField):
     def to_python(self, value: str | None) -> str:
-        return super().to_python(value).upper()
+        return str(super().to_python(value)).upper()
 
 
 class QuestionForm(forms.Form):
     """A need, in the fields' units. What is empty is None or empty: not asked."""
 
+    fields: dict[str, Any]
     throughput = NumberField("Throughput needed, ops/s", "All operations together.", "200k")
     within = NumberField("Latency limit, ms", "Empty: no limit, the ceiling counts.", "2")
     stat = Menu("Limit for", choices=STATISTICS.items(), initial="p99")
@@ -83,7 +84,9 @@ class QuestionForm(forms.Form):
         label="Operation", choices=[("", "every operation"), *((name, name) for name in OPERATIONS)], required=False
     )
     workload = Menu("Workload")
-    data = NumberField("Data, GB", "One copy. Empty: storage is not asked about.", "4000")
+    data = NumberField(  # type: ignore[assignment]  # Django moves it to `fields`
+        "Data, GB", "One copy. Empty: storage is not asked about.", "4000"
+    )
     copies = NumberField(
         "Copies", "Of every record. Empty: as many as were measured.", "2", limit=MAX_COPIES, is_whole=True
     )

@@ -69,22 +69,30 @@ class Reached:
     def safe(self) -> ReducedLoad | None:
         """The condition under which it did least; None where it did no less than without."""
         lowest = min(self.reduced, key=lambda load: load.throughput_ops_s, default=None)
-        return lowest if lowest and lowest.throughput_ops_s < self.throughput_ops_s else None
+        if lowest and lowest.throughput_ops_s < self.throughput_ops_s:
+            return lowest
+        return None
 
     @property
     def safe_ops_s(self) -> float:
         """The safe load, by which nodes are counted."""
-        return self.safe.throughput_ops_s if self.safe else self.throughput_ops_s
+        if self.safe:
+            return self.safe.throughput_ops_s
+        return self.throughput_ops_s
 
     @property
     def sign(self) -> str:
         """Before its throughput."""
-        return "≥ " if self.at_least else ""
+        if self.at_least:
+            return "≥ "
+        return ""
 
     @property
     def safe_sign(self) -> str:
         """Before its safe load, and what a dollar buys."""
-        return "≥ " if self.at_least and not self.safe else ""
+        if self.at_least and not self.safe:
+            return "≥ "
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,9 @@ class Answer:
     @property
     def cost_sign(self) -> str:
         """Before US$ per million operations of the measured cluster."""
-        return "≤ " if self.reached.safe_sign else ""
+        if self.reached.safe_sign:
+            return "≤ "
+        return ""
 
     @property
     def curve(self) -> Curve:
@@ -148,7 +158,9 @@ class Answer:
 
     @property
     def measured_price(self) -> float | None:
-        return self.price * self.reached.nodes if self.price else None
+        if self.price:
+            return self.price * self.reached.nodes
+        return None
 
     @property
     def operations_per_dollar(self) -> float | None:
@@ -160,11 +172,15 @@ class Answer:
 
     @property
     def dollars_an_hour(self) -> float | None:
-        return self.price * self.sizing.nodes if self.price else None
+        if self.price:
+            return self.price * self.sizing.nodes
+        return None
 
     @property
     def dollars_a_month(self) -> float | None:
-        return self.dollars_an_hour * HOURS_A_MONTH if self.dollars_an_hour else None
+        if self.dollars_an_hour:
+            return self.dollars_an_hour * HOURS_A_MONTH
+        return None
 
 
 Measurements = Sequence[tuple[Curve, Reached | Refusal]]
@@ -189,7 +205,7 @@ def answer(
         setup = curve.setup
         # Equal for sweeps that differ in their number of nodes only.
         same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
-        key = (curve.matrix_id or curve.sweep_id, *same)
+        key: tuple[object, ...] = (curve.matrix_id or curve.sweep_id, *same)
         if measured.nodes in series[key]:
             key = (*key, curve.sweep_id)
         series[key][measured.nodes] = _reduce(measured, measurements, at_faults.get(get_conditions(curve), ()))
@@ -301,7 +317,9 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
         return _refuse(
             curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=worst.between[0]
         )
-    at_least = bound_reason(ceiling) if worst.at_least and ceiling else ""
+    at_least = ""
+    if worst.at_least and ceiling:
+        at_least = bound_reason(ceiling)
     return Reached(curve, nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
 
 
@@ -321,7 +339,9 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
         headroom=question["headroom"],
         fill=question["fill"],
     )
-    bound: Bound = "at most" if largest.safe_sign else ""
+    bound: Bound = ""
+    if largest.safe_sign:
+        bound = "at most"
     extrapolated = False
     if len(sizes) == 1:
         sizing = nodes_needed(need, largest.safe_ops_s / largest.nodes)

@@ -58,7 +58,9 @@ def _look_at(row: History) -> bool:
     by_name = {tail.operation: tail for tail in tails}
     for metric in (THROUGHPUT_METRIC, *(by_name[name] for name in names)):
         course = lately(row, metric)
-        announced = before and before.known.get(str(metric), [])
+        announced = None
+        if before:
+            announced = before.known.get(str(metric), [])
         new, known[str(metric)] = _news(course, announced)
         alerts += [(metric, change) for change in new]
     with transaction.atomic():

@@ -46,7 +46,9 @@ class Metric:
 
     def __str__(self) -> str:
         """As the address and `ChangePoint.metric` write it."""
-        return f"{self.operation} {self.kind} {self.statistic}" if self.operation else "throughput"
+        if self.operation:
+            return f"{self.operation} {self.kind} {self.statistic}"
+        return "throughput"
 
     @property
     def label(self) -> str:
@@ -57,16 +59,22 @@ class Metric:
 
     @property
     def unit(self) -> str:
-        return "µs" if self.operation else "ops/s"
+        if self.operation:
+            return "µs"
+        return "ops/s"
 
     @property
     def rule(self) -> Rule:
         if not self.operation:
             return THROUGHPUT
-        return TAIL_LATENCY if self.statistic in TAILS else LATENCY
+        if self.statistic in TAILS:
+            return TAIL_LATENCY
+        return LATENCY
 
     def text(self, value: float | None) -> str:
-        return formatting.latency(value) if self.operation else formatting.throughput(value)
+        if self.operation:
+            return formatting.latency(value)
+        return formatting.throughput(value)
 
 
 THROUGHPUT_METRIC: Final = Metric()
@@ -77,7 +85,9 @@ def metric_named(text: str) -> Metric | None:
     if text == str(THROUGHPUT_METRIC):
         return THROUGHPUT_METRIC
     match = METRIC.fullmatch(text)
-    return Metric(**match.groupdict()) if match and match["statistic"] in HISTORY_STATISTICS else None
+    if match and match["statistic"] in HISTORY_STATISTICS:
+        return Metric(**match.groupdict())
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +204,9 @@ class HistoryChange:
 
     @property
     def state(self) -> str:
-        return self.triage.state if self.triage else "new"
+        if self.triage:
+            return self.triage.state
+        return "new"
 
 
 @dataclass(frozen=True)  # no slots, so that what is computed from the points is computed once
@@ -232,7 +244,9 @@ class History:
 
     @property
     def newest(self) -> HistoryPoint | None:
-        return self.points[self.followed[-1]] if self.followed else None
+        if self.followed:
+            return self.points[self.followed[-1]]
+        return None
 
     def _entry(self, change: Change) -> HistoryChange:
         index = self.followed[change.index]
@@ -308,7 +322,9 @@ def step_sentence(history: History) -> str:
     step, newest = history.course.step, history.newest
     if step is None or newest is None:
         return ""
-    side = "above" if step.relative > 0 else "below"
+    side = "below"
+    if step.relative > 0:
+        side = "above"
     return (
         f"The newest point, {newest.label}, is {formatting.percent(abs(step.relative))} {side} its level, outside the "
         f"band. One point is no change: run it again before you look for a cause."

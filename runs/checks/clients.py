@@ -114,10 +114,14 @@ def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
         return _undated(facts)
     spread = max(max(starts) - min(starts), max(ends) - min(ends))
     little = facts.overlap is not None and facts.overlap < profile.overlap_warn
-    severity: Severity = "warn" if spread > profile.skew_warn_s or little else "pass"
+    severity: Severity = "pass"
+    if spread > profile.skew_warn_s or little:
+        severity = "warn"
     if spread > profile.skew_reject_share * facts.window_s:
         severity = "reject"
-    overlap = f", {percent(facts.overlap)} in common" if facts.overlap is not None else ""
+    overlap = ""
+    if facts.overlap is not None:
+        overlap = f", {percent(facts.overlap)} in common"
     return Outcome(
         severity,
         f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
@@ -206,12 +210,15 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
             different.append(f"{name} ({listed[:200]})")
     if not compared and not different:
         return not_assessed("The command lines do not state the workload.")
-    severity: Severity = "reject" if different else "pass"
+    severity: Severity = "pass"
+    if different:
+        severity = "reject"
     if facts.other_system:
         different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
     different += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
     different += _differing_names(evidence)
-    severity = "warn" if different and severity == "pass" else severity
+    if different and severity == "pass":
+        severity = "warn"
     return Outcome(
         severity, f"properties compared: {compared}",
         f"The command lines contradict each other or the upload: {'; '.join(different)}.",
@@ -247,7 +254,9 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
 def _excess_operations(facts: RunFacts) -> Iterator[str]:
     """A transaction has an operation of each kind at most."""
     for client in facts.clients:
-        most = parse_number(client.evidence.properties.get("operationcount")) if client.evidence is not None else None
+        most = None
+        if client.evidence is not None:
+            most = parse_number(client.evidence.properties.get("operationcount"))
         printed = max((client.printed_counts or {}).values(), default=0)
         if most and printed > most:
             yield f"client {client.number} printed {grouped(printed)} operations of {grouped(most)}"
@@ -255,7 +264,9 @@ def _excess_operations(facts: RunFacts) -> Iterator[str]:
 
 def _canonical(value: str) -> float | str:
     number = parse_number(value.strip())
-    return value.strip().lower() if number is None else number
+    if number is None:
+        return value.strip().lower()
+    return number
 
 
 @check("V29", "Client messages", "no exceptions on standard error", loads=True)
@@ -304,7 +315,9 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
     ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
     severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
-    factor = grouped(ratio, 2) if math.isfinite(ratio) else "\N{INFINITY}"
+    factor = "\N{INFINITY}"
+    if math.isfinite(ratio):
+        factor = grouped(ratio, 2)
     return Outcome(
         severity, f"fastest / slowest {factor}",
         f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
@@ -324,7 +337,9 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
     """
     unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
     if unknown or not facts.clients:
-        who = f"client {unknown[0]}" if unknown else "any client"
+        who = "any client"
+        if unknown:
+            who = f"client {unknown[0]}"
         return not_assessed(f"How far the clock of {who} was off was not measured.")
     worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
     offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
@@ -425,7 +440,9 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
     }
     records = stated["recordcount"]
     if facts.phase != "load":
-        return None if records is None else range(int(records), int(records) + _inserted(client))
+        if records is None:
+            return None
+        return range(int(records), int(records) + _inserted(client))
     start = int(stated["insertstart"] or 0)
     if stated["insertcount"] is None and records is None:
         return None

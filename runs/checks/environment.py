@@ -66,7 +66,9 @@ def durability(facts: RunFacts, profile: Profile) -> Outcome | None:
     if against:
         listed = ", ".join(f"{name}={value} instead of {wanted}" for name, (value, wanted) in against.items())
         # What a read waits for is a weaker claim than what a write waits for.
-        severity: Severity = "warn" if all("read" in name for name in against) else "reject"
+        severity: Severity = "reject"
+        if all("read" in name for name in against):
+            severity = "warn"
         return Outcome(
             severity, listed,
             f"The command line contradicts the stated durability mode: {listed}.",
@@ -139,7 +141,9 @@ def plausibility(facts: RunFacts, profile: Profile) -> Outcome | None:
         for outcome in outcomes:
             if outcome.severity == severity:
                 return outcome
-    return outcomes[-1] if outcomes else None
+    if outcomes:
+        return outcomes[-1]
+    return None
 
 
 def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
@@ -159,7 +163,9 @@ def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
     if carried <= profile.network_usable * capacity:
         return Outcome("pass", shown, "The network can carry what was read.")
     # YCSB reads all fields unless it is told not to; of a single field the size is only a mean.
-    severity: Severity = "warn" if facts.properties.get("readallfields") == "false" else "reject"
+    severity: Severity = "reject"
+    if facts.properties.get("readallfields") == "false":
+        severity = "warn"
     return Outcome(
         severity, shown,
         f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {significant(carried / 1e9)} Gbit/s, more than "
@@ -217,7 +223,9 @@ def _was_written(facts: RunFacts, profile: Profile) -> Outcome | None:
 def _nodes(facts: RunFacts) -> list[HostSamples]:
     """The samples of all machines that ran servers; empty unless each of them was sampled."""
     nodes = {host.machine: host for host in facts.hosts if host.node is not None and len(host)}
-    return list(nodes.values()) if facts.cluster.machines and len(nodes) == len(facts.cluster.machines) else []
+    if facts.cluster.machines and len(nodes) == len(facts.cluster.machines):
+        return list(nodes.values())
+    return []
 
 
 def _per_second(facts: RunFacts, operation: str) -> float | None:
@@ -234,7 +242,9 @@ def _compute_bytes(facts: RunFacts, all_fields: str, usual: str) -> float | None
         return None
     fields = parse_number(facts.properties.get("fieldcount")) or 1.0
     is_whole = facts.properties.get(all_fields, usual) == "true"
-    return facts.record_bytes if is_whole else facts.record_bytes / fields
+    if is_whole:
+        return facts.record_bytes
+    return facts.record_bytes / fields
 
 
 @check("V30", "Data set size", "more than {cpu_cache_mib} MiB on each node")
@@ -309,7 +319,9 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     foreign = host.columns["other_cores"] + host.columns["steal_cores"]
     disturbed = foreign > profile.interference_level * host.cores
     share = float(np.average(disturbed, weights=host.columns["interval_s"]))
-    severity: Severity = "warn" if share > profile.interference_warn else "pass"
+    severity: Severity = "pass"
+    if share > profile.interference_warn:
+        severity = "warn"
     if host.mean(*FOREIGN) > profile.interference_reject * host.cores:
         severity = "reject"
     if severity == "pass" and unknown:
@@ -317,9 +329,13 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     used = (
         f"{exact(round(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2))} of {host.cores} cores"
     )
-    when = f"during {percent(share)} of the window" if share else "on average"
+    when = "on average"
+    if share:
+        when = f"during {percent(share)} of the window"
     steal = host.mean("steal_cores")
-    stolen = f" ({exact(round(steal, 2))} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
+    stolen = ""
+    if steal >= _STEAL_SHOWN:
+        stolen = f" ({exact(round(steal, 2))} on average by the hypervisor's other guests)"
     return Outcome(
         severity, f"{used} {when}",
         f"On {host.machine} other processes used {used} {when}{stolen}.",

@@ -93,11 +93,9 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
     if merged.window is not None:
         # How far apart status lines are at most; unknown where a client has none.
         apart = [client.status_interval_s for client in merged.clients]
-        resolution_s = (
-            max((interval_s for interval_s in apart if interval_s is not None), default=None)
-            if None not in apart
-            else None
-        )
+        resolution_s = None
+        if None not in apart:
+            resolution_s = max((interval_s for interval_s in apart if interval_s is not None), default=None)
         seconds = over_time(merged.series, merged.window, 0.0, resolution_s=resolution_s)
     whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
     return {

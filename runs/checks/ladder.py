@@ -63,7 +63,9 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
         return True
     freedom = int(sum(weights)) - len(logs)
     squares = sum((value - mean) ** 2 for values, mean in zip(logs, means, strict=True) for value in values)
-    variance = squares / freedom if freedom else 0.0
+    variance = 0.0
+    if freedom:
+        variance = squares / freedom
     if not variance:
         return False
     by_level = fdtrc(len(logs) - levels, freedom, distance / variance / (len(logs) - levels))

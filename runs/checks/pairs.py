@@ -76,7 +76,9 @@ def memory_ratio(side: SideFacts) -> float | None:
 def classify_fit(ratio: float, profile: Profile) -> Fit:
     if ratio < profile.fits_memory:
         return "fits in memory"
-    return "lives on disk" if ratio > profile.exceeds_memory else "borders on memory"
+    if ratio > profile.exceeds_memory:
+        return "lives on disk"
+    return "borders on memory"
 
 
 @check(
@@ -179,7 +181,11 @@ def waits_for(mode: Durability) -> str:
         )
         text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
     if mode.ack != "disk" or mode.loss_window_s != 0:
-        lost = "any" if mode.loss_window_s is None else "none" if not mode.loss_window_s else "the last seconds"
+        lost = "any"
+        if mode.loss_window_s is not None:
+            lost = "the last seconds"
+            if not mode.loss_window_s:
+                lost = "none"
         text += f" (may lose {lost})"
     return text
 

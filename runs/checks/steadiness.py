@@ -140,7 +140,9 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)
     slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
     enough = bool(series) and sum(series) / len(series) >= profile.stall_rate_least
-    empty = longest_run([rate <= 0 for rate in series]) if enough else 0
+    empty = 0
+    if enough:
+        empty = longest_run([rate <= 0 for rate in series])
     if not slow and (not enough or longest_us is None):
         return not_assessed(_stalls_unknown(facts, profile))
     stalled = empty >= profile.stall_s
@@ -152,8 +154,11 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     by_second = facts.over_time is None or facts.over_time.is_by_second
     if not complaints and not by_second:
         return not_assessed("Only means over several seconds are known: they hide short stalls.")
-    shown = [f"{empty} s empty"] if stalled or (enough and by_second) else []
-    shown += [f"longest operation {latency(longest_us)}"] if longest_us is not None else []
+    shown = []
+    if stalled or (enough and by_second):
+        shown = [f"{empty} s empty"]
+    if longest_us is not None:
+        shown += [f"longest operation {latency(longest_us)}"]
     return Outcome(
         "warn" if complaints else "pass", ", ".join(shown),
         f"{sentence(complaints, ' and ')}.",

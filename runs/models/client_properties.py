@@ -67,7 +67,9 @@ def _is_secret(name: str) -> bool:
 
 
 def _opened(properties: Any) -> Any:
-    return {name: _text(text) for name, text in properties.items()} if isinstance(properties, dict) else properties
+    if isinstance(properties, dict):
+        return {name: _text(text) for name, text in properties.items()}
+    return properties
 
 
 def _text(value: Any) -> Any:

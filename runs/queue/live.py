@@ -104,7 +104,9 @@ class LiveSeries:
 
     @property
     def current_ops_s(self) -> float | None:
-        return self.rate_ops_s[-1] if self.rate_ops_s else None
+        if self.rate_ops_s:
+            return self.rate_ops_s[-1]
+        return None
 
     @property
     def elapsed_s(self) -> float:
@@ -241,7 +243,9 @@ def _slots(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
     previous: int | None = None
     for line in lines:
         slot = round(offset_s + line.elapsed_s)
-        begin = slot if previous is None else max(previous + 1, slot - MAX_HOLD_S + 1)
+        begin = slot
+        if previous is not None:
+            begin = max(previous + 1, slot - MAX_HOLD_S + 1)
         for second in range(begin, slot + 1):
             slots.setdefault(second, line)
         previous = slot if previous is None else max(previous, slot)
@@ -275,13 +279,17 @@ def _operations(slots: Mapping[int, Mapping[int, Said]], seconds: Sequence[int])
 def _share(said: Said, name: str) -> float:
     """An operation's part of a client's rate, by the counts of the same line."""
     counts = sum(status.get("count", 0.0) for status in said.by_operation.values())
-    return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts if counts else 0.0
+    if counts:
+        return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts
+    return 0.0
 
 
 def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
     known = [(status["count"], status["mean_us"]) for status in statuses if "count" in status and "mean_us" in status]
     count = sum(weight for weight, _ in known)
-    return sum(weight * mean for weight, mean in known) / count if count else None
+    if count:
+        return sum(weight * mean for weight, mean in known) / count
+    return None
 
 
 def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after: int | None) -> ClientSeries:

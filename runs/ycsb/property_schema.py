@@ -104,7 +104,9 @@ class Property:
                 raise ValueError
             number: int | float = int(text) if self.type == "int" else float(text)
         except ValueError:
-            wanted = "a whole number" if self.type == "int" else "a number"
+            wanted = "a number"
+            if self.type == "int":
+                wanted = "a whole number"
             raise self._error(f"is {self._shown(text)}; write {wanted}{self._range()}") from None
         if not math.isfinite(number):
             raise self._error(f"is {self._shown(text)}; write a finite number{self._range()}")
@@ -189,13 +191,17 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     """The known name that looks most like `name`, or None where nothing does."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     matches = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=likeness)
-    return by_lower[matches[0]] if matches else None
+    if matches:
+        return by_lower[matches[0]]
+    return None
 
 
 def _plain(value: object) -> str:
     """The text of a value as people or TOML write it."""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, str | int | float):
         return str(value)
     raise PropertyError({"": f"A property is a text, a number or true/false, not {type(value).__name__}."})

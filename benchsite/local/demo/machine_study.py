@@ -145,7 +145,9 @@ def unfinished_study(team: Team) -> list[Matrix]:
     if newest is None:
         return []
     matrices = list(Matrix.objects.filter(team=team, tags=newest.tags).order_by("created_at"))
-    return matrices if any(find_report(matrix) is None for matrix in matrices) else []
+    if any(find_report(matrix) is None for matrix in matrices):
+        return matrices
+    return []
 
 
 def missing_runs(matrices: Sequence[Matrix]) -> int:

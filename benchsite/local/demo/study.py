@@ -84,7 +84,9 @@ class Progress:
         whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
         done = sum(run.expected_s for run in runs if run.status in Status.terminal())
         # The plan's own estimate, corrected by how the runs so far have kept to it.
-        pace = elapsed / (done - self.done_before_s) if done > self.done_before_s else 1.0
+        pace = 1.0
+        if done > self.done_before_s:
+            pace = elapsed / (done - self.done_before_s)
         left = max(0.0, (whole - done) * (pace if ended > 1 else 1.0))
         filled = round(BAR_WIDTH * done / whole)
         now = next((run.name for run in runs if run.status == Status.RUNNING), "")
@@ -119,7 +121,9 @@ ALL_ENTRIES = (
 def name_products(entries: Sequence[StudyEntry]) -> list[StudyEntry]:
     """The entries with Valkey in the names of their databases where this machine starts it as Redis."""
     servers = find_redis()
-    product = servers[0].product if servers else "Redis"
+    product = "Redis"
+    if servers:
+        product = servers[0].product
     return [entry._replace(name=entry.name.replace("Redis", product)) for entry in entries]
 
 
@@ -146,7 +150,9 @@ def plan_study(
     workloads = workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
     modes: list[tuple[Database, str]] = []
     for entry in entries:
-        nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
+        nodes = {}
+        if entry.nodes > 1:
+            nodes = {"nodes": str(entry.nodes)}
         stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
         database = Database.objects.filter(team=team, name=entry.name).first()
         if database is None:

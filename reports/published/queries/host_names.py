@@ -47,7 +47,9 @@ def _elsewhere(team: Team, known: Mapping[str, str]) -> dict[str, str]:
 def _parts(address: str) -> Iterable[str]:
     """The address, and its host without the port."""
     host, colon, port = address.rpartition(":")
-    return (address, host) if colon and port.isdigit() else (address,)
+    if colon and port.isdigit():
+        return (address, host)
+    return (address,)
 
 
 def _words(catalog: Catalog) -> frozenset[str]:

@@ -72,7 +72,9 @@ class Metric:
 
     @property
     def unit(self) -> Literal["ops/s", "µs"]:
-        return "ops/s" if self.higher_is_better else "µs"
+        if self.higher_is_better:
+            return "ops/s"
+        return "µs"
 
 
 def required_fields(schema: dict[str, Any]) -> None:
@@ -220,7 +222,9 @@ def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
         return Verdict.REGRESSION
     if State.IMPROVED in states:
         return Verdict.IMPROVEMENT
-    return Verdict.PASS if states == {State.HELD} else Verdict.INCONCLUSIVE
+    if states == {State.HELD}:
+        return Verdict.PASS
+    return Verdict.INCONCLUSIVE
 
 
 def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
@@ -255,7 +259,9 @@ def _change(judgement: MetricVerdict) -> str:
 
 
 def _direction(change: float) -> str:
-    return "higher" if change > 0 else "lower"
+    if change > 0:
+        return "higher"
+    return "lower"
 
 
 def _relative_change(metric: Metric, comparison: Comparison) -> float:

@@ -64,7 +64,9 @@ class HistoryFigure(Figure):
         layout["showlegend"] = True
         layout["margin"]["t"] += 30
         layout["margin"]["b"] = 96 if frame.narrow else 84
-        title = "throughput (ops/s)" if not history.metric.operation else f"{history.metric.label} (ms)"
+        title = "throughput (ops/s)"
+        if history.metric.operation:
+            title = f"{history.metric.label} (ms)"
         layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
@@ -81,7 +83,9 @@ class HistoryFigure(Figure):
         points = history.points
 
         def place(index: int) -> Any:
-            return index if along == COMMITS else points[index].at.isoformat(timespec="seconds")
+            if along == COMMITS:
+                return index
+            return points[index].at.isoformat(timespec="seconds")
 
         data = [
             *_levels(history, place, frame),
@@ -135,7 +139,9 @@ class HistoryFigure(Figure):
     def empty(self) -> str:
         points = self.history.points
         drawable = self.history.followed or any(run.value is not None for point in points for run in point.left_out)
-        return "" if points and drawable else NOTHING_FOLLOWED
+        if points and drawable:
+            return ""
+        return NOTHING_FOLLOWED
 
 
 COLUMNS: Final[Columns] = {
@@ -162,7 +168,9 @@ def change_words(entry: HistoryChange) -> str:
         return "too uncertain or too small to count"
     if entry.change.dismissed:
         return "a false alarm"
-    return "better" if entry.change.better else "worse"
+    if entry.change.better:
+        return "better"
+    return "worse"
 
 
 def _scaled(history: History, value: float) -> float:
@@ -256,7 +264,9 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
 
 def change_text(change: Change) -> str:
     """Arrow and signed per cent."""
-    arrow = "▲" if change.after > change.before else "▼"
+    arrow = "▼"
+    if change.after > change.before:
+        arrow = "▲"
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 

@@ -45,7 +45,9 @@ def verdict_of_run(
         reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
     new = baselines.find_repeats(run)
-    pinned = baselines.baseline_named(run.team, baseline) if baseline else None
+    pinned = None
+    if baseline:
+        pinned = baselines.baseline_named(run.team, baseline)
     if baseline and pinned is None:
         raise BaselineUnknown(baseline)
     against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
@@ -82,7 +84,9 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     """What the rule finds; with a branch the newest earlier commit on that one."""
     own = new[0].branch
     branches = [branch] if branch else list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
-    rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test." if branch else RULE
+    rule = RULE
+    if branch:
+        rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
     # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
     counted = [run for run in new if not why_not(run)]
     runs = baselines.runs_before(counted or new, branches)
@@ -90,7 +94,9 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
     side = build_side(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
-    on = f" on {side.branch}" if side.branch else ""
+    on = ""
+    if side.branch:
+        on = f" on {side.branch}"
     chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
     return Against(tuple(runs), replace(side, chosen=chosen), extend=True)
 

@@ -48,9 +48,8 @@ def collect_metrics(
     have a metric is left out of it.
     """
     points = [list(map(_collect_points, side)) for side in (new, base, history)]
-    metrics = [
-        Metric("throughput", "throughput", True, *map(_throughputs, points[:2]), history=_throughputs(points[2]))
-    ]
+    mine, others, older = map(_throughputs, points)
+    metrics = [Metric("throughput", "throughput", True, mine, others, history=older)]
     notes: list[str] = []
     curves = list(chain(*new, *base))
     # Response time where every run has it, for overload shows there alone; else service time.
@@ -190,7 +189,7 @@ def compute_verdict(
         metrics=tuple(_metric(verdict) for verdict in judgement.metrics),
         environment=environment,
         needs_more_repeats=judgement.needs_more,
-        noise_floor=spread and spread.relative,
+        noise_floor=spread.relative if spread else None,
         flagged=judgement.flagged,
         tests=tests,
     )
@@ -241,7 +240,9 @@ def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAns
 
 def _only(texts: set[str]) -> str:
     """The one that all have in common; empty where they have several."""
-    return texts.pop() if len(texts) == 1 else ""
+    if len(texts) == 1:
+        return texts.pop()
+    return ""
 
 
 def _metric(verdict: MetricVerdict) -> MetricAnswer:

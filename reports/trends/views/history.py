@@ -94,7 +94,9 @@ class HistoryQuery:
         plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
         mine = (str(self.metric), self.along, self.branch)
         parameters = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
-        return f"?{urlencode(parameters)}" if parameters else ""
+        if parameters:
+            return f"?{urlencode(parameters)}"
+        return ""
 
 
 def query_in(request: HttpRequest) -> HistoryQuery:

@@ -160,7 +160,9 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     """
     now = now or timezone.now()
     shown_ids = list(shown.values_list("pk", flat=True))
-    placed: list[tuple[int, UUID]] = _rows(PLACES, shown_ids) if shown_ids else []
+    placed: list[tuple[int, UUID]] = []
+    if shown_ids:
+        placed = _rows(PLACES, shown_ids)
     paces: dict[UUID | None, float] = dict(_rows(PACES))
     places = [place for place, _ in placed]
     work: list[Work] = _rows(WORK, places or [0], list(paces), list(paces.values()))
@@ -232,7 +234,9 @@ def _in_order(
         after[number if placed else 0][cluster, key] = seconds
     runs = []
     for number, (_, pk) in enumerate([(0, None), *placed]):
-        run = waiting.get(pk) if pk else None
+        run = None
+        if pk:
+            run = waiting.get(pk)
         if run is not None:
             runs.append(Queued(run.pk, machines[_lane(run)], run.expected_s, needs=run.needs_id))
             if _lane(run) in after[number]:  # The sums are from another query: they may not include this run.

@@ -39,7 +39,9 @@ class Samples:
         total = np.sum([self.columns[name] for name in names], axis=0)
         known = np.isfinite(total)
         weights = self.columns["interval_s"][known]
-        return float(np.average(total[known], weights=weights)) if known.any() else float("nan")
+        if known.any():
+            return float(np.average(total[known], weights=weights))
+        return float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -92,7 +92,9 @@ def _hidden_values(client: ClientRun) -> int:
 def get_clients(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     """The client runs, each with its share of the cut, and how many seconds after the first one it began."""
     clients = list(run.client_runs.select_related("load_generator__machine"))
-    parts = cut.clients if cut else []
+    parts = []
+    if cut:
+        parts = cut.clients
     merged = {part.get("number"): part for part in parts}
     starts = [part["started_s"] for part in parts if part.get("started_s") is not None]
     for client in clients:

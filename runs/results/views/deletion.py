@@ -36,7 +36,9 @@ def blockers(row: Model, also: Iterable[Model] = ()) -> list[dict[str, object]]:
     by_kind: dict[tuple[str, str], set[str]] = {}
     for blocker in blocking:
         # A person knows the matrix, not the row that ties it to a database.
-        shown = blocker.matrix if isinstance(blocker, MatrixEntry) else blocker
+        shown = blocker
+        if isinstance(blocker, MatrixEntry):
+            shown = blocker.matrix
         words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
         by_kind.setdefault(words, set()).add(str(shown))
     return [
@@ -76,7 +78,9 @@ def delete_page(request: HttpRequest, row: Model, also: Callable[[], Iterable[Mo
 def run_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One run. GET asks, POST deletes."""
     run = get_object_or_404(Run, pk=pk)
-    return ask(request, [run]) if request.method == "GET" else _delete(request, [run])
+    if request.method == "GET":
+        return ask(request, [run])
+    return _delete(request, [run])
 
 
 @team_required("POST", role=Role.ADMIN)

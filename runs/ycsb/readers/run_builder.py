@@ -246,12 +246,16 @@ class RunDraft:
 
     def _overall_number(self, key: str, *, is_whole: bool) -> float | None:
         digits = ungrouped(self.overall.get(key, ""), is_whole=is_whole)
-        return None if digits is None else finite(digits)
+        if digits is None:
+            return None
+        return finite(digits)
 
     def _version_name(self, version: Range | None) -> str | None:
         if self.is_thumbtack:
             return self.preamble.jar or _THUMBTACK_VERSION
-        return None if version is None else str(version)
+        if version is None:
+            return None
+        return str(version)
 
     @property
     def _has_gc(self) -> bool:
@@ -310,7 +314,9 @@ class RunDraft:
         """Numbers of the client itself, with the totals that only forks state."""
         process = dict(self.process)
         for key, value in self.overall.items():
-            number = finite(value) if key not in (RUNTIME, THROUGHPUT) else None
+            number = None
+            if key not in (RUNTIME, THROUGHPUT):
+                number = finite(value)
             if number is not None:
                 process[f"OVERALL {key}"] = number
         return process
@@ -321,4 +327,6 @@ def detect_phase(names: Iterable[str]) -> Phase | None:
     done = {parse_name(name).operation for name in names if parse_name(name).is_operation}
     if not done or not done <= set(KNOWN_OPERATIONS):
         return None
-    return "load" if done == {"INSERT"} else "measure"
+    if done == {"INSERT"}:
+        return "load"
+    return "measure"
