@@ -191,7 +191,8 @@ NOTICE_FINDERS = [
     "reports.trends.upload_alerts.look",
     "reports.compare.queries.curves.store_recent",
 ]
-RUN_PINS = ["reports.trends.baselines.pinned"]
+# (matrices, sweeps) -> what shows them, as it is named and where
+DELETION_MENTIONS = "reports.published.queries.reports.find_reports"
 UPLOAD_ADDITIONS = ["reports.trends.api.verdicts.against_a_baseline"]  # to the API's answer about an upload
 MIDDLEWARE = [
     "benchsite.core.request_metrics.CountRequests",

@@ -256,7 +256,7 @@ class BaselineRun(models.Model):
         constraints = [models.UniqueConstraint(fields=["baseline", "run"], name="one_pin_per_run")]
 
     def __str__(self) -> str:
-        return f"{self.run} in {self.baseline}"
+        return f"the baseline “{self.baseline}”"
 
 
 class BadgeLink(models.Model):

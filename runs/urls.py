@@ -65,6 +65,8 @@ matrix_urls: Patterns = [
     path("<uuid:pk>/plan/", plans.plan_export, name="matrix-plan"),
     path("<uuid:pk>/", matrix.matrix, name="matrix"),
     path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
+    path("<uuid:pk>/archive/", matrix.matrix_archive, name="matrix-archive"),
+    path("<uuid:pk>/delete/", deletion.matrix_delete, name="matrix-delete"),
     path("<uuid:pk>/submit/", matrix.matrix_submit, name="matrix-submit"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
@@ -102,6 +104,7 @@ import_urls: Patterns = [
     path("<uuid:pk>/progress/", imports.upload_progress, name="import-progress"),
     path("<uuid:pk>/group/", imports.upload_group, name="import-group"),
     path("<uuid:pk>/discard/", imports.upload_discard, name="import-discard"),
+    path("<uuid:pk>/delete/", deletion.upload_delete, name="import-delete"),
 ]
 
 urlpatterns: Patterns = [
@@ -118,5 +121,6 @@ urlpatterns: Patterns = [
     *export_urls(run_list.runs_export, "runs"),
     *export_urls(matrices.matrices_export, "matrices"),
     path("team/harmless-properties/", harmless_properties.harmless_properties, name="harmless-properties"),
+    path("deleted/", deletion.deleted, name="deleted"),
     path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),
 ]

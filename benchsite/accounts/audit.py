@@ -34,6 +34,8 @@ KINDS: Final = {
     "token_revoked": "revoked a token",
     "run_deleted": "deleted a run",
     "thing_deleted": "deleted",
+    "deletion_restored": "restored",
+    "deletion_forgotten": "removed for ever",
     "verdict_overridden": "let a rejected run count",
     "override_withdrawn": "let the verdict decide again",
     # Entries of earlier versions.

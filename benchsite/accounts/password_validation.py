@@ -16,7 +16,7 @@ class SiteWordValidator:
     """Refuses names of the product and of the site, also with digits, signs and substituted letters around them."""
 
     def validate(self, password: str, user: User | None = None) -> None:
-        hosts = [part for host in settings.ALLOWED_HOSTS for part in host.split(".")]
+        hosts = ".".join(settings.ALLOWED_HOSTS).split(".")
         words = sorted({_letters(word) for word in (*FIXED_WORDS, *hosts, settings.OIDC_NAME)}, key=len, reverse=True)
         for text in filter(None, (_letters(password), _letters(password.translate(SUBSTITUTES)))):
             for word in words:

@@ -31,6 +31,7 @@ GROUPS = {
         ("Runs", "runs"),
         ("Queue", "queue"),
         ("Import", "imports"),
+        ("Deleted", "deleted"),
     ),
     "Setup": (
         ("Databases", "databases"),

@@ -8,7 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchsite.tests.asking import make_program, problem
-from runs.models import Run
+from reports.models import Baseline, BaselineRun
+from runs.models import Finding, Run
 from runs.results import artifacts
 from runs.tests.factories import finding, make_run, make_sweep
 from runs.tests.pages import artifact_folder
@@ -213,15 +214,36 @@ def test_a_running_run_is_asked_to_stop(program, team):
     assert dt.datetime.fromisoformat(said["cancel_requested_at"]) <= timezone.now()
 
 
-def test_a_run_is_deleted_unless_something_pins_it(program, team, monkeypatch):
+def test_a_run_is_deleted_unless_something_pins_it(program, team):
     pinned, free, waiting = (
         make_run(make_sweep(team=team), status=status) for status in ("succeeded", "succeeded", "queued")
     )
-    monkeypatch.setattr(
-        "reports.trends.baselines.pinned", lambda run: "“nightly” pins it." if run.pk == pinned.pk else ""
-    )
+    baseline = Baseline.objects.create(team=team, name="nightly", chosen="by hand", set_at=timezone.now())
+    BaselineRun.objects.create(baseline=baseline, run=pinned)
     assert program.ask("DELETE", f"/runs/{free.pk}").status_code == 204
     problem(program.get(f"/runs/{free.pk}"), 404, "not-found")
-    assert problem(program.ask("DELETE", f"/runs/{pinned.pk}"), 409, "run-pinned")["detail"] == "“nightly” pins it."
+    assert "the baseline “nightly”" in problem(program.ask("DELETE", f"/runs/{pinned.pk}"), 409, "run-pinned")["detail"]
     problem(program.ask("DELETE", f"/runs/{waiting.pk}"), 409, "conflict")
     assert Run.objects.count() == 2
+
+
+def test_a_matrix_is_deleted_once_its_runs_have_ended(program, team):
+    waiting = make_run(make_sweep(team=team), status="queued")
+    matrix = waiting.matrix
+    refused = problem(program.ask("DELETE", f"/matrices/{matrix.pk}"), 409, "conflict")
+    assert waiting.name in refused["detail"]
+    assert program.ask("POST", f"/matrices/{matrix.pk}/cancel").status_code == 200
+    assert program.ask("DELETE", f"/matrices/{matrix.pk}").status_code == 204
+    problem(program.get(f"/matrices/{matrix.pk}"), 404, "not-found")
+    assert not Run.objects.exists()
+
+
+def test_a_run_says_which_checks_reject_it(program, team):
+    run = make_run(make_sweep(team=team), verdict="reject")
+    Finding.objects.create(
+        measurement_set=run.measurement_sets.get(), check_id="V25", severity="reject", title="Other processes",
+        measured="1.07 of 2 cores", threshold="0.5 cores",
+    )  # fmt: skip
+    expected = {"check_id": "V25", "title": "Other processes", "measured": "1.07 of 2 cores", "limit": "0.5 cores"}
+    assert program.get(f"/runs/{run.pk}").json()["rejected_by"] == [expected]
+    assert program.get("/runs").json()["items"][0]["rejected_by"] == [expected]

@@ -49,11 +49,10 @@ def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -
     ]
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
-    drawings = {
-        figure["name"]: {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
-        for figure in content["figures"]
-        if figure["drawn"] and not figure["empty"]
-    }
+    drawings: dict[str, dict[str, Any]] = {}
+    for figure in content["figures"]:
+        if figure["drawn"] and not figure["empty"]:
+            drawings[figure["name"]] = {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
     context: dict[str, Any] = {
         "page": get_page(content),
         "notes": notes_html(content["notes"]),

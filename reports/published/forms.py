@@ -161,14 +161,14 @@ def footnote_lines(draft: Draft) -> list[FootnoteLine]:
 def footnote_choices(made: Built) -> list[tuple[str, list[tuple[str, str]]]]:
     """The columns of each table that is shown and has a row for each side."""
     titles = {item.name: item.title for item in made.items}
-    return [
-        (titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns])
-        for table, columns in made.columns.items()
-    ]
+    choices = []
+    for table, columns in made.columns.items():
+        choices.append((titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns]))
+    return choices
 
 
 def get_sides(made: Built) -> list[str]:
-    return list(dict.fromkeys(side for sides in made.rows.values() for side in sides))
+    return list(dict.fromkeys(chain.from_iterable(made.rows.values())))
 
 
 def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final
 
 from runs.ycsb.redact import HIDDEN, is_allowed, is_secret, redact
@@ -139,7 +140,7 @@ class Redactor:
     def _names_near(self, text: str) -> frozenset[str]:
         """Those of the site's names that begin with a word of this text."""
         words = {word.casefold() for word in _WORD.findall(text)} | {""}
-        return frozenset(name for word in words & self._by_word.keys() for name in self._by_word[word])
+        return frozenset(chain.from_iterable(self._by_word[word] for word in words & self._by_word.keys()))
 
     def _matches(self, text: str) -> Iterator[tuple[Kind, str, int, int]]:
         """What is found, from left to right; where several begin at one place, a name, else the first pattern."""

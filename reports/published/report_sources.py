@@ -28,10 +28,12 @@ from runs.catalog import load_catalog
 # found by no search.
 def assign_roles(curves: Sequence[Curve]) -> dict[str, str]:
     """The sides' machines and load generators by name -> what each is called in a report: "machine 1"."""
-    machines = dict.fromkeys(
-        machine.name for curve in curves for machine in (*curve.setup.cluster_machines, *curve.setup.generator_machines)
-    )
-    generators = dict.fromkeys(name for curve in curves for name in curve.setup.generators)
+    machines: dict[str, None] = {}
+    generators: dict[str, None] = {}
+    for curve in curves:
+        setup = curve.setup
+        machines |= dict.fromkeys(machine.name for machine in (*setup.cluster_machines, *setup.generator_machines))
+        generators |= dict.fromkeys(setup.generators)
     return {
         **{name: f"load generator {number}" for number, name in enumerate(generators, 1)},
         **{name: f"machine {number}" for number, name in enumerate(machines, 1)},

@@ -87,7 +87,7 @@ def test_only_runs_that_count_are_pinned(team, user, runs):
 
 def test_a_pinned_run_cannot_be_deleted(team, user, runs):
     baseline = set_baseline(team, user, "release", runs[:2], chosen="By hand.")
-    with pytest.raises(RunPinned, match="pinned by the baseline “release”"):
+    with pytest.raises(RunPinned, match="needed by the baseline “release”"):
         delete_run(runs[0], user)
     admin = make_user(team=team, role=Role.ADMIN)
     answer = Client().delete(f"/api/v1/runs/{runs[0].pk}", **headers(team, admin, Scope.RUNS_DELETE))

@@ -74,15 +74,6 @@ def unset_baseline(baseline: Baseline, by: User) -> None:
     baseline.delete()
 
 
-def pinned(run: Run) -> str:
-    """Why a run cannot be deleted, as `runs.results.deletion` asks; empty: no baseline pins it."""
-    names = list(Baseline.objects.filter(pins__run=run).order_by("name").values_list("name", flat=True)[:3])
-    if not names:
-        return ""
-    quoted = " and ".join(f"“{name}”" for name in names)
-    return f"“{run.name}” is pinned by the baseline {quoted}. Set that to other runs, or unset it, and delete then."
-
-
 def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | None) -> None:
     if not NAME.fullmatch(name):
         raise BaselineRefused("name", NAME_SAYS)

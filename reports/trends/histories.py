@@ -286,10 +286,12 @@ def _placed(points: Sequence[HistoryPoint], seen: Sequence[int], triage: Sequenc
     """Triage by its index among the followed points: at the point of its run, else at the next one that has a value."""
     if not triage:
         return {}
-    point_of = {run_id: index for index, point in enumerate(points) for run_id in point.runs}
+    indices: dict[uuid.UUID, int] = {}
+    for index, point in enumerate(points):
+        indices |= dict.fromkeys(point.runs, index)
     placed = {}
     for decision in triage:
-        at = bisect_left(seen, point_of[decision.run_id]) if decision.run_id in point_of else len(seen)
+        at = bisect_left(seen, indices.get(decision.run_id, len(points)))
         if at < len(seen):
             placed[at] = decision
     return placed

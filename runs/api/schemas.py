@@ -45,6 +45,13 @@ class RunLinks(Schema):
     matrix: str | None = Field(description="The plan it comes from; null: uploaded.")
 
 
+class RejectionAnswer(Schema):
+    check_id: str
+    title: str
+    measured: str
+    limit: str
+
+
 class RunAnswer(OnPage):
     """One run: one measured point, in short. Its numbers are at `links.measurements`."""
 
@@ -64,6 +71,7 @@ class RunAnswer(OnPage):
                     "repeat": 1,
                     "status": "succeeded",
                     "verdict": "pass",
+                    "rejected_by": [],
                     "throughput_ops_s": 48211.5,
                     "labels": ["nightly"],
                 }
@@ -92,6 +100,9 @@ class RunAnswer(OnPage):
     verdict: str = Field(description="The worst finding of the validity checks: pass, warn, reject; empty: not judged.")
     checks: int | None = Field(description="Validity checks that apply to it; null: not judged.")
     checks_assessed: int | None = Field(description="Of them: those that had their data. The others are no pass.")
+    rejected_by: list[RejectionAnswer] = Field(
+        validation_alias="rejections", description="The validity checks that reject it."
+    )
     verdict_override: str = Field(description="The written reason for counting a rejected run; empty: none.")
     throughput_ops_s: float | None = Field(description="Successful operations per second in the measured window.")
     excluded_reason: str = Field(description="Why it is left out of comparisons; empty: it is not.")

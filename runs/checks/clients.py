@@ -5,7 +5,7 @@ V35 clocks steady.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
 from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
@@ -199,7 +199,8 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     bindings = sorted({each.properties["db"] for each in evidence.values() if "db" in each.properties})
     different += [f"{name} is no database" for name in bindings if name.rpartition(".")[2].lower() in _NO_DATABASE]
     compared = len(bindings)
-    for name in sorted({name for each in evidence.values() for name in each.properties if name in _SHARED}):
+    names = set(chain.from_iterable(each.properties for each in evidence.values()))
+    for name in sorted(names & _SHARED):
         stating = {number: each.properties for number, each in evidence.items() if name in each.properties}
         values = {f"client {number}": properties[name] for number, properties in stating.items()}
         if facts.properties and any(name in each.written for each in evidence.values()):
@@ -280,7 +281,9 @@ def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
     known = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
     if not known:
         return None
-    written = [f"client {number}: {line}" for number, evidence in known for line in evidence.messages]
+    written: list[str] = []
+    for number, evidence in known:
+        written += [f"client {number}: {line}" for line in evidence.messages]
     if written:
         return Outcome(
             "warn", f"kinds of messages: {len(written)}",
@@ -370,11 +373,11 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if facts.whole_runs:
         return None
-    steps = [
-        f"{client.machine or f'client {client.number}'} by {signed_seconds(step.by_s)} after {duration(step.at_s)}"
-        for client in facts.clients
-        for step in client.clock_steps
-    ]
+    steps = []
+    for client in facts.clients:
+        where = client.machine or f"client {client.number}"
+        for step in client.clock_steps:
+            steps.append(f"{where} by {signed_seconds(step.by_s)} after {duration(step.at_s)}")
     return Outcome(
         "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
         f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
@@ -466,16 +469,11 @@ def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
     Warns: any
     Not assessed without: an upload with a command line or properties: does not apply
     """
-    stating = [client for client in facts.clients if client.evidence is not None and client.evidence.has_properties]
+    stating = [client.evidence for client in facts.clients if client.evidence and client.evidence.has_properties]
     if not stating:
         return None
-    wrong = list(
-        dict.fromkeys(
-            f"{name} (did you mean {near}? YCSB used {effect(near)})"
-            for client in stating
-            for name, near in (client.evidence.unknown if client.evidence is not None else ())
-        )
-    )
+    names = dict.fromkeys(map(tuple, chain.from_iterable(evidence.unknown for evidence in stating)))
+    wrong = [f"{name} (did you mean {near}? YCSB used {effect(near)})" for name, near in names]
     return Outcome(
         "warn" if wrong else "pass", f"unknown names: {len(wrong)}",
         f"Nothing reads {'; '.join(wrong)[:1_000]}.",

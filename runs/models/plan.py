@@ -311,6 +311,7 @@ class Matrix(Row):
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)  # lists leave it out from then on
     objects = TeamManager()
 
     class Meta:

@@ -13,7 +13,7 @@ An uploaded run begins where it ended before Benchsite heard of it: at SUCCEEDED
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -394,6 +394,12 @@ def run_again(run: Run, user: User) -> Run:
         again = _run_again(run, user)
         refuse_more_queued_runs(run.team)
     return again
+
+
+def run_all_again(runs: Iterable[Run], user: User) -> int:
+    """The same for several runs, all or none. Answers how many. Raises LimitReached."""
+    with transaction.atomic():
+        return len([run_again(run, user) for run in runs])
 
 
 def _run_again(run: Run, user: User) -> Run:

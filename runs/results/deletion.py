@@ -1,85 +1,227 @@
-"""Deleting a run with everything measured in it. A verb for pages and API; it leaves an entry in the audit log.
+"""Deleting what a team has, with all that hangs on it, and restoring it for 30 days.
 
-Other packages say what may not go: the functions named by RUN_PINS answer why a run stays, or nothing.
+Deleted rows leave their tables, so that no query has to know of them. They lie in the artifact storage as PostgreSQL
+wrote them, and `restore` inserts them again. Contents of files stay until a deletion is forgotten.
 """
 
-from typing import Final
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from typing import Any, Final
 
-from django.conf import settings
-from django.db import transaction
-from django.db.models import ProtectedError
-from django.utils.module_loading import import_string
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Model, Q
+from django.db.models.deletion import Collector, ProtectedError
+from django.db.models.functions import Now
 
 from benchsite.accounts import audit
-from benchsite.accounts.models import User
+from benchsite.accounts.models import Team, User
 from benchsite.accounts.tenancy import all_teams
-from runs.models import Artifact, Run, Sweep, Upload, UploadedFile
+from runs.models import (
+    Artifact,
+    Cluster,
+    Database,
+    Deletion,
+    Deployment,
+    Matrix,
+    Run,
+    Sweep,
+    Upload,
+    UploadedFile,
+    Workload,
+)
+from runs.models.deletion import RESTORABLE_FOR
 from runs.models.run import Status
 from runs.results import artifacts
 
-MAX_AT_ONCE: Final = 100
+MAX_AT_ONCE: Final = 5_000  # runs
+_ROWS_AT_ONCE: Final = 200
+_NAMED: Final = 3  # of the rows that keep something
 
 
 class DeletionRefused(Exception):
-    """The run stays. The message says why and what to do."""
+    """Nothing was deleted. The message says why and what to do."""
 
 
 class RunPinned(DeletionRefused):
     """Something is held together by this run, such as a baseline."""
 
 
-def obstacle(run: Run) -> DeletionRefused | None:
-    """Why a run cannot be deleted now; None: it can."""
-    if run.status not in Status.terminal():
-        return DeletionRefused(f"“{run.name}” has not ended yet. Cancel it, or wait and delete it then.")
-    for pinned in settings.RUN_PINS:
-        if why := import_string(pinned)(run):
-            return RunPinned(why)
-    if needy := run.needed_by.order_by("position").first():
-        return DeletionRefused(f"“{run.name}” loaded the data of “{needy.name}” and others. Delete those first.")
-    return None
+class RestoreRefused(Exception):
+    """Nothing was restored. The message says why and what to do."""
 
 
-def delete_run(run: Run, by: User | None) -> None:
-    """Delete one run of those that have ended, for ever; raises DeletionRefused, and nothing is deleted then.
-
-    What its files held goes too, unless another run has the same content. A curve that was uploaded goes with its last
-    point, and an upload with its last run.
+class Selection(Collector):
+    """All rows that go with some roots (`data`), rows that would lose a reference (`field_updates`), and `protected`:
+    rows that stay and need one of them.
     """
-    with transaction.atomic():
-        found = Run.objects.select_for_update().filter(pk=run.pk).first()
-        if found is None:
-            return  # Somebody else was first.
-        if why := obstacle(found):
-            raise why
-        digests = set(found.artifacts.values_list("sha256", flat=True))
-        said = ", ".join(filter(None, [str(found.pk), found.system, found.mode, found.workload_name, found.commit]))
+
+    def __init__(self, roots: Sequence[Model]) -> None:
+        super().__init__(using=connection.alias)
+        self.roots = list(roots)
+        self._protected: set[Model] = set()
+        by_model = defaultdict(list)
+        for row in self.roots:
+            by_model[type(row)].append(row)
+        for rows in by_model.values():
+            self.collect(rows)
+
+    def can_fast_delete(self, *_: Any, **__: Any) -> bool:
+        return False  # Every row is wanted, so that it can be restored.
+
+    def collect(self, *rows: Any, **options: Any) -> None:
         try:
-            found.delete()
+            super().collect(*rows, **options)
         except ProtectedError as error:
-            raise RunPinned(f"“{run.name}” is needed: {next(iter(error.protected_objects))}.") from error
-        digests |= _delete_what_is_empty(found)
-        audit.note("run_deleted", team=found.team, actor=by, subject=found.name, text=said)
+            self._protected |= error.protected_objects
+
+    @property
+    def protected(self) -> list[Model]:
+        return [row for row in self._protected if row not in self.data.get(type(row), ())]
+
+    def keys(self, model: type[Model]) -> list[Any]:
+        return [row.pk for row in self.data.get(model, ())]
+
+    def blockers(self) -> set[Model]:
+        """Rows outside that need one of these, and those of these runs that have not ended."""
+        unfinished = Run.objects.filter(pk__in=self.keys(Run)).exclude(status__in=Status.terminal())
+        return {*self.protected, *unfinished.only("pk", "name")}
+
+    def blocked_runs(self) -> set[Any]:
+        """Keys of the runs that have not ended, or that a row outside needs."""
+        unfinished = Run.objects.filter(pk__in=self.keys(Run)).exclude(status__in=Status.terminal())
+        needed = {key for row in self.protected for key in _keys_of_runs(row)}
+        return needed.intersection(self.keys(Run)) | set(unfinished.values_list("pk", flat=True))
+
+
+def select_runs(runs: Iterable[Run]) -> Selection:
+    """Runs, with the uploads and the uploaded curves of which they are all."""
+    keys = [run.pk for run in runs]
+    others = Run.objects.exclude(pk__in=keys)
+    found = Run.objects.filter(pk__in=keys)
+    uploads = Upload.objects.filter(runs__in=found).exclude(runs__in=others).distinct()
+    sweeps = Sweep.objects.filter(runs__in=found, matrix=None).exclude(runs__in=others).distinct()
+    return Selection([*found.only("pk", "name", "team"), *uploads, *sweeps])
+
+
+def select_matrix(matrix: Matrix, also: Iterable[Model] = ()) -> Selection:
+    """A matrix with its sweeps and runs, and `also` what only it uses."""
+    gone = matrix.deployments.filter(state=Deployment.State.GONE)
+    return Selection([matrix, *matrix.sweeps.all(), *matrix.runs.only("pk", "name", "team"), *gone, *also])
+
+
+def find_exclusive_parts(matrix: Matrix) -> list[Model]:
+    """The databases, workloads and clusters that nothing but this matrix uses."""
+    databases = Database.objects.filter(entries__matrix=matrix).distinct()
+    others = Matrix.objects.exclude(pk=matrix.pk)
+    exclusive: list[Model] = list(Workload.objects.filter(matrices=matrix).exclude(matrices__in=others).distinct())
+    clusters = Cluster.objects.filter(databases__in=databases).distinct()
+    for part in [*databases, *clusters]:
+        if not select_matrix(matrix, [*exclusive, part]).protected:
+            exclusive.append(part)
+    return exclusive
+
+
+def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None:
+    """Delete what was selected, all of it or nothing; None: somebody else was first.
+
+    Raises DeletionRefused where something needs a row that goes.
+    """
+    root = selection.roots[0]
+    runs = selection.keys(Run)
+    with transaction.atomic():
+        # Whoever submits, claims or deletes the same rows waits, or was first.
+        if not list(type(root)._base_manager.select_for_update().filter(pk=root.pk).values_list("pk")):
+            return None
+        list(Run.objects.select_for_update().filter(pk__in=runs).values_list("pk"))
+        if needing := selection.blockers():
+            names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in needing)[:_NAMED])
+            raise DeletionRefused(f"“{root}” stays: {names} needs it or has not ended. Cancel or delete that first.")
+        audit_kind = "run_deleted" if isinstance(root, Run) else "thing_deleted"
+        text = _describe(root) if isinstance(root, Run) else str(root._meta.verbose_name)
+        digests = _digests(selection)
+        content = artifacts.Compressing()
+        for line in _dump(selection):
+            content.write(line.encode() + b"\n")
+        content.close()
+        artifacts.keep_compressed(content.digest, content.compressed())
+        try:
+            _remove(selection)
+        except IntegrityError as error:
+            raise DeletionRefused(f"“{root}” is needed by what was added just now. Look at it again.") from error
+        others = len(runs) - 1 if isinstance(root, Run) else 0
+        deletion = Deletion.objects.create(
+            team=team, name=f"{root} and {others} more" if others else str(root)[:200],
+            kind=str(root._meta.verbose_name), runs=len(runs), sha256=content.digest, digests=sorted(digests),
+            deleted_by=by,
+        )  # fmt: skip
+        audit.note(audit_kind, team=team, actor=by, subject=deletion.name, text=text)
+    return deletion
+
+
+def delete_run(run: Run, by: User | None) -> Deletion | None:
+    """Delete one run; None: somebody else was first. Raises DeletionRefused, and RunPinned for a baseline's run."""
+    selection = select_runs([run])
+    if not selection.keys(Run):
+        return None
+    if refusal := explain_blocked(selection).get(run.pk):
+        raise refusal
+    return delete(selection, by, run.team)
+
+
+def explain_blocked(selection: Selection) -> dict[Any, DeletionRefused]:
+    """Run -> why it stays and what to do."""
+    blocked = selection.blocked_runs()
+    reasons: dict[Any, DeletionRefused] = {}
+    for run in Run.objects.filter(pk__in=blocked).only("pk", "name", "status"):
+        if run.status not in Status.terminal():
+            reasons[run.pk] = DeletionRefused(f"“{run.name}” has not ended yet. Cancel it, or wait and delete it then.")
+            continue
+        needing = [row for row in selection.protected if run.pk in _keys_of_runs(row)]
+        if later := next((row for row in needing if isinstance(row, Run)), None):
+            reasons[run.pk] = DeletionRefused(
+                f"“{run.name}” loaded the data of “{later}” and others. Delete those first."
+            )
+            continue
+        names = ", ".join(sorted(map(str, needing)))
+        reasons[run.pk] = RunPinned(f"“{run.name}” is needed by {names}. Change or delete that first.")
+    return reasons
+
+
+def restore(deletion: Deletion, by: User) -> None:
+    """Insert the rows again, all or none. Raises RestoreRefused: a name is taken, or a row that they need is gone."""
+    with transaction.atomic():
+        if not Deletion.objects.select_for_update().filter(pk=deletion.pk).exists():
+            return  # Somebody else was first.
+        try:
+            with artifacts.opened(deletion.sha256) as content:
+                _insert(line.decode() for line in content)
+        except IntegrityError as error:
+            raise RestoreRefused(
+                f"“{deletion.name}” cannot be restored: what it needs is gone, or its name is taken. "
+                f"PostgreSQL says: {str(error).partition('DETAIL:')[2].strip() or error}"
+            ) from error
+        audit.note("deletion_restored", team=deletion.team, actor=by, subject=deletion.name, text=deletion.kind)
+        digests = {deletion.sha256}
+        deletion.delete()
         transaction.on_commit(lambda: forget_content(digests))
 
 
-def _delete_what_is_empty(run: Run) -> set[str]:
-    """The upload and the uploaded curve of which this run was the last; the content that the upload had kept."""
-    digests: set[str] = set()
-    if run.upload_id and not Run.objects.filter(upload=run.upload_id).exists():
-        digests = set(UploadedFile.objects.filter(upload=run.upload_id).values_list("sha256", flat=True)) - {""}
-        _delete_unless_needed(Upload(pk=run.upload_id))
-    if run.sweep_id and run.matrix_id is None and not Run.objects.filter(sweep=run.sweep_id).exists():
-        _delete_unless_needed(Sweep(pk=run.sweep_id))
-    return digests
+def forget(deletion: Deletion, by: User | None = None) -> None:
+    """From now on it cannot be restored. What its files held goes too, unless another row has the same content."""
+    digests = {deletion.sha256, *deletion.digests}
+    with transaction.atomic():
+        audit.note("deletion_forgotten", team=deletion.team, actor=by, subject=deletion.name, text=deletion.kind)
+        deletion.delete()
+        transaction.on_commit(lambda: forget_content(digests))
 
 
-def _delete_unless_needed(row: Upload | Sweep) -> None:
-    try:
-        with transaction.atomic():
-            row.delete()
-    except ProtectedError:
-        return  # It serves something else, and stays empty.
+@all_teams()
+def forget_old_deletions() -> None:
+    """Those whose time to be restored is over."""
+    for deletion in Deletion.objects.filter(deleted_at__lt=Now() - RESTORABLE_FOR):
+        forget(deletion)
 
 
 def forget_content(digests: set[str]) -> None:
@@ -88,11 +230,83 @@ def forget_content(digests: set[str]) -> None:
         with transaction.atomic():
             # One at a time, and nobody can attach the same content meanwhile (`artifacts.attach`).
             artifacts.lock(digest, shared=False)
-            if not _is_had(digest):
+            if not _has_content(digest):
                 artifacts.remove(digest)
 
 
 @all_teams()
-def _is_had(digest: str) -> bool:
-    rows = (Artifact.objects.filter(sha256=digest), UploadedFile.objects.filter(sha256=digest))
+def _has_content(digest: str) -> bool:
+    restorable = Deletion.objects.filter(Q(sha256=digest) | Q(digests__contains=[digest]))
+    rows = (Artifact.objects.filter(sha256=digest), UploadedFile.objects.filter(sha256=digest), restorable)
     return any(some.exists() for some in rows)
+
+
+def _digests(selection: Selection) -> set[str]:
+    files = Artifact.objects.filter(pk__in=selection.keys(Artifact)).values_list("sha256", flat=True)
+    uploaded = UploadedFile.objects.filter(pk__in=selection.keys(UploadedFile)).values_list("sha256", flat=True)
+    return {*files, *uploaded} - {""}
+
+
+def _describe(run: Run) -> str:
+    return ", ".join(filter(None, [str(run.pk), run.system, run.mode, run.workload_name, run.commit]))
+
+
+def _keys_of_runs(row: Model) -> list[Any]:
+    return [getattr(row, field.attname) for field in row._meta.concrete_fields if field.related_model is Run]
+
+
+def _batches(values: Iterable[Any]) -> Iterator[list[Any]]:
+    rest = iter(values)
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        yield some
+
+
+def _lost_references(selection: Selection) -> Iterator[tuple[str, str, str, list[Any]]]:
+    """Table, column, column of the key, keys of the rows whose reference becomes null."""
+    for (field, _), groups in selection.field_updates.items():
+        meta = field.model._meta
+        keys = [row.pk for group in groups for row in group]
+        yield meta.db_table, field.column, meta.pk.column, keys
+
+
+def _dump(selection: Selection) -> Iterator[str]:
+    """A line for each row (table, tab, JSON) and for each reference to one (=table, tab, JSON list)."""
+    with connection.cursor() as cursor:
+        for model, rows in selection.data.items():
+            table, key = model._meta.db_table, model._meta.pk.column
+            for some in _batches(row.pk for row in rows):
+                cursor.execute(f'SELECT row_to_json(t)::text FROM "{table}" t WHERE "{key}" = ANY(%s)', [some])
+                yield from (f"{table}\t{text}" for (text,) in cursor)
+        for table, column, key, keys in _lost_references(selection):
+            cursor.execute(f'SELECT "{key}"::text, "{column}"::text FROM "{table}" WHERE "{key}" = ANY(%s)', [keys])
+            yield from (f"={table}\t{json.dumps([column, key, *pair])}" for pair in cursor)
+
+
+def _remove(selection: Selection) -> None:
+    """In any order: constraints are checked at the end."""
+    with connection.cursor() as cursor:
+        for table, column, key, keys in _lost_references(selection):
+            cursor.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE "{key}" = ANY(%s)', [keys])
+        for model, rows in selection.data.items():
+            table, key = model._meta.db_table, model._meta.pk.column
+            cursor.execute(f'DELETE FROM "{table}" WHERE "{key}" = ANY(%s)', [[row.pk for row in rows]])
+    connection.check_constraints()
+
+
+def _insert(lines: Iterator[str]) -> None:
+    """A column that was added since gets its default, one that was dropped is left out."""
+    with connection.cursor() as cursor:
+        for table, group in groupby((line.split("\t", 1) for line in lines), key=lambda pair: pair[0]):
+            texts = (text for _, text in group)
+            if table.startswith("="):
+                for column, key, row, value in map(json.loads, texts):
+                    query = f'UPDATE "{table[1:]}" SET "{column}" = %s WHERE "{key}" = %s AND "{column}" IS NULL'
+                    cursor.execute(query, [value, row])
+                continue
+            present = {column.name for column in connection.introspection.get_table_description(cursor, table)}
+            for some in _batches(texts):
+                columns = ", ".join(f'"{name}"' for name in json.loads(some[0]) if name in present)
+                rows = f'json_populate_recordset(NULL::"{table}", %s::json)'
+                query = f'INSERT INTO "{table}" ({columns}) SELECT {columns} FROM {rows}'
+                cursor.execute(query, [f"[{','.join(some)}]"])
+    connection.check_constraints()

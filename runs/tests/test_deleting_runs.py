@@ -9,7 +9,7 @@ from benchsite.accounts.models import AuditEntry
 from runs.models import Artifact, Matrix, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status
 from runs.results import artifacts
-from runs.results.deletion import DeletionRefused, RunPinned, delete_run, obstacle
+from runs.results.deletion import DeletionRefused, delete_run, forget
 from runs.tests.factories import make_client_run, make_run, make_sweep
 
 pytestmark = pytest.mark.django_db
@@ -17,8 +17,7 @@ CONTENT = b"[OVERALL], RunTime(ms), 10\n"
 
 
 @pytest.fixture(autouse=True)
-def no_pins_of_others(settings, tmp_path):
-    settings.RUN_PINS = []
+def own_artifacts(settings, tmp_path):
     settings.STORAGES = {
         **settings.STORAGES,
         "artifacts": {**settings.STORAGES["artifacts"], "OPTIONS": {"location": tmp_path / "artifacts"}},
@@ -43,9 +42,12 @@ def test_deletes_all_measurements_and_writes_audit_entry(team, user, django_capt
     make_client_run(run)
     with django_capture_on_commit_callbacks(execute=True):
         kept = artifacts.store(run, "summary", "client-0.txt", CONTENT)
-        delete_run(run, user)
-    assert not Run.objects.filter(pk=run.pk).exists()
+        deletion = delete_run(run, user)
+        assert not Run.objects.filter(pk=run.pk).exists()
+        assert kept_content(kept.sha256), "it can be restored"
+        forget(deletion)
     assert not kept_content(kept.sha256)
+    assert not kept_content(deletion.sha256)
     entry = AuditEntry.objects.get(kind="run_deleted")
     assert (entry.team, entry.actor, entry.subject) == (team, user, run.name)
     assert str(run.pk) in entry.text
@@ -62,7 +64,7 @@ def test_content_that_another_run_has_stays(team, user, django_capture_on_commit
     one, other = (make_run(make_sweep(team=team)) for _ in range(2))
     digests = {artifacts.store(run, "summary", "client-0.txt", CONTENT).sha256 for run in (one, other)}
     with django_capture_on_commit_callbacks(execute=True):
-        delete_run(one, user)
+        forget(delete_run(one, user))
     assert all(map(kept_content, digests))
     assert artifacts.open_artifact(Artifact.objects.get(run=other)) == CONTENT
 
@@ -75,7 +77,7 @@ def test_an_upload_goes_with_its_last_run(team, user, django_capture_on_commit_c
     artifacts.keep_compressed(stray.digest, stray.compressed())
     UploadedFile.objects.create(upload=run.upload, position=0, name="odd.bin", size=22, sha256=stray.digest)
     with django_capture_on_commit_callbacks(execute=True):
-        delete_run(run, user)
+        forget(delete_run(run, user))
     assert not Upload.objects.exists()
     assert not Sweep.objects.exists()
     assert not kept_content(stray.digest)
@@ -105,20 +107,6 @@ def test_a_load_stays_while_a_run_needs_it(team, user):
     delete_run(load, user)
 
 
-def test_whoever_pins_a_run_keeps_it(team, user, settings, monkeypatch):
-    run, free = make_run(make_sweep(team=team)), make_run(make_sweep(team=team))
-    settings.RUN_PINS = ["reports.trends.baselines.pinned"]
-    monkeypatch.setattr(
-        "reports.trends.baselines.pinned", lambda other: "“nightly” pins it." if other.pk == run.pk else ""
-    )
-    with pytest.raises(RunPinned, match="nightly"):
-        delete_run(run, user)
-    assert isinstance(obstacle(run), RunPinned)
-    delete_run(free, user)
-    assert [run.pk for run in Run.objects.all()] == [run.pk]
-    assert AuditEntry.objects.filter(kind="run_deleted").count() == 1
-
-
 @pytest.mark.django_db(transaction=True)
 def test_two_who_delete_one_run_leave_one_entry(team, user, race):
     run = make_run(make_sweep(team=team))
@@ -136,7 +124,7 @@ def test_content_is_not_removed_under_somebody_who_attaches_it(team, user):
     def delete():
         from django.db import connections
 
-        delete_run(one, user)
+        forget(delete_run(one, user))
         connections.close_all()
 
     deleting_it = threading.Thread(target=delete)

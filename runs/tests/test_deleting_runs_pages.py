@@ -11,11 +11,6 @@ from runs.tests.pages import get_text
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-@pytest.fixture(autouse=True)
-def no_pins_of_others(settings):
-    settings.RUN_PINS = []
-
-
 @pytest.fixture
 def admin(team):
     return signed_in(make_user(team=team, role=Role.ADMIN, username="ada"))

@@ -1,13 +1,17 @@
 """The team's reports as lists show them."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
+from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
 from reports.models import Report, ReportLink, ReportRevision
+from reports.published.drafts import parse_draft
 
 
 def get_reports(team: Team) -> QuerySet[Report]:
@@ -42,3 +46,13 @@ def public_reports(team: Team) -> QuerySet[ReportRevision]:
     rows = rows.filter(Q(report__expires_at=None) | Q(report__expires_at__gt=now))
     rows = rows.annotate(token=Subquery(link)).exclude(Exists(newer)).exclude(token=None)
     return rows.defer("content").order_by("-published_at")
+
+
+def find_reports(matrices: Collection[UUID], sweeps: Iterable[UUID]) -> list[tuple[str, str]]:
+    """Titles and addresses of the team's reports that are made of one of these."""
+    addresses: list[tuple[str, str]] = []
+    for report in Report.objects.only("title", "draft"):
+        selection = parse_draft(report.draft).selection
+        if selection.matrix_id in matrices or not set(sweeps).isdisjoint(selection.sweeps):
+            addresses.append((report.title, reverse("report", args=[report.pk])))
+    return addresses

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -138,7 +139,8 @@ class HistoryFigure(Figure):
     @property
     def empty(self) -> str:
         points = self.history.points
-        drawable = self.history.followed or any(run.value is not None for point in points for run in point.left_out)
+        left_out = chain.from_iterable(point.left_out for point in points)
+        drawable = self.history.followed or any(run.value is not None for run in left_out)
         if points and drawable:
             return ""
         return NOTHING_FOLLOWED
@@ -238,12 +240,12 @@ def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
 
 def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
     """Runs that do not count: there, but hollow."""
-    out = [
-        (index, run.value, run)
-        for index, point in enumerate(history.points)
-        for run in point.left_out
-        if run.value is not None and np.isfinite(run.value)
-    ][-MAX_POINTS:]
+    out = []
+    for index, point in enumerate(history.points):
+        for run in point.left_out:
+            if run.value is not None and np.isfinite(run.value):
+                out.append((index, run.value, run))
+    out = out[-MAX_POINTS:]
     if not out:
         return []
     text = [

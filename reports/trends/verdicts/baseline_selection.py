@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import eq
 from typing import Final, cast
 
 from benchsite.accounts.models import Team
@@ -120,8 +122,7 @@ def _thresholds(baseline: Baseline) -> dict[str, float]:
 def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:
     """Of several tests the one that has most in common with a run's."""
     parts = _parts(run)
-    shared = [sum(a == b for a, b in zip(parts, _parts(some[0]), strict=True)) for some in groups]
-    return groups[shared.index(max(shared))]
+    return max(groups, key=lambda group: sum(map(eq, parts, _parts(group[0]))))
 
 
 def _parts(run: Run) -> tuple[object, ...]:
@@ -216,7 +217,7 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     pairs = pairs or [(list(mine.runs), list(theirs.runs))]
     verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
     if not any(document.environment.comparable for document in verdicts):
-        every = (differs for document in verdicts for differs in document.environment.differs)
+        every = chain.from_iterable(document.environment.differs for document in verdicts)
         raise Incomparable(tuple(dict.fromkeys(every)))
     return CompareAnswer(
         combined([Verdict(document.verdict) for document in verdicts]).value,

@@ -24,6 +24,7 @@ from runs.plans.pages.trial import get_newest_trial
 from runs.plans.plan_spec import PlanSpec
 from runs.queue import lifecycle
 from runs.queue.pages.progress import get_progress
+from runs.results import deletion
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
 RUN = Needs(Scope.MATRICES_RUN)
@@ -324,3 +325,16 @@ def _with_progress(rows: list[Matrix]) -> None:
     progress = get_progress(rows)
     for row in rows:
         row.progress = progress[row.pk]  # type: ignore[attr-defined]
+
+
+@matrices.delete(
+    "/matrices/{uuid:matrix_id}",
+    response={204: None, **refusals(409)},
+    auth=Needs(Scope.RUNS_DELETE),
+    summary="Delete a matrix with its runs",
+)
+def delete_matrix(request: HttpRequest, matrix_id: UUID) -> Status[None]:
+    """An admin can restore it for 30 days. It stays where a run has not ended, or something else needs one."""
+    matrix = owned(team_matrices(), matrix_id)
+    deletion.delete(deletion.select_matrix(matrix), bearer_in(request).user, matrix.team)
+    return Status(204, None)

@@ -21,7 +21,7 @@ from runs.plans.forms.exclusions import Exclusion
 from runs.plans.forms.matrices import MatrixForm
 from runs.queue.pages.progress import COUNTS, Progress, get_progress
 from runs.queue.pages.queue import queue
-from runs.results.pages.lists import MAX_ROWS, ListFilter, Order, export, get_page, search_field
+from runs.results.pages.lists import MAX_ROWS, ListFilter, Menu, Order, export, get_page, search_field
 
 M = TypeVar("M", bound=Model)
 
@@ -79,11 +79,14 @@ SORTS = {
 class MatrixFilter(ListFilter):
     noun, plural = "matrix", "matrices"
     q = search_field("name, tag or note")
+    archived = Menu("Archived", choices=[("0", "left out"), ("1", "shown too")], initial="0")
     sort = Order(SORTS)
 
     def apply(self) -> QuerySet[Matrix]:
         search = self.values["q"]
         rows = Matrix.objects.select_related("created_by")
+        if self.values["archived"] == "0":
+            rows = rows.filter(archived_at=None)
         if search:
             rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
         return self.order(rows, "-created_at", "pk")
@@ -93,7 +96,11 @@ class MatrixFilter(ListFilter):
 def matrices(request: HttpRequest) -> HttpResponse:
     chosen = MatrixFilter(request.GET)
     page = get_page(request, chosen.apply())
-    return render(request, "runs/matrices/list.html", {"filter": chosen, "page": page, "rows": _with_progress(page)})
+    has_archived = Matrix.objects.exclude(archived_at=None).exists()
+    if not has_archived:
+        del chosen.fields["archived"]
+    context = {"filter": chosen, "page": page, "rows": _with_progress(page), "hides_rows": has_archived}
+    return render(request, "runs/matrices/list.html", context)
 
 
 def _with_progress(matrices: Iterable[Matrix]) -> list[MatrixLine]:

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -101,3 +102,9 @@ def matrix_add_repeats(request: HttpRequest, matrix: Matrix) -> None:
 def matrix_notes(request: HttpRequest, matrix: Matrix) -> None:
     annotations.set_matrix_notes(matrix, request.POST.get("notes", ""))
     messages.success(request, "The notes are saved.")
+
+
+@row_action(Matrix)
+def matrix_archive(request: HttpRequest, matrix: Matrix) -> None:
+    """Leave it out of lists, or put it back into them."""
+    Matrix.objects.filter(pk=matrix.pk).update(archived_at=None if matrix.archived_at else Now())

@@ -21,7 +21,7 @@ from runs.models import Run
 from runs.models.run import Status as RunStatus
 from runs.queue import lifecycle
 from runs.results import annotations, deletion
-from runs.results.pages.run_list import HEAVY
+from runs.results.pages.run_list import HEAVY, with_rejections
 
 # In the order of the list's index.
 ORDER = ("-created_at", "-pk")
@@ -98,7 +98,7 @@ class CancelAnswer(Schema):
 
 def team_runs() -> QuerySet[Run]:
     """The team's runs, as answers need them: without what only their pages show."""
-    return Run.objects.select_related("sweep").defer(*HEAVY)
+    return with_rejections(Run.objects.select_related("sweep").defer(*HEAVY))
 
 
 @runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
@@ -135,11 +135,11 @@ def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
     "/runs/{uuid:run_id}",
     response={204: None, **refusals(409)},
     auth=Needs(Scope.RUNS_DELETE),
-    summary="Delete a run for ever",
+    summary="Delete a run",
 )
 def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
-    """With everything measured in it. One that a baseline pins stays (`run-pinned`), and so does one that has not
-    ended or whose data another run needs (`conflict`).
+    """With everything measured in it; an admin can restore it for 30 days. One that a baseline pins stays
+    (`run-pinned`), and so does one that has not ended or whose data another run needs (`conflict`).
     """
     deletion.delete_run(owned(team_runs(), run_id), bearer_in(request).user)
     return Status(204, None)

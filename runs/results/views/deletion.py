@@ -1,40 +1,36 @@
-"""The pages that ask before something is deleted, naming it, and say what stays and why."""
+"""The pages that ask before something is deleted, and the list of what can be restored."""
 
 from collections.abc import Callable, Iterable
+from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
-from django.db import router, transaction
 from django.db.models import Model
-from django.db.models.deletion import Collector, ProtectedError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.module_loading import import_string
 
-from benchsite.accounts import audit
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.identifiers import parse_uuid
-from runs.models import MatrixEntry, Run
-from runs.results.deletion import MAX_AT_ONCE, DeletionRefused, delete_run, obstacle
-from runs.results.pages.run_list import HEAVY
+from runs.models import Artifact, Deletion, Matrix, MatrixEntry, Run, Schedule, Sweep, Upload
+from runs.results import deletion
+from runs.results.deletion import MAX_AT_ONCE, DeletionRefused, RestoreRefused, Selection
+from runs.results.pages.lists import get_page
+from runs.results.pages.run_list import HEAVY, RunFilter
 
-SHOWN = 5
+SHOWN: Final = 5
+SHOWN_RUNS: Final = 20
+COUNTED: Final = (Run, Sweep, Schedule, Upload, Artifact)
 
 
-def blockers(row: Model, also: Iterable[Model] = ()) -> list[dict[str, object]]:
-    """Everything that protects a row, by kind, with how many there are and the first names.
-
-    `also` are rows that need it without the database's knowing.
-    """
-    blocking = list(also)
-    try:
-        # Collecting is the first half of deleting: it finds what is protected and changes nothing.
-        Collector(using=router.db_for_write(type(row))).collect([row])
-    except ProtectedError as error:
-        blocking += list(error.protected_objects)
+def blockers(rows: Iterable[Model]) -> list[dict[str, object]]:
+    """Rows that need something, by kind, with how many there are and the first names."""
     by_kind: dict[tuple[str, str], set[str]] = {}
-    for blocker in blocking:
+    for blocker in rows:
         # A person knows the matrix, not the row that ties it to a database.
         shown = blocker
         if isinstance(blocker, MatrixEntry):
@@ -53,24 +49,64 @@ def blockers(row: Model, also: Iterable[Model] = ()) -> list[dict[str, object]]:
 
 
 def delete_page(request: HttpRequest, row: Model, also: Callable[[], Iterable[Model]] = tuple) -> HttpResponse:
-    """GET asks, POST deletes and goes to the list of its kind. A protected row stays, with the reasons.
+    """GET asks, POST deletes and goes to the list of its kind. A row that something needs stays, with the reasons.
 
-    The addresses of its page and of the list have the name of the model.
+    The addresses of its page and of the list have the name of the model. `also` are rows that need it without the
+    database's knowing.
     """
+    return _delete_page(request, Selection([row]), also=also)
+
+
+@team_required("GET", "POST", role=Role.ADMIN)
+def matrix_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A matrix with its runs and, where they are ticked, with the things that only it uses."""
+    matrix = get_object_or_404(Matrix, pk=pk)
+    parts = deletion.find_exclusive_parts(matrix)
+    ticked = [part for part in parts if str(part.pk) in request.POST.getlist("part")]
+    return _delete_page(request, deletion.select_matrix(matrix, ticked), parts)
+
+
+@team_required("GET", "POST", role=Role.ADMIN)
+def upload_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A saved import with its runs."""
+    upload = get_object_or_404(Upload, pk=pk, state=Upload.State.SAVED)
+    selection = deletion.select_runs(upload.runs.all())
+    selection.roots.sort(key=lambda row: row != upload)
+    return _delete_page(request, selection if upload in selection.roots else Selection([upload]))
+
+
+def _delete_page(
+    request: HttpRequest,
+    selection: Selection,
+    parts: Iterable[Model] = (),
+    also: Callable[[], Iterable[Model]] = tuple,
+) -> HttpResponse:
+    row = selection.roots[0]
     kind = str(row._meta.verbose_name)
-    blocking = blockers(row, also())
+    blocking = blockers({*selection.blockers(), *also()})
+    refused = ""
     if request.method == "POST" and not blocking:
-        name = str(row)
         try:
-            with transaction.atomic():
-                row.delete()
-                audit.note("thing_deleted", team=get_team(request), actor=get_user(request), subject=name, text=kind)
-        except ProtectedError:
-            blocking = blockers(row, also())  # Somebody began to use it while the page was being read.
+            deletion.delete(selection, get_user(request), get_team(request))
+        except DeletionRefused as error:
+            refused = str(error)
         else:
-            messages.success(request, f"The {kind} “{name}” was deleted.")
-            return redirect(str(row._meta.verbose_name_plural))
-    context = {"thing": row, "kind": kind, "back": reverse(kind, args=[row.pk]), "blockers": blocking}
+            _say_deleted(request, f"The {kind} “{row}” was deleted.")
+            return redirect("imports" if isinstance(row, Upload) else str(row._meta.verbose_name_plural))
+    context = {
+        "thing": row,
+        "kind": kind,
+        "back": reverse("import" if isinstance(row, Upload) else kind, args=[row.pk]),
+        "blockers": blocking,
+        "refused": refused,
+        "reports": import_string(settings.DELETION_MENTIONS)(selection.keys(Matrix), selection.keys(Sweep)),
+        "parts": [(part, part._meta.verbose_name) for part in parts],
+        "counts": [
+            (number, model._meta.verbose_name, model._meta.verbose_name_plural)
+            for model in COUNTED
+            if model is not type(row) and (number := len(selection.keys(model)))
+        ],
+    }
     return render(request, "runs/delete.html", context, status=409 if request.method == "POST" else 200)
 
 
@@ -80,17 +116,21 @@ def run_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     run = get_object_or_404(Run, pk=pk)
     if request.method == "GET":
         return ask(request, [run])
-    return _delete(request, [run])
+    return _delete_runs(request, [run])
 
 
 @team_required("POST", role=Role.ADMIN)
 def runs_delete(request: HttpRequest) -> HttpResponseBase:
     """The runs that the page asked about."""
-    return _delete(request, ticked(request))
+    return _delete_runs(request, ticked(request))
 
 
 def ticked(request: HttpRequest) -> list[Run]:
-    """The team's runs of the form. Keys of another team's runs match nothing, like keys of no run at all."""
+    """The team's runs of the form, or all of its filter. Keys of another team's runs match nothing."""
+    if request.POST.get("all"):
+        query = QueryDict(request.POST.get("back", ""))
+        runs = RunFilter(query).apply(get_team(request))
+        return list(runs.defer(*HEAVY)[: MAX_AT_ONCE + 1])
     keys = [key for key in request.POST.getlist("run") if parse_uuid(key)]
     return list(Run.objects.filter(pk__in=keys).defer(*HEAVY).order_by("name", "pk"))
 
@@ -98,28 +138,67 @@ def ticked(request: HttpRequest) -> list[Run]:
 def ask(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     """The page that names what would go, and what stays and why."""
     if not runs or len(runs) > MAX_AT_ONCE:
-        messages.error(request, f"Select runs first: between 1 and {MAX_AT_ONCE} at once.")
+        messages.error(request, f"Select runs first: between 1 and {MAX_AT_ONCE:,} at once.")
         return redirect("runs")
-    judged = [(run, obstacle(run)) for run in runs]
+    staying = deletion.explain_blocked(deletion.select_runs(runs))
+    going = [run for run in runs if run.pk not in staying]
     context = {
-        "going": [run for run, why in judged if why is None],
-        "staying": [(run, str(why)) for run, why in judged if why is not None],
+        "asked": len(runs),
+        "going": going,
+        "shown": going[:SHOWN_RUNS],
+        "more": max(len(going) - SHOWN_RUNS, 0),
+        "staying": [(run, str(staying[run.pk])) for run in runs if run.pk in staying][:SHOWN_RUNS],
         "single": runs[0] if len(runs) == 1 else None,
+        "filter_query": request.POST.get("back", "") if request.POST.get("all") else None,
     }
     return render(request, "runs/delete_runs.html", context)
 
 
-def _delete(request: HttpRequest, runs: list[Run]) -> HttpResponse:
-    deleted, stayed = 0, 0
-    for run in runs[:MAX_AT_ONCE]:
-        try:
-            delete_run(run, get_user(request))
-            deleted += 1
-        except DeletionRefused as refused:
-            stayed += 1
-            messages.error(request, str(refused))
-    if deleted == 1 and not stayed:
-        messages.success(request, f"“{runs[0].name}” was deleted.")
-    elif deleted:
-        messages.success(request, f"{deleted} runs were deleted.")
+def _delete_runs(request: HttpRequest, runs: list[Run]) -> HttpResponse:
+    expected = request.POST.get("expected", "")
+    if expected and expected != str(len(runs)):
+        messages.error(request, "Other runs match the filter now. Look at the list again: nothing was deleted.")
+        return redirect("runs")
+    staying = deletion.explain_blocked(deletion.select_runs(runs))
+    for reason in list(staying.values())[:SHOWN]:
+        messages.error(request, str(reason))
+    going = [run for run in runs if run.pk not in staying]
+    try:
+        done = deletion.delete(deletion.select_runs(going), get_user(request), get_team(request)) if going else None
+    except DeletionRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        if done:
+            _say_deleted(request, f"{done.runs} runs were deleted." if done.runs > 1 else f"“{done.name}” was deleted.")
     return redirect("runs")
+
+
+def _say_deleted(request: HttpRequest, text: str) -> None:
+    link = format_html('{} <a href="{}">Undo</a>', text, reverse("deleted"))
+    messages.success(request, link)
+
+
+@team_required("GET", "POST", role=Role.ADMIN)
+def deleted(request: HttpRequest) -> HttpResponse:
+    """What was deleted in the last 30 days. POST restores one (`restore`), or forgets it (`forget`)."""
+    if request.method == "POST":
+        _restore_or_forget(request)
+        return redirect("deleted")
+    return render(
+        request, "runs/deleted.html", {"page": get_page(request, Deletion.objects.select_related("deleted_by"))}
+    )
+
+
+def _restore_or_forget(request: HttpRequest) -> None:
+    key = parse_uuid(request.POST.get("restore") or request.POST.get("forget") or "")
+    row = get_object_or_404(Deletion, pk=key)
+    if "forget" in request.POST:
+        deletion.forget(row, get_user(request))
+        messages.success(request, f"“{row.name}” is gone for ever.")
+        return
+    try:
+        deletion.restore(row, get_user(request))
+    except RestoreRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, f"“{row.name}” was restored.")

@@ -7,12 +7,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, 
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
 from runs.models import Run
-from runs.models.run import Verdict
+from runs.models.run import Status, Verdict
+from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.pages.lists import export, get_page
 from runs.results.pages.run_list import (
@@ -123,7 +125,7 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
         return deletion.ask(request, deletion.ticked(request))
     try:
         done = _bulk(request, deletion.ticked(request))
-    except annotations.AnnotationRefused as refused:
+    except (annotations.AnnotationRefused, LimitReached) as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, done)
@@ -144,4 +146,7 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
         return f"{out} of {len(runs)} runs are now excluded. They stay visible, with your reason."
     if action == "include":
         return f"{annotations.include(runs, user)} of {len(runs)} runs count again."
+    if action == "again":
+        ended = [run for run in runs if run.source == Run.Source.SCHEDULED and run.status in Status.terminal()]
+        return f"{lifecycle.run_all_again(ended, user)} of {len(runs)} runs are in the queue again."
     raise annotations.AnnotationRefused("Choose an action for the selected runs.")

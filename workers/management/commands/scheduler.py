@@ -19,6 +19,7 @@ from runs.plans.schedules import due_schedules
 from runs.plans.submission import QUEUE_CHANNEL
 from runs.queue import run_completion
 from runs.queue.database_retries import DATABASE_ERRORS
+from runs.results import deletion
 from runs.uploads import upload_lifecycle
 from workers.conductor import scheduling
 from workers.conductor.delivery_loop import Deliverer
@@ -110,6 +111,7 @@ class Command(BaseCommand):
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
             self._guard(upload_lifecycle.expire)
+            self._guard(deletion.forget_old_deletions)
             self._guard(counters.delete_expired)
 
     def _guard(self, duty: Callable[[], object]) -> None:
