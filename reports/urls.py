@@ -1,6 +1,7 @@
 """Addresses of the pages and figures of `reports`: what the runs mean."""
 
 from collections.abc import Callable
+from itertools import chain
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
@@ -26,7 +27,7 @@ def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **d
 
 
 figure_urls: Patterns = [
-    *(address for name in PICTURES for address in with_twins(name, figures.comparison, f"figure-{name}", picture=name)),
+    *chain.from_iterable(with_twins(name, figures.comparison, f"figure-{name}", picture=name) for name in PICTURES),
     *with_twins("histories/<configkey:config_key>", history.figure, "figure-history"),
     *with_twins("sweeps/<uuid:pk>", figures.sweep, "figure-sweep"),
     *with_twins("matrices/<uuid:pk>", figures.matrix, "figure-matrix"),

@@ -163,9 +163,9 @@ def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
     and not made by the ORM each time.
     """
     models: tuple[Any, ...] = (ApiToken, Team, User)
-    columns = [
-        f'"{model._meta.db_table}"."{field.column}"' for model in models for field in model._meta.concrete_fields
-    ]
+    columns: list[str] = []
+    for model in models:
+        columns += [f'"{model._meta.db_table}"."{field.column}"' for field in model._meta.concrete_fields]
     token, team, maker, member = (model._meta.db_table for model in (*models, Membership))
     sql = (
         f"SELECT {member}.role, {', '.join(columns)} FROM {token}"

@@ -44,7 +44,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        return {"columns": list(self.columns), "rows": [[_plain(cell) for cell in row] for row in self.rows]}
+        return {"columns": list(self.columns), "rows": [list(map(_plain, row)) for row in self.rows]}
 
     def as_csv(self) -> str:
         return "".join(map(csv_line, (self.columns, *self.rows)))
@@ -53,18 +53,21 @@ class Table:
         """A table of GitHub's Markdown, numbers to the right with six digits."""
         lines = [[_markdown(column) for column in self.columns]]
         lines.append(["---:" if number else "---" for number in self._numeric()])
-        lines += [[_markdown(_said(cell)) for cell in row] for row in self.rows]
+        lines += [list(map(_markdown, map(_said, row))) for row in self.rows]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def as_latex(self) -> str:
         """A tabular that needs no package, numbers to the right with six digits."""
         places = "".join("r" if number else "l" for number in self._numeric())
-        head = " & ".join(_latex(column) for column in self.columns)
-        body = "".join(f"{' & '.join(_latex(_said(cell)) for cell in row)} \\\\\n" for row in self.rows)
+        head = " & ".join(map(_latex, self.columns))
+        lines = [" & ".join(map(_latex, map(_said, row))) for row in self.rows]
+        body = "".join(f"{line} \\\\\n" for line in lines)
         return f"\\begin{{tabular}}{{{places}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
 
     def _numeric(self) -> list[bool]:
-        return [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(self.columns))]
+        if not self.rows:
+            return [False] * len(self.columns)
+        return [any(map(_is_number, column)) for column in zip(*self.rows, strict=True)]
 
 
 # The columns of a table by their titles: a path of attributes ("curve.mode"), or a function of the row.
@@ -115,6 +118,10 @@ def bounded_percent(share: float | None, sign: str | None) -> Cell:
     if sign:
         return f"{sign}{significant(share * 100, 4)}"
     return share * 100
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, int | float)
 
 
 def _plain(cell: Cell) -> Cell:

@@ -5,6 +5,7 @@ The delivery loop calls `look` (`NOTICE_FINDERS`), so no upload and no schedule 
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -78,7 +79,7 @@ def _news(course: Course, announced: Sequence[str] | None) -> tuple[list[History
     seen = followed(course.points)
     places = _places([course.points[index] for index in seen], announced or ())
     changes = [change for change in course.changes if change.change.counts]
-    near = {at + offset for at in places.values() for offset in range(-NEARBY, NEARBY + 1)}
+    near = set(chain.from_iterable(range(at - NEARBY, at + NEARBY + 1) for at in places.values()))
     new = [change for change in changes if change.change.index not in near]
     runs = [*places, *(str(change.point.first) for change in new)]
     if announced is None:

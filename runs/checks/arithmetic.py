@@ -7,6 +7,7 @@ from benchsite.core.formatting import duration, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.facts import ClientFacts, OperationFacts, RunFacts, parse_number
 from runs.checks.profile import Profile
+from runs.checks.results import warn_if
 from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import parse_name
@@ -52,7 +53,7 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
             shown,
         )  # fmt: skip
     return Outcome(
-        "warn" if doubts else "pass", shown,
+        warn_if(doubts), shown,
         " ".join(doubt for doubt, _ in doubts) or "The latencies of every operation are in order.",
         " ".join(remedy for _, remedy in doubts),
     )  # fmt: skip

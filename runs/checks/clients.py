@@ -12,7 +12,7 @@ from benchsite.core.formatting import counted, duration, exact, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClientFacts, RunFacts, parse_number
 from runs.checks.profile import Profile
-from runs.checks.results import Severity, find_worst, graded
+from runs.checks.results import Severity, find_worst, graded, warn_if
 from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.hints import DATABASE
 from runs.ycsb.known_names import effect
@@ -49,7 +49,7 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
         shown.append(f"{percent(share)} of {machine}")
         messages.append(f"the clients on {machine} used {percent(share)} of its cores")
     if collecting is not None:
-        severity = find_worst([severity, "warn" if paused else "pass"])
+        severity = find_worst([severity, warn_if(paused)])
         shown.append(f"{percent(collecting)} collecting garbage")
         messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
     return Outcome(
@@ -85,7 +85,7 @@ def client_count(facts: RunFacts, profile: Profile) -> Outcome | None:
     gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
     bound = gain > profile.probe_gain
     return Outcome(
-        "warn" if bound else "pass",
+        warn_if(bound),
         f"{throughput(facts.throughput_ops_s)} by {counted(facts.clients_expected, 'client')}, "
         f"{throughput(probe.throughput_ops_s)} by {probe.clients}",
         f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database.",
@@ -349,7 +349,7 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
     bad = offset_ms > profile.clock_warn_s * 1000
     where = worst.machine or f"client {worst.number}"
     return Outcome(
-        "warn" if bad else "pass", f"{significant(offset_ms)} ms at {where}",
+        warn_if(bad), f"{significant(offset_ms)} ms at {where}",
         f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
         "is off also runs unevenly: sharp edges of the window are blurred.",
         "Let an NTP service keep the clocks of the load generators.",
@@ -379,7 +379,7 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
         for step in client.clock_steps:
             steps.append(f"{where} by {signed_seconds(step.by_s)} after {duration(step.at_s)}")
     return Outcome(
-        "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
+        warn_if(steps), ", ".join(steps[:MAX_STEPS]) or "0 steps",
         f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
         "bindings date by their clocks is not.",
         "Let an NTP service slew the clocks, and set them before a run.",
@@ -475,7 +475,7 @@ def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
     names = dict.fromkeys(map(tuple, chain.from_iterable(evidence.unknown for evidence in stating)))
     wrong = [f"{name} (did you mean {near}? YCSB used {effect(near)})" for name, near in names]
     return Outcome(
-        "warn" if wrong else "pass", f"unknown names: {len(wrong)}",
+        warn_if(wrong), f"unknown names: {len(wrong)}",
         f"Nothing reads {'; '.join(wrong)[:1_000]}.",
         "Correct the name, and run it again.",
         good="No property looks misspelt.",

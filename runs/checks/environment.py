@@ -11,7 +11,7 @@ from benchsite.core.formatting import counted, exact, grouped, percent, signific
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClusterFacts, RunFacts, fact, parse_number
 from runs.checks.profile import Profile
-from runs.checks.results import Severity
+from runs.checks.results import Severity, warn_if
 from runs.results.measures.host import FOREIGN, HostSamples
 
 # Families of virtual machines whose CPU is rationed: what they do in the first minutes they do not do for long.
@@ -263,7 +263,7 @@ def data_set_size(facts: RunFacts, profile: Profile) -> Outcome | None:
     size_mib = facts.recordcount * (facts.record_bytes + KEY_BYTES) * copies / 2**20
     is_small = size_mib <= profile.cpu_cache_mib
     return Outcome(
-        "warn" if is_small else "pass", f"{significant(size_mib)} MiB on each node",
+        warn_if(is_small), f"{significant(size_mib)} MiB on each node",
         f"The records of a node take {significant(size_mib)} MiB: they fit the cache of a CPU, so neither memory nor "
         "disk was measured.",
         "Load more or larger records.",
@@ -291,7 +291,7 @@ def environment(facts: RunFacts, profile: Profile) -> Outcome:
     if facts.client_on_database_host is None and not complaints:
         return not_assessed("Where the clients and the database ran is not known.")
     return Outcome(
-        "warn" if complaints else "pass", "; ".join(complaints)[:120] or "separate machines",
+        warn_if(complaints), "; ".join(complaints)[:120] or "separate machines",
         f"{sentence(complaints)}: compare the shapes, not the numbers.",
         "Put the load generators on machines of their own, and the database on machines that are its own.",
         good="The clients ran on machines of their own, and nothing speaks against the database's.",

@@ -178,7 +178,9 @@ def _expected_interval_us(merged: MergedRun, threads: int | None, target_ops_s: 
 def _summarised_operation(operation: SummarisedOperation, *, whole: bool) -> OperationFacts:
     # The lower bounds of percentiles ascend as the percentiles themselves do.
     lowest = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items()}
-    ends = [end for bounds in operation.percentiles_us.values() for end in (bounds.low_us, bounds.high_us)]
+    ends: list[float | None] = []
+    for bounds in operation.percentiles_us.values():
+        ends += (bounds.low_us, bounds.high_us)
     return OperationFacts(
         **{name: getattr(operation, name) for name in _SAME},
         percentiles_us=lowest,

@@ -11,7 +11,7 @@ from runs.checks.check import PAIR_CHECKS, ROUNDING, Outcome, check, not_assesse
 from runs.checks.environment import KEY_BYTES, complaints_about
 from runs.checks.facts import ClusterFacts
 from runs.checks.profile import Profile
-from runs.checks.results import CheckResult
+from runs.checks.results import CheckResult, warn_if
 
 Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
 
@@ -235,7 +235,9 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     elif shared[0] != shared[1]:
         message = f"only {a.label if shared[0] else b.label} shared its machine with its clients"
         differences.append(("placement", message))
-    complaints = [f"{complaint} ({side.label})" for side in (a, b) for complaint in side.complaints]
+    complaints: list[str] = []
+    for side in (a, b):
+        complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]
     if not differences and not complaints and unknown:
         return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
     shown = "; ".join([*(message for _, message in differences), *complaints])
@@ -258,7 +260,7 @@ def _judged(
     """A warning where there is a difference, each with its subject, or a complaint about one of the sides."""
     messages = [*(message for _, message in differences), *complaints]
     differing = tuple((subject, f"{sentence([message])}.") for subject, message in differences)
-    return Outcome("warn" if messages else "pass", shown, f"{sentence(messages)}.", remedy, differing, good=good)
+    return Outcome(warn_if(messages), shown, f"{sentence(messages)}.", remedy, differing, good=good)
 
 
 def _labels(sides: Sequence[SideFacts]) -> str:

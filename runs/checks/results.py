@@ -34,6 +34,12 @@ def graded(value: float, warn: float, reject: float) -> Severity:
     return "pass"
 
 
+def warn_if(condition: object) -> Severity:
+    if condition:
+        return "warn"
+    return "pass"
+
+
 def at_most(severity: Severity, limit: Severity) -> Severity:
     """The milder of the two; what was not assessed stays so."""
     return min(severity, limit, key=_ORDER.index)

@@ -6,6 +6,7 @@ from benchsite.core.formatting import exact, latency, percent, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import OverTime, RunFacts
 from runs.checks.profile import Profile
+from runs.checks.results import warn_if
 from runs.results.measures.stability import longest_run, stability
 from runs.results.measures.steady import compute_drift, mser5
 from runs.results.measures.sustained_load import backlog_growth
@@ -65,7 +66,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
         larger = max(drift.slope, drift.halves, key=abs)
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
     return Outcome(
-        "warn" if complaints else "pass", shown,
+        warn_if(complaints), shown,
         f"{sentence(complaints)}.",
         "Warm up longer and measure longer; the run page cuts a longer warm-up off without a new run.",
         good="The window is in a steady state.",
@@ -120,7 +121,7 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
     if not bad and facts.over_time and not facts.over_time.is_by_second:
         return not_assessed("Only means over several seconds are known: they hide what single seconds do.", shown)
     return Outcome(
-        "warn" if bad else "pass", shown,
+        warn_if(bad), shown,
         f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
         f"{percent(spread.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
         f"{percent(spread.down_spike_share)} away.",
@@ -160,7 +161,7 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     if longest_us is not None:
         shown += [f"longest operation {latency(longest_us)}"]
     return Outcome(
-        "warn" if complaints else "pass", ", ".join(shown),
+        warn_if(complaints), ", ".join(shown),
         f"{sentence(complaints, ' and ')}.",
         "Look at the server's log at that time: checkpoints, compactions, elections, collecting garbage.",
         good="The database never stopped answering.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from statistics import fmean
 from typing import Final, Literal, cast
 from uuid import UUID
@@ -65,8 +66,8 @@ def collect_metrics(
             if reasons:
                 notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
                 continue
-            values = [tuple(values for values, _ in side if values) for side in sides]
-            metrics.append(Metric(f"{name} {statistic}", statistic, False, values[0], values[1], kind, values[2]))
+            mine, others, older = map(_without_reasons, sides)
+            metrics.append(Metric(f"{name} {statistic}", statistic, False, mine, others, kind, older))
     return metrics, notes
 
 
@@ -78,7 +79,11 @@ Values = tuple[float, ...]
 
 
 def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
-    return tuple(tuple(point.throughput_ops_s.median for point in session) for session in sessions)
+    return tuple(tuple(map(attrgetter("throughput_ops_s.median"), session)) for session in sessions)
+
+
+def _without_reasons(side: Sequence[tuple[Values, str]]) -> tuple[Values, ...]:
+    return tuple(values for values, _ in side if values)
 
 
 def _read_values(session: Sequence[Point], name: str, kind: str, statistic: str) -> tuple[Values, str]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
@@ -189,7 +190,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     runs += _in_order(placed, waiting, work, machines)
     forecasts = predict_starts(runs, now)
     rows = [(run, 0) for run in holding] + [(waiting[pk], place) for place, pk in placed if pk in waiting]
-    known = Machine.objects.in_bulk({machine for run, _ in rows for machine in machines[_lane(run)]})
+    known = Machine.objects.in_bulk(set(chain.from_iterable(machines[_lane(run)] for run, _ in rows)))
     free_at: dict[UUID, datetime] = {}
     for queued in runs:
         ends_at = forecasts[queued.id].ends_at

@@ -69,7 +69,7 @@ def read_columns(text: str) -> Columns | None:
     header, *lines = text.splitlines() or [""]
     names = header.split(",")
     try:
-        values = np.array([[float(value) for value in line.split(",")] for line in lines])
+        values = np.array([list(map(float, line.split(","))) for line in lines])
     except ValueError:
         return None
     if values.ndim != 2 or values.shape[1] != len(names) or not set(names) >= _REQUIRED:
