@@ -42,7 +42,9 @@ class History(models.Model):
 
     @property
     def rung(self) -> str:
-        return f"target {self.target_ops_s}" if self.target_ops_s else f"{self.threads} threads"
+        if self.target_ops_s:
+            return f"target {self.target_ops_s}"
+        return f"{self.threads} threads"
 
 
 class HistoryLook(models.Model):

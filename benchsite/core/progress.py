@@ -51,7 +51,9 @@ class Step:
             return
         self._ticked = now
         self._ticks += 1
-        at = f", {detail[:MAX_DETAIL]}" if detail else ""
+        at = ""
+        if detail:
+            at = f", {detail[:MAX_DETAIL]}"
         line = f"{self.name}: {now - self._began:.0f} s{at}"
         if self.is_terminal:
             self._rewrite(f"{SIGNS[self._ticks % len(SIGNS)]} {line}")

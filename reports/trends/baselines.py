@@ -54,7 +54,9 @@ def set_baseline(
     """
     _check(name, runs, thresholds)
     Team.objects.select_for_update().get(pk=team.pk)  # Two at the same time set it one after the other.
-    changed = {} if thresholds is None else {"thresholds": dict(thresholds)}
+    changed = {}
+    if thresholds is not None:
+        changed = {"thresholds": dict(thresholds)}
     values = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now(), **changed}
     baseline, _ = Baseline.objects.update_or_create(team=team, name=name, defaults=values)
     # Whoever deletes a run holds its row meanwhile; it is gone then, or pinned.

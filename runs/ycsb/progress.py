@@ -69,7 +69,9 @@ class Progress:
     @property
     def interval_s(self) -> float | None:
         """How far apart the lines are, but for the last one, which comes when the client ends."""
-        return float(np.median(np.diff(self.at_s))) if self.at_s.size > 1 else None
+        if self.at_s.size > 1:
+            return float(np.median(np.diff(self.at_s)))
+        return None
 
     def done_in(self, window: Window) -> float:
         """Operations in the window, the status intervals at its borders taken as even."""
@@ -166,7 +168,9 @@ def _added(columns: Columns) -> ReadOperation:
 
 
 def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
+    if np.isnan(value):
+        return None
+    return value
 
 
 def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -> float | None:
@@ -176,11 +180,15 @@ def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -
     ]
     total = sum(count for _, count in weighted)
     if len(weighted) < len(means) or not total:
-        return means[0] if len(means) == 1 else None
+        if len(means) == 1:
+            return means[0]
+        return None
     return sum(mean * count for mean, count in weighted) / total
 
 
 def cleanup_s(operations: Mapping[str, ReadOperation]) -> float | None:
     """How long the longest clean-up of a thread took."""
     operation = operations.get("CLEANUP") or operations.get("HdrCLEANUP") or operations.get("BucketCLEANUP")
-    return None if operation is None or operation.max_us is None else operation.max_us / 1e6
+    if operation is None or operation.max_us is None:
+        return None
+    return operation.max_us / 1e6

@@ -118,12 +118,16 @@ def _behind_front(match: re.Match[str]) -> str:
 
 
 def _without_key(match: re.Match[str]) -> str:
-    return match["full"] + match["is"] + _hidden(match["value"]) if is_secret(match["full"]) else match[0]
+    if is_secret(match["full"]):
+        return match["full"] + match["is"] + _hidden(match["value"])
+    return match[0]
 
 
 def _hidden(value: str) -> str:
     """In the quotes of the value: in JSON it stays one."""
-    quote = value[0] if value[:1] in "\"'" and value[:1] == value[-1:] else ""
+    quote = ""
+    if value[:1] in "\"'" and value[:1] == value[-1:]:
+        quote = value[0]
     return quote + HIDDEN + quote + "\n" * value.count("\n")
 
 

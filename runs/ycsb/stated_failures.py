@@ -27,7 +27,9 @@ _SENTENCE: Final = re.compile(
 def read_sentence(line: str) -> tuple[str, float] | None:
     """Name and count in a line that states nothing else."""
     sentence = _SENTENCE.fullmatch(line)
-    return (sentence[1], float(sentence[2].replace(",", ""))) if sentence else None
+    if sentence:
+        return (sentence[1], float(sentence[2].replace(",", "")))
+    return None
 
 
 def count_failures(totals: Mapping[str, float], operations: int) -> int:

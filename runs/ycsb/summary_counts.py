@@ -45,7 +45,9 @@ class StatedOperation:
 
     @property
     def count(self) -> int | None:
-        return None if self.ok is None or self.failed is None else self.ok + self.failed
+        if self.ok is None or self.failed is None:
+            return None
+        return self.ok + self.failed
 
 
 Operations = Mapping[tuple[str, LatencyKind], StatedOperation]
@@ -59,12 +61,16 @@ def interpret_name(name: str, run: ReadRun) -> MeasurementName:
     """
     if run.format.startswith("go-ycsb"):
         failed = name.endswith(_GO_FAILED) and len(name) > len(_GO_FAILED)
-        operation = name.removesuffix(_GO_FAILED) if failed else name
+        operation = name
+        if failed:
+            operation = name.removesuffix(_GO_FAILED)
         return MeasurementName(
             _COMPOSITE if operation == _GO_COMPOSITE else operation, "service", "FAILED" if failed else ""
         )
     parsed = parse_name(name)
-    return replace(parsed, kind="response") if is_response(run) else parsed
+    if is_response(run):
+        return replace(parsed, kind="response")
+    return parsed
 
 
 def is_response(run: ReadRun) -> bool:
@@ -89,7 +95,9 @@ def collect_operations(run: ReadRun) -> Operations:
 
 def _failed_elsewhere(run: ReadRun, operations: Operations) -> Operations:
     """The failures that only a total states, as those of an operation of their own."""
-    kind: LatencyKind = "response" if is_response(run) else "service"
+    kind: LatencyKind = "service"
+    if is_response(run):
+        kind = "response"
     counted = [entry for entry in operations.values() if counts_operations(entry.name, run)]
     totals = {key.removeprefix(_TOTAL): value for key, value in run.process.items() if key.startswith(_TOTAL)}
     stated = [entry.failed or 0 for entry in counted if entry.name.operation == OVERALL]

@@ -67,7 +67,9 @@ class SummarisedOperation:
 
     @property
     def count(self) -> int | None:
-        return None if self.ok is None else self.ok + (self.failed or 0)
+        if self.ok is None:
+            return None
+        return self.ok + (self.failed or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,9 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     window, whole = overlap_windows(progress) if len(progress) == len(counted) else (None, None)
     overlap = None
     if whole is not None:
-        overlap = window.length_s / whole.length_s if window is not None else 0.0
+        overlap = 0.0
+        if window is not None:
+            overlap = window.length_s / whole.length_s
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
     total = add_known_parts(part.total for part in counted)
@@ -198,7 +202,9 @@ class _Part:
         counts = [-entry.count if entry.name.is_composite and entry.count else entry.count for entry in counting]
         if counting and None not in counts:
             return max(sum(count for count in counts if count is not None), 0)
-        return int(self.progress.done[-1]) if self.progress is not None else None
+        if self.progress is not None:
+            return int(self.progress.done[-1])
+        return None
 
     @cached_property
     def failed(self) -> int | None:
@@ -207,7 +213,9 @@ class _Part:
     @cached_property
     def ok(self) -> int | None:
         total, failed = self.total, self.failed
-        return None if total is None or failed is None else max(total - failed, 0)
+        if total is None or failed is None:
+            return None
+        return max(total - failed, 0)
 
     @cached_property
     def _plain(self) -> list[StatedOperation]:
@@ -223,8 +231,12 @@ class _Part:
             # Its total has no failed operation in it, and both halves of a read-modify-write.
             counted = add_known_parts(entry.ok for entry in self._plain) or 0
         else:
-            counted = ok if self.run.phase == "load" else total
-        return ok / counted if counted else 1.0
+            counted = total
+            if self.run.phase == "load":
+                counted = ok
+        if counted:
+            return ok / counted
+        return 1.0
 
     @property
     def goodput_ops_s(self) -> float | None:
@@ -254,7 +266,9 @@ class _Part:
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
         counts = printed_counts(run)
-        dated = progress if progress is not None and progress.is_dated else None
+        dated = None
+        if progress is not None and progress.is_dated:
+            dated = progress
         return SummarisedClient(
             number=self.number,
             operations=self.total,
@@ -329,12 +343,16 @@ def _counting(latencies: Iterable[Iterable[ReadOperation]]) -> list[ReadOperatio
 
 
 def _mean(values: Sequence[ReadOperation]) -> float | None:
-    return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values]) if values else None
+    if values:
+        return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values])
+    return None
 
 
 def _extreme(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
     stated = [value for value in values if value is not None]
-    return choose(stated) if stated and len(stated) == len(values) else None
+    if stated and len(stated) == len(values):
+        return choose(stated)
+    return None
 
 
 def _variance(values: Sequence[ReadOperation]) -> float | None:
@@ -346,5 +364,9 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
         for entry in values
     ]
     mean = _mean(values)
-    square = weighted_mean(squares, [entry.count for entry in values]) if values else None
-    return None if square is None or mean is None else max(square - mean**2, 0.0)
+    square = None
+    if values:
+        square = weighted_mean(squares, [entry.count for entry in values])
+    if square is None or mean is None:
+        return None
+    return max(square - mean**2, 0.0)

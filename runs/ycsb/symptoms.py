@@ -128,6 +128,8 @@ def describe(symptoms: Iterable[Symptom]) -> str:
     """One sentence per symptom, for the reason of a failed run; empty where there is none."""
     sentences = []
     for symptom in symptoms:
-        times = f" ({symptom.times} times)" if symptom.times > 1 else ""
+        times = ""
+        if symptom.times > 1:
+            times = f" ({symptom.times} times)"
         sentences.append(f"{symptom.meaning[0].upper()}{symptom.meaning[1:]}{times}: {symptom.line}")
     return "\n".join(sentences)

@@ -133,7 +133,9 @@ ALL_ENTRIES = (
 def name_products(entries: Sequence[StudyEntry]) -> list[StudyEntry]:
     """The entries with Valkey in the names of their databases where this machine starts it as Redis."""
     servers = find_redis()
-    product = servers[0].product if servers else "Redis"
+    product = "Redis"
+    if servers:
+        product = servers[0].product
     return [entry._replace(name=entry.name.replace("Redis", product)) for entry in entries]
 
 
@@ -160,7 +162,9 @@ def plan_study(
     workloads = workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
     modes: list[tuple[Database, str]] = []
     for entry in entries:
-        nodes = {"nodes": str(entry.nodes)} if entry.nodes > 1 else {}
+        nodes = {}
+        if entry.nodes > 1:
+            nodes = {"nodes": str(entry.nodes)}
         stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
         database = Database.objects.filter(team=team, name=entry.name).first()
         if database is None:

@@ -57,7 +57,9 @@ class Command(BaseCommand):
             LoadGenerator.objects.filter(name__in=site.generators).select_related("machine").order_by("name")
         )
         try:
-            entries = ALL_ENTRIES if _is_set("FULL") else ENTRIES
+            entries = ENTRIES
+            if _is_set("FULL"):
+                entries = ALL_ENTRIES
             matrix = submit_quick_study(team, user, generators, entries)
         except PlanError as error:
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error

@@ -79,7 +79,9 @@ class Metric:
 
     @property
     def unit(self) -> Literal["ops/s", "µs"]:
-        return "ops/s" if self.higher_is_better else "µs"
+        if self.higher_is_better:
+            return "ops/s"
+        return "µs"
 
 
 def required_fields(schema: dict[str, Any]) -> None:
@@ -130,7 +132,9 @@ class Judgement:
 
 def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
     """By the metric's own name, else by its statistic, else the usual one."""
-    usual = repeat_comparison.LATENCY_THRESHOLD if metric.statistic == "p99" else repeat_comparison.THRESHOLD
+    usual = repeat_comparison.THRESHOLD
+    if metric.statistic == "p99":
+        usual = repeat_comparison.LATENCY_THRESHOLD
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
 
 
@@ -172,7 +176,9 @@ def judge(
     flagged = any(judgement.state is State.FLAGGED for judgement in judged)
     open_ones = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
     lacking = [judgement.comparison.needs_more for judgement in open_ones]
-    needs = max((more for more in lacking if more is not None), default=None) if None not in lacking else None
+    needs = None
+    if None not in lacking and environment.comparable:
+        needs = max((more for more in lacking if more), default=None)
     first = _headline(verdict, judged, environment)
     order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
     telling_first = sorted(judged, key=lambda judgement: order.index(judgement.state))
@@ -247,11 +253,15 @@ def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
 
 def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
     states = {judgement.state for judgement in judged}
+    if states >= {State.REGRESSED, State.IMPROVED}:
+        return Verdict.MIXED
     if State.REGRESSED in states:
-        return Verdict.MIXED if State.IMPROVED in states else Verdict.REGRESSION
+        return Verdict.REGRESSION
     if State.IMPROVED in states:
         return Verdict.IMPROVEMENT
-    return Verdict.PASS if states == {State.HELD} else Verdict.INCONCLUSIVE
+    if states == {State.HELD}:
+        return Verdict.PASS
+    return Verdict.INCONCLUSIVE
 
 
 def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
@@ -282,14 +292,22 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
 def _change(judgement: MetricVerdict) -> str:
     """ "throughput 12 % lower" """
     change = _relative_change(judgement.metric, judgement.comparison)
-    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {'higher' if change > 0 else 'lower'}"
+    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_direction(change)}"
+
+
+def _direction(change: float) -> str:
+    if change > 0:
+        return "higher"
+    return "lower"
 
 
 def _relative_change(metric: Metric, comparison: Comparison) -> float:
     """The ratio says how many times better the new side is; people read how far the value itself went."""
     if not comparison.ratio:
         return 0.0
-    return comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
+    if metric.higher_is_better:
+        return comparison.ratio - 1
+    return 1 / comparison.ratio - 1
 
 
 def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
@@ -301,32 +319,36 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         return f"{name}: {comparison.reason}"
     change = _relative_change(metric, comparison)
     # What rounds to nothing went nowhere.
-    moved = f"{plain_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
+    moved = "the same"
+    if abs(change) >= 5e-5:
+        moved = f"{plain_percent(abs(change))} {_direction(change)}"
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
         why = comparison.reason
         if state is State.NOT_COMPARABLE:
             why = "Not judged, because the environments are not comparable."
         return f"{name} is {moved} (ratio {ratio}). {why}"
-    said_below = (
-        state in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE)
-        and interval_text(comparison) in comparison.reason
-    )
-    interval = "" if said_below else f" {interval_text(comparison)}"
-    shown = (
-        f"{name} is {moved}: ratio {ratio}{interval}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
-    )
+    # The reasons below it repeat the interval, but for those of a state that is stated here.
+    if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or (
+        interval_text(comparison) not in comparison.reason
+    ):
+        ratio += f" {interval_text(comparison)}"
+    shown = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
     if state is State.HELD:
         return f"{shown} A loss of {plain_percent(comparison.threshold)} or more is excluded."
     if state is State.NOT_COMPARABLE:
         return f"{shown} Not judged, because the environments are not comparable."
     if state is State.FLAGGED:
         return f"{shown} One session does not decide: measure it again in a new one."
-    if not comparison.confirmed and comparison.outcome in (Outcome.FASTER, Outcome.SLOWER):
-        return f"{shown} {'No later session confirms it.' if comparison.n_a > 1 else 'One session does not decide.'}"
-    return f"{shown} {comparison.reason}"
+    if comparison.confirmed or comparison.outcome not in (Outcome.FASTER, Outcome.SLOWER):
+        return f"{shown} {comparison.reason}"
+    if comparison.n_a > 1:
+        return f"{shown} No later session confirms it."
+    return f"{shown} One session does not decide."
 
 
 def _listed(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+    if len(names) < 2:
+        return "".join(names) or "nothing"
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -80,7 +80,9 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
         newest = ranked.filter(spec__stated__hardware=hardware).first()
     newest = newest or ranked.first()
     if newest is None or not newest.commit:
-        return [newest] if newest else []
+        if newest:
+            return [newest]
+        return []
     same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
     return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
@@ -226,12 +228,15 @@ def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | N
     for name in [branch] if branch else DEFAULT_BRANCHES:
         if run := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
             return run
-    return None if branch else rows.order_by("-finished_at", "-pk").first()
+    if branch:
+        return None
+    return rows.order_by("-finished_at", "-pk").first()
 
 
 def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> list[float]:
     """The throughputs in ops/s of the newest runs that count, the oldest of them first. One query."""
     rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
-    rows = rows.filter(branch=branch) if branch else rows
+    if branch:
+        rows = rows.filter(branch=branch)
     newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MAX_DRAWN]
     return [float(value or 0.0) for value in reversed(list(newest))]

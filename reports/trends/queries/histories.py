@@ -23,8 +23,7 @@ from reports.trends.histories import (
     build_points,
 )
 from reports.trends.queries.history import get_runs, get_standing
-from runs.models.run import Phase
-from runs.results.pages.lists import AddressFilter
+from runs.results.pages.lists import ListFilter, Menu, Order, phase_menu, search_field
 
 PER_PAGE: Final = 25
 RECENT: Final = 60  # runs of each history that the list looks at
@@ -41,30 +40,25 @@ SORTS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFilter(AddressFilter):
-    """Which histories are asked for."""
-
-    q: str = ""
-    system: str = ""
-    mode: str = ""
-    workload: str = ""
-    cluster: str = ""
-    phase: str = Phase.MEASURE.value
-    change: str = ""  # of CHANGES: the last one of the newest runs
-    sort: str = "longest"
-
-    COLUMNS = {"system": "system", "mode": "mode", "workload": "workload_name", "cluster": "cluster_name"}
-    CHOICES = {"change": CHANGES, "sort": SORTS}
+class HistoryFilter(ListFilter):
+    noun, plural = "history", "histories"
+    q = search_field("database, workload, cluster …")
+    system = Menu("System", "system")
+    mode = Menu("Mode", "mode")
+    workload = Menu("Workload", "workload_name")
+    cluster = Menu("Cluster", "cluster_name")
+    phase = phase_menu()
+    change = Menu("Last change", choices=CHANGES)
+    sort = Order(SORTS, initial="longest")
 
     def apply(self, team: Team) -> QuerySet[History]:
         """The team's histories that this filter lets through, in its order."""
-        rows = self.narrowed(History.objects.filter(team=team))
+        rows = self.narrow(History.objects.filter(team=team))
         for word in self.words:
             rows = rows.filter(_mentions(word))
-        if self.change:
-            rows = rows.filter(pk__in=_changed(team, rows, better=self.change == "improvement"))
-        return rows.order_by(*SORTS[self.sort])
+        if change := self.values["change"]:
+            rows = rows.filter(pk__in=_changed(team, rows, better=change == "improvement"))
+        return self.order(rows)
 
 
 def _changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
@@ -83,13 +77,6 @@ def _mentions(word: str) -> Q:
         | Q(mode__icontains=word)
         | Q(config_key__startswith=word.lower())
     )
-
-
-def history_choices(team: Team) -> dict[str, list[str]]:
-    """What the filter's menus offer: only what the team's histories hold. One query, as long as there are tests."""
-    held = list(History.objects.filter(team=team).order_by().values_list(*HistoryFilter.COLUMNS.values()).distinct())
-    # "systems", "modes", "workloads", "clusters"
-    return {f"{name}s": sorted({row[at] for row in held if row[at]}) for at, name in enumerate(HistoryFilter.COLUMNS)}
 
 
 @dataclass(frozen=True, slots=True)

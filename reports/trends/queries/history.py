@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -89,7 +90,7 @@ def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
     newest = list(get_runs(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
     current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
     pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
-    latencies = [Metric(name, kind, statistic) for name, kind in pairs for statistic in HISTORY_STATISTICS]
+    latencies = [Metric(*pair, statistic) for pair, statistic in product(pairs, HISTORY_STATISTICS)]
     return (THROUGHPUT_METRIC, *latencies)
 
 

@@ -3,6 +3,8 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import eq
 from typing import Final, cast
 
 from django.utils import timezone
@@ -51,7 +53,9 @@ def verdict_of_run(
         reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
     new = baselines.find_repeats(run)
-    pinned = baselines.baseline_named(run.team, baseline) if baseline else None
+    pinned = None
+    if baseline:
+        pinned = baselines.baseline_named(run.team, baseline)
     if baseline and pinned is None:
         raise BaselineUnknown(baseline)
     against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
@@ -106,7 +110,9 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     """What the rule finds; with a branch the newest earlier commit on that one."""
     own = new[0].branch
     branches = [branch] if branch else list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
-    rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test." if branch else RULE
+    rule = RULE
+    if branch:
+        rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
     # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
     counted = [run for run in new if not why_not(run)]
     runs = baselines.runs_before(counted or new, branches)
@@ -114,7 +120,9 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
     side = build_side(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
-    on = f" on {side.branch}" if side.branch else ""
+    on = ""
+    if side.branch:
+        on = f" on {side.branch}"
     chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it."
     return Against(tuple(runs), replace(side, chosen=chosen), level=Level.BRANCH)
 
@@ -138,8 +146,7 @@ def _thresholds(baseline: Baseline) -> dict[str, float]:
 def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:
     """Of several tests the one that has most in common with a run's."""
     parts = _parts(run)
-    shared = [sum(a == b for a, b in zip(parts, _parts(some[0]), strict=True)) for some in groups]
-    return groups[shared.index(max(shared))]
+    return max(groups, key=lambda group: sum(map(eq, parts, _parts(group[0]))))
 
 
 def _parts(run: Run) -> tuple[object, ...]:
@@ -249,7 +256,7 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     pairs = pairs or [(list(mine.runs), list(theirs.runs))]
     verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
     if not any(document.environment.comparable for document in verdicts):
-        every = (differs for document in verdicts for differs in document.environment.differs)
+        every = chain.from_iterable(document.environment.differs for document in verdicts)
         raise Incomparable(tuple(dict.fromkeys(every)))
     return CompareAnswer(
         combined([Verdict(document.verdict) for document in verdicts]).value,

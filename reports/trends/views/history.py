@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,18 +21,11 @@ from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
-from reports.trends.queries.histories import (
-    CHANGES,
-    MAX_SEARCHED,
-    PER_PAGE,
-    HistoryFilter,
-    history_choices,
-    history_lines,
-)
+from reports.trends.queries.histories import MAX_SEARCHED, PER_PAGE, HistoryFilter, history_lines
 from reports.trends.queries.history import follow, get_runs
 from runs.identifiers import parse_uuid
 from runs.models import Run
-from runs.models.run import Phase
+from runs.results.pages.lists import get_page
 
 MAX_NOTE_LENGTH = 200
 MAX_REASON_LENGTH = 2_000
@@ -108,7 +100,9 @@ class HistoryQuery:
         plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
         mine = (str(self.metric), self.along, self.branch)
         parameters = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
-        return f"?{urlencode(parameters)}" if parameters else ""
+        if parameters:
+            return f"?{urlencode(parameters)}"
+        return ""
 
 
 def query_in(request: HttpRequest) -> HistoryQuery:
@@ -128,19 +122,14 @@ def query_in(request: HttpRequest) -> HistoryQuery:
 
 @team_required("GET")
 def histories(request: HttpRequest) -> HttpResponseBase:
-    team, wanted = get_team(request), HistoryFilter.from_query(request.GET)
-    rows = wanted.apply(team)
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    lines = history_lines(team, page.object_list)  # type: ignore[arg-type]
+    team, chosen = get_team(request), HistoryFilter(request.GET)
+    page = get_page(request, chosen.apply(team), PER_PAGE)
+    chosen.offer_values(History.objects.filter(team=team), "system", "mode", "workload", "cluster")
     context = {
-        "filter": wanted,
+        "filter": chosen,
         "page": page,
-        "lines": lines,
-        "choices": history_choices(team),
-        "phases": [*Phase.choices, ("any", "both")],
-        "changes": CHANGES,
+        "lines": history_lines(team, page.object_list),  # type: ignore[arg-type]
         "searched": MAX_SEARCHED,
-        "nothing_at_all": not lines and not wanted.active,
     }
     return render(request, "reports/histories.html", context)
 

@@ -87,11 +87,15 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
     elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
         reason = "These are properties for a client, and not what it printed."
     elif name is None:
-        number = "its only line" if lines == 1 else f"its {lines:,} lines"
+        number = "its only line"
+        if lines != 1:
+            number = f"its {lines:,} lines"
         reason = f"This is not an output of YCSB or of its relatives: nothing of one is in {number}."
     else:
         reason = "The client printed no result: it was killed, or ended before it could write one."
     quoted = " | ".join(
         f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
     )
-    return f"{reason} What comes closest: {quoted}" if quoted else reason
+    if quoted:
+        return f"{reason} What comes closest: {quoted}"
+    return reason

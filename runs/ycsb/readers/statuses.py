@@ -213,7 +213,9 @@ class StatusTable(Sequence[StatusLine]):
                 _fill(values, part, kind, operation, name, is_only=len(kinds) == 1)
             for at, line in part.irregular.items():
                 numbers = line.operations.get(operation)
-                value = None if numbers is None else getattr(numbers, name)
+                value = None
+                if numbers is not None:
+                    value = getattr(numbers, name)
                 values[at] = np.nan if value is None else value
             parts.append(values)
         return _joined(parts, np.float64)

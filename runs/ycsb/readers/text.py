@@ -119,7 +119,9 @@ class TextReader:
         lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        last = lines.pop() if block.unterminated and lines else None
+        last = None
+        if block.unterminated and lines:
+            last = lines.pop()
         shapes, status = self._shapes, self._main.status
         for number, line in enumerate(lines, block.first_line):
             shape = line.translate(None, DIGITS)
@@ -319,8 +321,6 @@ def _measurement_in(text: str) -> tuple[str, str, str] | None:
     measurement = split_line(text[bracketed.start() :])
     if measurement is None or _STOCK_KEY.fullmatch(measurement[1]) is None:
         return None
-    return (
-        measurement
-        if measurement[2][:1].isdigit() or finite(measurement[2]) is not None or measurement[2] in _NO_NUMBERS
-        else None
-    )
+    if measurement[2][:1].isdigit() or finite(measurement[2]) is not None or measurement[2] in _NO_NUMBERS:
+        return measurement
+    return None
