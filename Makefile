@@ -31,7 +31,8 @@ demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it,
 study: venv bindings ## every system that this machine can start, in at most 2.5 hours; resumes; ARGS=--quick: 25 minutes
 	@exec $(MANAGE) study $(ARGS)
 
-up: venv bindings ## the site alone, in the background; PORT=8000
+up: ALL := 1
+up: venv bindings ## the site alone, in the background, with the clients of every system; PORT=8000
 	@exec $(MANAGE) up
 
 down: venv ## stop a site that was started by `make up` or `make demo`

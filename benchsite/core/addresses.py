@@ -113,6 +113,11 @@ def split_address(text: str, default_port: int | None = None) -> tuple[str, int]
     return match["v6"] or match["host"], int(port)
 
 
+def join_address(host: str, port: int) -> str:
+    """host:port or [IPv6]:port, as `split_address` takes it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def refuse_address(
     host: str,
     port: int,

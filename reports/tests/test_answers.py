@@ -209,3 +209,12 @@ def test_conditions_are_named():
 
 def test_tuning_is_no_demonstration():
     assert certainty(answer(side("Redis", "always", 1, purpose="tuning"))) == "5 runs each, not for publication."
+
+
+def test_accepted_points_are_in_no_headline():
+    accepted = side("Redis", "always", 1)
+    points = tuple(replace(each, overridden=("known",)) for each in accepted.points)
+
+    findings = answer(replace(accepted, points=points)).findings
+
+    assert [finding.code for finding in findings] == [Code.NOTHING_COUNTS]

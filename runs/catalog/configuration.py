@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape
 
+from benchsite.core.addresses import join_address
 from benchsite.core.formatting import counted
 from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.ycsb.property_schema import PropertyError, check_properties
@@ -179,7 +180,7 @@ def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
     with_ports = endpoint.nodes == "addresses" or endpoint.url
     if not with_ports:
         return ",".join(host for host, _ in used)
-    return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in used)
+    return ",".join(join_address(host, port) for host, port in used)
 
 
 def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 from runs.catalog.configuration import render_config
 from runs.catalog.records import (
     OTHER_SYSTEM,
+    SIGN_IN,
     STATED_SUFFIX,
     UNKNOWN_MODE,
     Binding,
@@ -36,7 +37,7 @@ DESCRIPTION = "system.toml"
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
 PROGRAMS = frozenset({"program", "bin", "lib"})
-ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "ssl", "url", "folder")
+ADDRESS_PROPERTIES = ("host", "port", *SIGN_IN, "url", "folder")
 PLACEHOLDERS = PROGRAMS | {
     "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "primary", "node", "user", "password",
     "password_file",
@@ -167,7 +168,7 @@ def _find_binding_problems(binding: Binding, place: str) -> Iterator[str]:
     yield from _check_placeholders([binding.target], {"database", "table"}, f"{place}, target")
     template_words = {"nodes", "database", "credentials", "options"}
     yield from _check_placeholders([endpoint.template], template_words, f"{place}, endpoint")
-    for name in (*(getattr(endpoint, key) for key in ADDRESS_PROPERTIES), *endpoint.options):
+    for name in (*(getattr(endpoint, key) for key in ADDRESS_PROPERTIES), *endpoint.options, *endpoint.more):
         if name and name not in binding.properties:
             yield f"{place}, endpoint: it names {name!r}, which is no property of the binding"
     yield from _check_values(binding.properties, binding.when_scanning, f"{place}: when_scanning")

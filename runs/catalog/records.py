@@ -25,6 +25,8 @@ STOCK_FLAVOUR = "ycsb"
 GO_FLAVOUR = "go-ycsb"
 OWN_FLAVOUR = "benchsite"
 
+# How clients sign in, in the order of a form. Each is a part of `Endpoint`.
+SIGN_IN = ("user", "password", "database", "ssl", "ca", "certificate", "key")
 ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql", "hadoop", "none"]
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 
@@ -151,6 +153,11 @@ class Endpoint(Record):
     password: str = ""
     database: str = ""
     ssl: str = ""
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    more: tuple[str, ...] = ()  # what else tells clients how to sign in, such as the name of a replica set
+    schemes: dict[str, str] = {}  # of connection strings, each with the value of `ssl` that it stands for
     nodes: Literal["first", "hosts", "addresses"] = "first"
     default_port: NonNegativeInt = 0  # 0: that of the property `port`
     url: str = ""
@@ -163,6 +170,18 @@ class Endpoint(Record):
     def addresses(self) -> frozenset[str]:
         """The properties that the cluster decides."""
         return frozenset({self.host, self.port, self.url, self.folder} - {""})
+
+    @property
+    def sign_in(self) -> dict[str, str]:
+        """The properties beside the addresses by which clients sign in, by the name of their field in a form."""
+        names = {role: getattr(self, role) for role in SIGN_IN}
+        names |= {name.rpartition(".")[2]: name for name in self.more}
+        return {role: name for role, name in names.items() if name}
+
+    @property
+    def credentials(self) -> frozenset[str]:
+        """Of these the properties that change who signs in, and nothing of what is measured."""
+        return frozenset({self.user, self.password, self.ca, self.certificate, self.key} - {""})
 
     @property
     def parts(self) -> frozenset[str]:
@@ -341,6 +360,11 @@ class System(Record):
         return bool(self.binding.endpoint.folder)
 
     @property
+    def has_address(self) -> bool:
+        """Whether its clients connect to servers."""
+        return self.has_client and not self.is_embedded
+
+    @property
     def has_client(self) -> bool:
         """Whether any client reaches its data."""
         return bool(self.binding.endpoint.addresses)
@@ -355,8 +379,7 @@ class System(Record):
     @property
     def flavours(self) -> list[str]:
         """Flavours of the clients that can drive it."""
-        stock = self.has_client and not self.is_embedded
-        reachable = {OWN_FLAVOUR: self.own_client, STOCK_FLAVOUR: stock, GO_FLAVOUR: self.go is not None}
+        reachable = {OWN_FLAVOUR: self.own_client, STOCK_FLAVOUR: self.has_address, GO_FLAVOUR: self.go is not None}
         return [flavour for flavour, exists in reachable.items() if exists]
 
     def client_problem(self, flavour: str, client: str, *, external: bool) -> str:

@@ -80,9 +80,14 @@ class Cluster(Row):
         return self.runs.filter(status__in=["dispatched", "running"]).first()
 
     @property
+    def addresses(self) -> list[str]:
+        """Where an external cluster's servers listen, as host:port; none of the others."""
+        return [node.address for node in self.nodes.all() if node.address]
+
+    @property
     def address(self) -> str:
-        """Where an external cluster's server listens, as host:port; empty for the others."""
-        return next((node.address for node in self.nodes.all() if node.address), "")
+        """That of the first server; empty where there is none."""
+        return next(iter(self.addresses), "")
 
 
 class DataConfirmation(models.Model):

@@ -27,11 +27,12 @@ from django.utils import timezone
 
 from benchsite.accounts.models import User
 from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep
-from runs.models.run import Phase, Stage, Status
+from runs.models.run import Phase, Stage, Status, Verdict
 from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.submission import CONDUCTOR_CHANNEL, wake_scheduler
+from runs.queue.corrections import correct_sign_in
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
@@ -427,10 +428,10 @@ def run_at(
 
 
 @transaction.atomic
-def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
+def resume(matrix: Matrix, user: User, *, skipped: bool = False, rejected: bool = False) -> int:
     """Run again what has not succeeded and has not been run again since; answers how many runs that makes.
 
-    `skipped`: those beyond the ceiling, all the same.
+    `skipped`: those beyond the ceiling, all the same. `rejected`: instead those that a check rejects.
     """
     Matrix.objects.select_for_update(no_key=True).get(pk=matrix.pk)  # Of two requests at once one finds nothing.
     reasons = Q(reason=Reason.BEYOND_CEILING) if skipped else ~Q(reason__in=Reason.skipped())
@@ -438,9 +439,19 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
         matrix=matrix, phase=Phase.MEASURE, status__in=[Status.FAILED, Status.CANCELLED], reruns__isnull=True,
         source=Run.Source.SCHEDULED,
     ).filter(reasons)  # fmt: skip
+    if rejected:
+        missing = rejected_runs(matrix).filter(reruns__isnull=True)
     runs = [_run_again(run, user) for run in missing.order_by("position")]
     refuse_more_queued_runs(matrix.team)
     return len(runs)
+
+
+def rejected_runs(matrix: Matrix) -> QuerySet[Run]:
+    """The measured runs that count nowhere, as a check rejects them."""
+    return Run.objects.filter(
+        matrix=matrix, phase=Phase.MEASURE, status=Status.SUCCEEDED, verdict=Verdict.REJECT, verdict_override="",
+        source=Run.Source.SCHEDULED,
+    )  # fmt: skip
 
 
 def repeats_of_plan(matrix: Matrix) -> QuerySet[Run]:
@@ -566,8 +577,10 @@ def _copy(
         if run.matrix and run.phase == Phase.MEASURE and load is None:
             looks = run.matrix.looks
         repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
-    spec: RunSpec = run.spec
+    spec = correct_sign_in(run)
     key = run.config_key  # Empty: trial runs count in no history.
+    if key and spec != run.spec:
+        key = config_key(spec)
     if load is not None:
         assert run.sweep is not None
         spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}

@@ -20,6 +20,7 @@ from runs.catalog import Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner
 from runs.models.run import Phase, Status
+from runs.queue.corrections import has_result
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
@@ -344,8 +345,24 @@ def _start(run: Run, deployment: Deployment) -> Standing:
         provisioner.stop(planned=False)
         rows.update(state=State.DOWN, process={}, conductor=None)
         raise
+    if (deployment.host, deployment.port) not in (("", None), (server.host, server.port)):
+        _refuse_another_server(run, server)
     _servers[deployment.pk] = (provisioner, server)
     return _came_up(deployment, provisioner, server)
+
+
+def _refuse_another_server(run: Run, server: Server) -> None:
+    """An external server whose address has changed is the same one where it holds this run's data set."""
+    if server.folder or not has_result(run):
+        return
+    try:
+        get_target(run, server).require_data_set()
+    except (DataSetMissing, DataNotOwned, AdministrationError) as error:
+        raise RunFailed(
+            Reason.BAD_PLAN,
+            f"The address of {run.cluster} was changed after runs of this matrix had results, and {server.host}:"
+            f"{server.port} does not hold their data set: it would be another server in the same curve.",
+        ) from error
 
 
 def _came_up(deployment: Deployment, provisioner: ServerProvisioner, server: Server) -> Standing:
@@ -392,10 +409,9 @@ def _removing_provisioner(deployment: Deployment) -> ServerProvisioner:
 def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
     database, spec = deployment.database, run.spec["database"]
     system = load_catalog().system(run.system, run.spec["client"]["flavour"], database.own_modes)
-    properties = dict(spec["binding_properties"])
-    for name in secret_properties(system):
-        if name in database.binding_properties:
-            properties[name] = database.binding_properties[name]
+    names = system.binding.endpoint.credentials | set(secret_properties(system))
+    properties = {name: text for name, text in spec["binding_properties"].items() if name not in names}
+    properties |= {name: text for name, text in database.binding_properties.items() if name in names}
     return ServerSpec(
         deployment=str(deployment.pk),
         system=system,
@@ -404,7 +420,7 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         binding_properties=properties,
         version=spec["version"],
         address=deployment.cluster.address,
-        addresses=tuple(node.address for node in deployment.cluster.nodes.all() if node.address),
+        addresses=tuple(deployment.cluster.addresses),
         replication_factor=spec["replication_factor"] or 1,
         cpus=_server_cpus(run),
     )

@@ -1,5 +1,7 @@
-"""Benchmark my server: from an address to the first curve in two forms."""
+"""Benchmark my server: from an address to the first curve in two forms, for every system with a client."""
 
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,12 +17,14 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import get_team, get_user, is_operator, team_required
-from benchsite.core.addresses import AddressRefused, is_own_address, resolve, split_address
+from benchsite.core.addresses import AddressRefused, is_own_address, join_address, resolve, split_address
 from benchsite.core.responses import form_status
-from runs.catalog import System, data_target, load_catalog
+from runs.catalog import STATED_SUFFIX, OwnMode, System, data_target, load_catalog
+from runs.catalog.connection_strings import parse_connection_string
 from runs.catalog.data_confirmations import confirm
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
+from runs.catalog.forms.sign_in import SignInForm
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Machine, Matrix, Node, Workload
 from runs.models.plan import Provisioner, Purpose
@@ -28,32 +32,39 @@ from runs.plans import Draft, PlanError, submit
 from runs.plans.forms.matrices import generators_for
 from runs.plans.forms.workloads import EXAMPLES
 from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
-from runs.ycsb.property_schema import PropertyError
+from runs.ycsb.property_schema import MAX_TEXT_LENGTH
 from workers.generator.host_identity import host_key
 from workers.probe.server_checks import CheckRefused, read_check, start_check
+from workers.probe.target_checks import TargetChecks
 
 RUNGS = (1, 2, 4, 8, 16, 32)  # threads of each client in the first ladder
 WARMUP_S = 2
 MEASURE_S = 10
 DEFAULT_RECORDS = 10_000
 NEW_MACHINE = ""
+MAX_NAME_LENGTH = 80
+AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
+# Of a field after whose change the other fields are drawn anew, as what was typed there says.
+REFILL = {
+    "hx-post": "",
+    "hx-vals": '{"fill": "1"}',
+    "hx-target": "#server",
+    "hx-select": "#server",
+    "hx-swap": "outerHTML",
+}
 
 
-class ServerForm(DescribedForm):
-    """Where the server is, and how clients sign in."""
+class ServerForm(SignInForm):
+    """Where the server is, and how clients sign in. `typed` is what a person has typed so far, unchecked."""
 
-    system = forms.ChoiceField(choices=[])
+    lines = "properties"
+    is_dns_record = False
+    system = forms.ChoiceField(choices=[], widget=forms.Select(attrs=REFILL))
     address = forms.CharField(
-        max_length=200,
-        help_text="host:port, as the load generators reach it.",
-        widget=forms.TextInput(attrs={"placeholder": "10.0.0.5:5432", "autocomplete": "off"}),
-    )
-    password = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=200,
-        help_text="Of the user that the clients are; empty where the server asks for none.",
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}, render_value=False),
+        max_length=MAX_TEXT_LENGTH,
+        help_text="host:port as the load generators reach it, comma-separated for the nodes of a cluster, or a "
+        "connection string such as postgresql://user:password@host/database.",
+        widget=forms.TextInput(attrs={**REFILL, "placeholder": "10.0.0.5:5432", "autocomplete": "off"}),
     )
     name = name_field(required=False, help_text="Its name in figures; empty: its system and address.")
     machine = forms.ChoiceField(
@@ -62,73 +73,99 @@ class ServerForm(DescribedForm):
     properties = PropertiesField(
         rows=3,
         label="More client properties",
-        help_text="name=value, one per line, such as postgresql.user=ycsb. An external PostgreSQL must have the "
-        "database that postgresql.database names, ycsb unless you set it.",
+        help_text="name=value, one per line.",
     )
 
-    def __init__(self, *args: Any, team: Team, operator: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Mapping[str, str], *, is_final: bool, team: Team, operator: bool) -> None:
+        systems = (system for system in load_catalog().systems.values() if system.own_client and system.has_address)
+        self.systems = {system.slug: system for system in sorted(systems, key=lambda system: system.name.lower())}
+        typed = self._read_connection_string({"system": "redis", **data})
+        super().__init__(typed if is_final else None)
         self.team = team
-        self.systems = {
-            system.slug: system
-            for system in load_catalog().systems.values()
-            if system.own_client and system.administered and not system.admin_class
-        }
+        self.add_sign_in(self.systems.get(typed["system"]) or self.systems["redis"], {})
+        self.initial.update(typed)
         machines = [(str(machine.pk), machine.name) for machine in machines_for(team)]
         if operator:
             machines.insert(0, (NEW_MACHINE, "a machine that Benchsite does not know yet"))
         self.fields["system"].choices = [(slug, system.name) for slug, system in self.systems.items()]  # type: ignore[attr-defined]
         self.fields["machine"].choices = machines  # type: ignore[attr-defined]
 
+    def _read_connection_string(self, data: Mapping[str, str]) -> dict[str, str]:
+        """What was typed, with the parts of a connection string in the fields that are meant for them."""
+        address = data.get("address", "")
+        read = parse_connection_string(address, self.systems.values())
+        if read is None:
+            return {**data}
+        self.is_dns_record = read.is_dns_record
+        return {**data, "system": read.system.slug, "address": read.addresses, **read.values}
+
     def clean_address(self) -> str:
-        address: str = self.cleaned_data["address"].strip()
+        """host:port of every node, comma-separated."""
+        if self.is_dns_record:
+            raise ValidationError(
+                "mongodb+srv:// names a DNS record, no server. Write the addresses that it lists: the answer to "
+                f"dig SRV _mongodb._tcp.{self.cleaned_data['address'][:200]}"
+            )
+        endpoint = self.client_system.binding.endpoint  # type: ignore[union-attr]
+        addresses = self.cleaned_data["address"].replace(",", " ").split()
+        if len(addresses) > 1 and endpoint.nodes == "first":
+            raise ValidationError("The clients of this system connect to one server: write the address of its primary.")
         try:
-            split_address(address)
+            nodes = [split_address(address, self.client_system.binding.default_port) for address in addresses]  # type: ignore[union-attr]
         except AddressRefused as error:
             raise ValidationError(str(error)) from error
-        return address
+        return ", ".join(join_address(host, port) for host, port in nodes)
 
     def clean_name(self) -> str:
         system, proposed = (self.cleaned_data.get(field, "") for field in ("system", "address"))
         if system in self.systems:
             proposed = f"{self.systems[system].name} at {proposed}"
-        name = " ".join(self.cleaned_data["name"].split()) or proposed[: self.fields["name"].max_length]  # type: ignore[attr-defined]
-        for model in (Cluster, Database):
-            if model.objects.filter(team=self.team, name=name).exists():
-                raise ValidationError("There is already a cluster or database of this name: choose another.")
+        name = " ".join(self.cleaned_data["name"].split())
+        if not name:
+            return next(filter(self._is_free, _number_names(proposed)))
+        if not self._is_free(name):
+            raise ValidationError("There is already a cluster or database of this name: choose another.")
         return name
+
+    def _is_free(self, name: str) -> bool:
+        rows = (model.objects.filter(team=self.team, name=name) for model in (Cluster, Database))
+        return not any(named.exists() for named in rows)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        system = self.systems.get(cleaned.get("system", ""))
-        if system is None or "properties" not in cleaned:
-            return cleaned
-        properties = dict(cleaned["properties"])
-        if cleaned.get("password"):
-            properties[system.binding.endpoint.password] = cleaned["password"]
-        try:
-            cleaned["properties"] = system.check_binding_properties(properties)
-        except PropertyError as error:
-            self.refuse("properties", error)
+        if "properties" in cleaned:
+            cleaned["properties"] = self.read_properties(cleaned["properties"], {})
         return cleaned
 
     def save(self, version: str) -> Database:
-        """The machine where it is new, an external cluster of one node, and the database on it."""
+        """The machines where they are new, an external cluster of its nodes, and the database on it."""
         cleaned = self.cleaned_data
+        addresses = cleaned["address"].split(", ")
         with transaction.atomic():
-            if cleaned["machine"] == NEW_MACHINE:
-                host, port = split_address(cleaned["address"])
-                machine = _own_machine(host, port) or Machine.objects.get_or_create(name=host[:80])[0]
-            else:
-                machine = Machine.objects.get(pk=cleaned["machine"])
             cluster = Cluster.objects.create(
                 team=self.team, name=cleaned["name"], provisioner=Provisioner.EXTERNAL, separates_cpus=False
             )
-            Node.objects.create(cluster=cluster, machine=machine, address=cleaned["address"], position=0)
+            Node.objects.bulk_create(
+                Node(cluster=cluster, machine=self._get_machine(address), address=address, position=position)
+                for position, address in enumerate(addresses)
+            )
             return Database.objects.create(
                 team=self.team, name=cleaned["name"], cluster=cluster, system=cleaned["system"], version=version,
                 binding_properties=cleaned["properties"],
             )  # fmt: skip
+
+    def _get_machine(self, address: str) -> Machine:
+        if self.cleaned_data["machine"] != NEW_MACHINE:
+            return Machine.objects.get(pk=self.cleaned_data["machine"])
+        host, port = split_address(address)
+        return _own_machine(host, port) or Machine.objects.get_or_create(name=host[:80])[0]
+
+
+def _number_names(name: str) -> Iterator[str]:
+    """The name, then with 2, 3 and so on behind it."""
+    yield name[:MAX_NAME_LENGTH]
+    for number in count(2):
+        yield f"{name[: MAX_NAME_LENGTH - 8]} ({number})"
 
 
 def _own_machine(host: str, port: int) -> Machine | None:
@@ -145,17 +182,20 @@ class FirstMatrixForm(DescribedForm):
     workload = forms.ChoiceField(choices=[(letter, f"{letter}: {text}") for letter, text in EXAMPLES.items()])
     records = forms.IntegerField(min_value=1, max_value=10_000_000, initial=DEFAULT_RECORDS)
     confirmed = forms.BooleanField(
-        label="Benchsite may add and delete its own records beside this data",
+        label="Benchsite may make its own table beside these, and drop it again",
         error_messages={"required": "Allow it, or empty the server and check again: nothing is loaded without it."},
     )
 
-    def __init__(self, *args: Any, system: System, modes: tuple[str, ...], is_foreign: bool, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, target: TargetChecks, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not is_foreign:
+        self.target = target
+        if target.foreign_data:
+            self.fields["confirmed"].label = "Benchsite may add and delete its own records beside this data"
+        elif not target.data:
             del self.fields["confirmed"]
-        self.fields["mode"].initial = next(iter(modes), "")
+        self.fields["mode"].initial = next(reversed(target.modes), "")  # the strongest
         # Modes that the server is not in would fail the first run.
-        self.fields["mode"].choices = [(name, system.modes[name].name) for name in modes]  # type: ignore[attr-defined]
+        self.offer("mode", list(target.modes.items()))
 
     def save(self, database: Database, user: User) -> Matrix:
         """Submitted. Raises PlanError where it cannot run, and then makes nothing."""
@@ -178,7 +218,7 @@ class FirstMatrixForm(DescribedForm):
                 max_measure_s=MEASURE_S, name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
             )  # fmt: skip
             Draft(matrix, [(database, self.cleaned_data["mode"])], [workload], generators).store(user)
-            if "confirmed" in self.cleaned_data:
+            if self.target.foreign_data:
                 self._confirm(database, user)
             submit(matrix, user)
         return matrix
@@ -195,7 +235,8 @@ def own_server(request: HttpRequest) -> HttpResponse:
     """The first form: address and credentials. The server is saved when it answers."""
     _refuse_unless_allowed(request)
     team = get_team(request)
-    form = ServerForm(request.POST or None, team=team, operator=is_operator(request))
+    is_final = request.method == "POST" and "fill" not in request.POST
+    form = ServerForm(request.POST.dict(), is_final=is_final, team=team, operator=is_operator(request))
     context: dict[str, Any] = {"form": form}
     if form.is_valid():
         system, check = form.systems[form.cleaned_data["system"]], uuid4()
@@ -204,7 +245,7 @@ def own_server(request: HttpRequest) -> HttpResponse:
                 team,
                 check,
                 system,
-                form.cleaned_data["address"],
+                form.cleaned_data["address"].split(", "),
                 form.cleaned_data["properties"],
                 lambda target: form.save(target.version).pk,
             )
@@ -227,7 +268,8 @@ def server_check(request: HttpRequest, check: UUID) -> HttpResponse:
         if request.htmx:  # type: ignore[attr-defined]
             return HttpResponseClientRedirect(address)
         return redirect(address)
-    return render(request, "workers/server_check.html", {"check": check, "progress": progress})
+    database = Database.objects.filter(pk=check).first()
+    return render(request, "workers/server_check.html", {"check": check, "progress": progress, "database": database})
 
 
 @team_required("GET", "POST")
@@ -236,22 +278,24 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     _refuse_unless_allowed(request)
     team = get_team(request)
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
-    system = load_catalog().system(database.system, database.flavour)
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
     context: dict[str, Any] = {"database": database, "check": pk}
     progress = None
     if "again" not in request.GET:
         progress = read_check(team, pk)
+    if "as-it-is" in request.POST and progress and progress.target and progress.target.differences:
+        _state_mode(database, system, progress.target)
+        return redirect(f"{reverse('own-server-first', args=[pk])}?again=1")
     if progress is None:
-        address, properties = database.cluster.address, database.binding_properties
+        addresses, properties = database.cluster.addresses, database.binding_properties
         try:
-            progress = start_check(team, pk, system, address, properties, lambda target: pk)
+            progress = start_check(team, pk, system, addresses, properties, lambda target: pk, str(database.cluster_id))
         except CheckRefused as error:
             context["refusal"] = str(error)
     context["progress"] = progress
-    if progress is None or progress.target is None:
+    if progress is None or progress.target is None or not progress.target.is_usable:
         return render(request, "workers/own_server_first.html", context)
-    is_foreign = bool(progress.target.foreign_data)
-    form = FirstMatrixForm(request.POST or None, system=system, modes=progress.target.modes, is_foreign=is_foreign)
+    form = FirstMatrixForm(request.POST or None, target=progress.target)
     if form.is_valid():
         try:
             matrix = form.save(database, get_user(request))
@@ -262,6 +306,22 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("matrix", pk=matrix.pk)
     context["form"] = form
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
+
+
+def _state_mode(database: Database, system: System, target: TargetChecks) -> None:
+    """An own mode with the settings that the server has. It promises what the system's weakest mode does."""
+    nearest, weakest = system.modes[target.nearest], next(iter(system.modes.values()))
+    settings = {name: value for name, (_, value) in target.differences.items() if name in system.settings}
+    own: OwnMode = {
+        "base": nearest.base or nearest.slug,
+        "name": "as the server is set",
+        "durability": weakest.durability.model_dump(),
+        "server_settings": {**nearest.server_settings, **settings},
+        "client_properties": nearest.client_properties,
+    }
+    checked = load_catalog().system(database.system).check_own_mode(AS_IT_IS, own)
+    database.own_modes = {**database.own_modes, AS_IT_IS: checked}
+    database.save(update_fields=["own_modes"])
 
 
 def _refuse_unless_allowed(request: HttpRequest) -> None:

@@ -27,13 +27,22 @@ class ExternalProvisioner:
         self._own_servers = tuple(own_servers)
         self._server: Server | None = None
 
+    def _check_nodes(self) -> list[tuple[str, int]]:
+        """Host and port of every server that clients connect to. Raises ServerDidNotStart."""
+        addresses: Sequence[str] = [self.spec.address]
+        if self.spec.addresses and self.spec.system.binding.endpoint.nodes != "first":
+            addresses = self.spec.addresses
+        return [self._check(address) for address in addresses]
+
+    def connect(self, timeout_s: float) -> None:
+        """To every server, and no further. Raises ServerDidNotStart, OSError naming the one that does not accept."""
+        for host, port in self._check_nodes():
+            _connect(host, port, timeout_s)
+
     def start(self) -> Server:
         """Connects. Raises ServerDidNotStart for an address nobody may use and a server that clients could not use."""
         spec, system = self.spec, self.spec.system
-        addresses: Sequence[str] = [spec.address]
-        if spec.addresses and system.binding.endpoint.nodes != "first":
-            addresses = spec.addresses
-        nodes = [self._check(address) for address in addresses]
+        nodes = self._check_nodes()
         host, port = nodes[0]
         server = Server(
             spec=spec,
@@ -97,7 +106,11 @@ def _ping(server: Server) -> None:
         server.administration.ping()
         return
     for host, port in server.nodes:
-        try:
-            socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S).close()
-        except OSError as error:
-            raise OSError(f"{host} accepts no connection on port {port} ({error}).") from error
+        _connect(host, port, CONNECT_TIMEOUT_S)
+
+
+def _connect(host: str, port: int, timeout_s: float) -> None:
+    try:
+        socket.create_connection((host, port), timeout_s).close()
+    except OSError as error:
+        raise OSError(f"{host} accepts no connection on port {port} ({error}).") from error

@@ -59,14 +59,14 @@ def test_announced_members_get_no_connection(settings, slug):
         with HostileServer(behaviour, port=refused.port) as cluster:
             target = check_target(
                 system,
-                f"127.0.0.1:{cluster.port}",
+                [f"127.0.0.1:{cluster.port}"],
                 PROPERTIES.get(slug, {}),
                 deadline=time.monotonic() + TIMEOUT_S,
             )
 
-    text = target.checks[0].text
+    text = target.checks[-1].detail
     assert (
-        target.checks[0].outcome == "reject" and f"names another server: {REFUSED_HOST} is a loopback address" in text
+        target.checks[-1].outcome == "reject" and f"names another server: {REFUSED_HOST} is a loopback address" in text
     )
     assert cluster.connections > 0 and refused.connections == 0
 
@@ -103,6 +103,6 @@ def test_own_servers_get_no_connection(settings):
     with HostileServer(silent) as own:
         settings.REDIS_URL = f"redis://127.0.0.1:{own.port}/0"
         with HostileServer(partial(ANNOUNCING[CHEAPEST], member=f"127.0.0.1:{own.port}")) as cluster:
-            target = check_target(system, f"127.0.0.1:{cluster.port}", {}, deadline=time.monotonic() + TIMEOUT_S)
+            target = check_target(system, [f"127.0.0.1:{cluster.port}"], {}, deadline=time.monotonic() + TIMEOUT_S)
 
-    assert "is a server of this site itself" in target.checks[0].text and own.connections == 0
+    assert "is a server of this site itself" in target.checks[-1].detail and own.connections == 0

@@ -61,7 +61,7 @@ def answers(server, **changes):
 def await_check(client, response):
     """The panel of the check that a page shows, once it has ended; an address where the server can be used."""
     address = re.search(r'hx-get="([^"]*/checks/[^"]*)"', response.content.decode())[1]
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         panel = client.get(address, headers={"HX-Request": "true"})
         if "HX-Redirect" in panel:
@@ -104,7 +104,10 @@ def test_server_without_name_is_called_by_its_address(operator, server, team):
 
 
 def test_nothing_is_kept_of_a_server_that_does_not_answer(operator, server):
-    for changes, message in (({"password": "wrong"}, "cannot be used"), ({"address": "10.9.9.9:6379"}, "10.9.9.9")):
+    for changes, message in (
+        ({"password": "wrong"}, "invalid username-password pair"),
+        ({"address": "10.9.9.9:6379"}, "10.9.9.9"),
+    ):
         assert message in check_server(operator, server, **changes)
     assert not Cluster.objects.exists() and not Database.objects.exists()
 
@@ -113,10 +116,19 @@ def test_data_of_others_is_named_and_kept(server):
     with redis_client(server) as client:
         client.set("precious", "1")
     properties = {"redis.password": server.password}
-    target = check_target(REDIS, f"127.0.0.1:{server.port}", properties, deadline=time.monotonic() + 20)
+    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=time.monotonic() + 60)
     assert [check.outcome for check in target.checks] == ["pass", "pass", "pass", "pass", "warn"]
-    assert "precious" in target.checks[-1].text
+    assert "precious" in target.foreign_data and target.data == {"precious": 1}
     assert server.administration.size("usertable") == 1
+
+
+def test_data_set_of_another_cluster_is_foreign(server):
+    """A load would refuse it."""
+    server.administration.write_marker("usertable", '{"site": "other", "cluster": "other"}', replaces="")
+    properties = {"redis.password": server.password}
+    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=time.monotonic() + 60)
+
+    assert target.foreign_data and target.checks[-1].outcome == "warn"
 
 
 def test_foreign_data_is_confirmed_in_the_form(operator, server, team):
@@ -173,6 +185,56 @@ def test_later_settings_are_read_by_another_check(operator, server):
     assert 'value="always"' in operator.get(address).content.decode()
 
 
+def test_server_in_no_mode_is_measured_as_it_is(operator, server, team):
+    for name in ("load-1", "load-2"):
+        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
+    with redis_client(server) as client:
+        client.config_set("save", "3600 1 300 100 60 10000")
+    try:
+        address = check_server(operator, server)
+        page = operator.get(address).content.decode()
+        response = operator.post(address, {"as-it-is": "1"})
+        await_check(operator, operator.get(response.url))
+        submitted = operator.post(address, {"mode": "as-it-is-stated", "workload": "B", "records": "500"})
+    finally:
+        with redis_client(server) as client:
+            client.config_set("save", "")
+
+    assert "3600 1 300 100 60 10000" in page and "Measure the first curve" not in page
+    mode = Database.objects.get(team=team).own_modes["as-it-is-stated"]
+    assert mode["server_settings"]["save"] == "3600 1 300 100 60 10000"
+    assert mode["durability"] == next(iter(REDIS.modes.values())).durability.model_dump()
+    assert submitted.url == reverse("matrix", args=[Matrix.objects.get(team=team).pk])
+
+
+def test_connection_string_fills_the_fields(operator):
+    typed = {"address": "rediss://bob:se%40cret@10.0.0.5/3", "name": "Ours", "fill": "1"}
+    form = operator.post(reverse("own-server"), typed).context["form"]
+
+    values = {name: form[name].value() for name in ("system", "address", "user", "password", "database", "ssl", "name")}
+    assert values == {
+        "system": "redis", "address": "10.0.0.5", "user": "bob", "password": "se@cret", "database": "3",
+        "ssl": "verify-ca", "name": "Ours",
+    }  # fmt: skip
+
+
+def test_nothing_typed_is_lost_on_an_error(operator, server):
+    typed = answers(server, system="postgresql", address="nowhere!", user="1 2", database="shop", ca="no PEM")
+    response = operator.post(reverse("own-server"), typed)
+    form = response.context["form"]
+
+    assert response.status_code == 422 and {"address", "user", "ca"} <= form.errors.keys()
+    assert {name: form[name].value() for name in typed} == typed
+
+
+def test_second_server_at_one_address_is_numbered(operator, server, team):
+    for _ in range(2):
+        check_server(operator, server, name="")
+
+    first, second = Database.objects.filter(team=team).order_by("created_at").values_list("name", flat=True)
+    assert second == f"{first} (2)"
+
+
 def test_checks_of_a_team_at_once_are_limited(operator, server):
     with silent_server() as port:
         pages = [
@@ -182,8 +244,8 @@ def test_checks_of_a_team_at_once_are_limited(operator, server):
         panels = [await_check(operator, page) for page in pages[:-1]]
 
     assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
-    assert "Try again in ten seconds" in pages[-1].content.decode()
-    assert all("cannot be used" in panel for panel in panels)
+    assert "Try again in half a minute" in pages[-1].content.decode()
+    assert all("Sign-in" in panel and 'href="#id_password"' in panel for panel in panels)
     assert check_server(operator, server).startswith("/own-server/")
 
 

@@ -92,7 +92,7 @@ class Answer:
 
 def find_answer(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Answer:
     """`labels` are the names of the sides by sweep; without `judging` nothing is compared."""
-    measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0]
+    measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0 and not _is_accepted(curve)]
     if not measured:
         points = sum(len(curve.points) for curve in curves)
         code = Code.NOTHING_COUNTS if points else Code.NOTHING_MEASURED
@@ -100,6 +100,11 @@ def find_answer(curves: Sequence[Curve], judging: Judging | None, labels: Mappin
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
     findings = tuple(_findings(measured, judging, labels))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
+
+
+def _is_accepted(curve: Curve) -> bool:
+    """Whether its ceiling has points that a person counts although the checks reject them."""
+    return any(point.overridden for point in curve.ceiling_points)
 
 
 def _findings(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Iterator[Finding]:

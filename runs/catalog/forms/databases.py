@@ -1,5 +1,7 @@
 """The form of one database: a system of the catalog on a cluster, with the settings that hold in every mode."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django import forms
@@ -9,27 +11,28 @@ from benchsite.accounts.models import Team
 from runs.catalog import BadTag, System, get_flavour, load_catalog, secret_properties
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
+from runs.catalog.forms.sign_in import KEPT, SignInForm
 from runs.models import Cluster, Database
 from runs.models.plan import Provisioner
 from runs.plans.forms.matrices import generators_for
 from runs.ycsb.property_schema import PropertyError
 
-KEPT = "(kept)"  # stands for a stored secret in the form
 
-
-class DatabaseForm(NamedForm):
+class DatabaseForm(SignInForm, NamedForm):
     model = Database
+    lines = "binding_properties"
     # Another system replaces the modes and settings that the page shows, and no field.
     system = forms.ChoiceField(
         choices=[],
         help_text="Its durability modes, settings and client come from the catalog.",
         widget=forms.Select(
             attrs={
-                "hx-get": "",
+                "hx-post": "",
+                "hx-vals": '{"fill": "1"}',
                 "hx-target": "#system-modes",
                 "hx-select": "#system-modes",
                 "hx-swap": "outerHTML",
-                "hx-select-oob": "#system-settings",
+                "hx-select-oob": "#system-settings,#sign-in",
             }
         ),
     )
@@ -50,9 +53,9 @@ class DatabaseForm(NamedForm):
     )
     binding_properties = PropertiesField(
         rows=4,
-        label="Client properties",
+        label="More client properties",
         help_text="name=value, one per line: what the YCSB client of this database is given in every mode. "
-        "A stored password is shown as (kept); write another one to replace it. "
+        "A stored secret is shown as (kept); write another one to replace it. "
         "An external PostgreSQL must have the database that postgresql.database names (ycsb unless you set it): "
         "CREATE DATABASE ycsb OWNER ycsb;",
     )
@@ -63,7 +66,14 @@ class DatabaseForm(NamedForm):
     )
     notes = notes_field()
 
-    def __init__(self, *args: Any, team: Team, instance: Database | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        team: Team,
+        instance: Database | None = None,
+        typed: Mapping[str, str] = MappingProxyType({}),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, team=team, instance=instance, **kwargs)
         if instance is not None:
             for name in ("settings", "binding_properties"):
@@ -78,6 +88,14 @@ class DatabaseForm(NamedForm):
         stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
         self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
+        chosen = {**self.initial, **typed, **dict(self.data.items())}
+        system = load_catalog().get(chosen.get("system", ""), get_flavour(chosen.get("client", "")))
+        if system is not None:
+            stored = self.initial.get("binding_properties") or {}
+            names = system.binding.endpoint.sign_in.values()
+            self.add_sign_in(system, stored)
+            self.initial["binding_properties"] = {name: stored[name] for name in stored if name not in names}
+        self.initial.update(typed)
 
     def _secrets(self) -> dict[str, str]:
         """The stored secret properties, which a page never shows."""
@@ -85,11 +103,6 @@ class DatabaseForm(NamedForm):
         names = secret_properties(system) if system else []
         stored = self.instance.binding_properties if self.instance else {}
         return {name: stored[name] for name in names if name in stored}
-
-    def clean_binding_properties(self) -> dict[str, str]:
-        stored = self._secrets()
-        properties: dict[str, str] = self.cleaned_data["binding_properties"]
-        return {name: stored.get(name, text) if text == KEPT else text for name, text in properties.items()}
 
     def clean_version(self) -> str:
         return str(self.cleaned_data["version"]).strip()
@@ -104,15 +117,13 @@ class DatabaseForm(NamedForm):
                 self.add_error("client" if system.slug == self.instance.system else "system", problem)
             else:
                 system = system.with_own_modes(self.instance.own_modes)
-        for field, check in (
-            ("settings", system.check_settings),
-            ("binding_properties", system.check_binding_properties),
-        ):
-            if field in cleaned:
-                try:
-                    cleaned[field] = check(cleaned[field])
-                except PropertyError as error:
-                    self.refuse(field, error)
+        if "settings" in cleaned:
+            try:
+                cleaned["settings"] = system.check_settings(cleaned["settings"])
+            except PropertyError as error:
+                self.refuse("settings", error)
+        if "binding_properties" in cleaned:
+            cleaned["binding_properties"] = self.read_properties(cleaned["binding_properties"], self._secrets())
         self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
         self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
         self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))

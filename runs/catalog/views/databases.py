@@ -64,11 +64,14 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
     database = get_object_or_404(Database, pk=pk) if pk else None
+    # The form as it was typed, with the fields of the system that was chosen.
+    is_filled = "fill" in request.POST
     form = DatabaseForm(
-        request.POST if request.method == "POST" else None,
+        request.POST if request.method == "POST" and not is_filled else None,
         team=get_team(request),
         instance=database,
         initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
+        typed=request.POST.dict() if is_filled else {},
     )
     if form.is_valid():
         saved = form.save()

@@ -4,17 +4,19 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Status, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
+from runs.queue.lifecycle import rejected_runs
 from runs.queue.pages.progress import Progress, timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
 from runs.results.pages.drift import Drift, compute_drift
-from runs.results.pages.run_list import HEAVY
+from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
 
 
@@ -112,6 +114,7 @@ class MatrixPage:
     next_look: int | None = None  # up to which repeats can be added
     skipped: int = 0  # runs beyond the ceiling that nobody has asked for since
     saved_s: float = 0.0  # what these would have taken
+    rejections: Sequence[Any] = ()  # where no measured run counts: how many of them each check rejects
 
     @property
     def workloads(self) -> list[str]:
@@ -125,7 +128,9 @@ class MatrixPage:
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     """Everything the page shows, in a constant number of queries."""
     runs = list(
-        matrix.runs.defer(*HEAVY).select_related("sweep__database", "sweep__workload").order_by("position", "id")
+        matrix.runs.defer(*HEAVY)
+        .select_related("sweep__database__cluster", "sweep__workload")
+        .order_by("position", "id")
     )
     timed = [run for run in runs if run.phase == Phase.MEASURE]
     measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
@@ -135,6 +140,10 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     rungs = tuple(sorted({get_rung(run) for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
+    succeeded = [run for run in measured if run.status == Status.SUCCEEDED and not run.excluded_reason]
+    rejections: Sequence[Any] = ()
+    if succeeded and not any(run.verdict != Verdict.REJECT or run.counts_although_rejected for run in succeeded):
+        rejections = count_rejections(rejected_runs(matrix))
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     return MatrixPage(
         databases=len({database for database, _ in entries}),
@@ -157,6 +166,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
+        rejections=rejections,
     )
 
 

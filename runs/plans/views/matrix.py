@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -81,11 +82,21 @@ def matrix_cancel(request: HttpRequest, matrix: Matrix) -> None:
 
 @row_action(Matrix)
 def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
-    added = lifecycle.resume(matrix, get_user(request), skipped="skipped" in request.POST)
+    kinds = {kind: kind in request.POST for kind in ("skipped", "rejected")}
+    added = lifecycle.resume(matrix, get_user(request), **kinds)
     if added:
         messages.success(request, f"Resumed: {added} runs are queued.")
     else:
         messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
+
+
+@row_action(Matrix, annotations.AnnotationRefused)
+def matrix_accept(request: HttpRequest, matrix: Matrix) -> None:
+    """Count every rejected run of the matrix, with one written reason."""
+    with transaction.atomic():
+        for run in lifecycle.rejected_runs(matrix).order_by("pk"):
+            annotations.override(run, get_user(request), request.POST.get("reason", ""))
+    messages.success(request, "The rejected runs count, marked and with your reason. No headline uses them.")
 
 
 @row_action(Matrix)

@@ -22,6 +22,7 @@ from workers.provision.administration.base import (
     AdministrationError,
     Counters,
     MarkerNameTaken,
+    Survey,
 )
 
 MAX_GROWTH_BYTES = 16 * 1024**2
@@ -29,7 +30,7 @@ BYTES_PER_CALL_BYTE = 10  # of a call with keys, which is copied while it is par
 STATUS = Path("/proc/self/status")  # absent where no such limit can be set, as on macOS
 CALLS = frozenset(
     {
-        "ping", "server_version", "data_folder", "read_settings", "replicas", "topology", "content", "size",
+        "ping", "server_version", "survey", "data_folder", "read_settings", "replicas", "topology", "content", "size",
         "read_marker", "write_marker", "create_table", "drop_empty_table", "count_keys", "delete_keys",
     }
 )  # fmt: skip
@@ -60,7 +61,7 @@ class Program:
     def __init__(self, order: dict[str, Any]) -> None:
         address = Address(
             host=order["hosts"], port=order["port"], user=order["user"], password=order["password"],
-            database=order["database"], ssl=order["ssl"],
+            database=order["database"], ssl=order["ssl"], pems=tuple(order["pems"]),
         )  # fmt: skip
         self._administration = direct_administration(order["system"], address, list(map(tuple, order["nodes"])))
         self._opened = ExitStack()
@@ -91,7 +92,8 @@ class Program:
             return self._read_counters()
         if call not in CALLS:
             raise ValueError(f"there is no call {call}")
-        return getattr(self._administration, call)(**arguments)
+        result = getattr(self._administration, call)(**arguments)
+        return asdict(result) if isinstance(result, Survey) else result
 
     def _read_counters(self) -> dict[str, Any]:
         try:

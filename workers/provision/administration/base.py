@@ -8,6 +8,9 @@ from typing import Protocol
 
 COUNTERS_TIMEOUT_S = 5.0
 UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # categories of Unicode
+MAX_SURVEYED = 8  # tables or patterns
+MAX_SURVEYED_KEYS = 1_000
+MIN_CONNECTIONS = 34  # free ones: of the first ladder's 32 threads and of the administration
 MAX_SERVER_TEXT = 300  # characters of a text that a server sent, on pages and in logs
 
 
@@ -45,6 +48,7 @@ class Address:
     password: str = ""
     database: str = ""
     ssl: str = ""  # as the client property says it; empty: the system has no such property
+    pems: tuple[str, str, str] = field(default=("", "", ""), repr=False)  # CA, client's certificate and its key
 
     def __repr__(self) -> str:
         return f"Address({self.user}@{self.host}:{self.port}/{self.database})"
@@ -56,6 +60,18 @@ class Counters:
 
     counts: Mapping[str, float] = field(default_factory=dict)  # since the servers' start
     values: Mapping[str, float] = field(default_factory=dict)  # at this moment
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a server of somebody else holds, and what would fail a benchmark of it.
+
+    `data`: tables, or patterns of keys, beside the data set, each with its number of records, which may be estimated.
+    `obstacles`: replica, read_only, cluster_mode, no_create (of the table), few_connections.
+    """
+
+    data: Mapping[str, int] = field(default_factory=dict)
+    obstacles: Sequence[str] = ()
 
 
 class Administration(Protocol):
@@ -96,6 +112,10 @@ class Administration(Protocol):
         """Within, each call of the function reads the counters, over one connection that stays open. It raises
         AdministrationError, also where the server takes longer than COUNTERS_TIMEOUT_S.
         """
+
+    def survey(self, table: str) -> Survey:
+        """Reads little: MAX_SURVEYED_KEYS keys, or the database's own statistics. By default nothing is stated."""
+        return Survey()
 
     # --- the data set: what `workers.provision.ownership` needs to know and to do
 

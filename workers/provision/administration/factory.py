@@ -46,4 +46,5 @@ def get_address(system: System, client_properties: Mapping[str, str], server: tu
         password=value(endpoint.password),
         database=value(endpoint.database),
         ssl=value(endpoint.ssl),
+        pems=(value(endpoint.ca), value(endpoint.certificate), value(endpoint.key)),
     )

@@ -1,6 +1,7 @@
 """PostgreSQL: settings as a client's session sees them, one table per data set, its marker in the table's comment."""
 
 import contextlib
+import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,17 +10,20 @@ from psycopg import sql
 
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
+    MAX_SURVEYED,
+    MIN_CONNECTIONS,
     Address,
     Administration,
     AdministrationError,
     Counters,
+    Survey,
     plain_text,
 )
+from workers.provision.administration.pem_files import pem_file
 
 ANSWER_TIMEOUT_S = 10
 PING_TIMEOUT_S = 2  # libpq waits no shorter
-# Where clients may go without encryption, administration still encrypts with a server that can.
-SSL_DEMANDED = frozenset({"require", "verify-ca", "verify-full"})
+SSL_MODES = frozenset({"disable", "prefer", "require", "verify-ca", "verify-full"})
 KEY_COLUMN = "ycsb_key"
 # The marker of a data set is the last line of its table's comment.
 MARKER_LINE = "Benchsite data set: "
@@ -29,6 +33,19 @@ EARLIER_MARKER = '{"created": true}'
 MAINTENANCE_DATABASE = "postgres"
 # Of the counters those that are values of the moment.
 MOMENTARY = frozenset({"replication_lag_bytes", "replication_lag_s"})
+TABLES = """
+SELECT relid::regclass::text, greatest(n_live_tup, reltuples)::bigint
+FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
+WHERE relid IS DISTINCT FROM to_regclass(%s) ORDER BY 2 DESC, 1 LIMIT %s"""
+OBSTACLES = """
+SELECT array_remove(ARRAY[
+    CASE WHEN pg_is_in_recovery() THEN 'replica'
+        WHEN current_setting('transaction_read_only')::bool THEN 'read_only' END,
+    CASE WHEN to_regclass(%s) IS NULL
+        AND NOT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) THEN 'no_create' END,
+    CASE WHEN current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') < %s THEN 'few_connections' END
+], NULL)"""
 Session = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -94,6 +111,12 @@ class PostgresqlAdministration(Administration):
             else:
                 counts[column.name] = float(value)
         return Counters(counts, values)
+
+    def survey(self, table: str) -> Survey:
+        with self._session() as session:
+            rows = session.execute(TABLES, [table, MAX_SURVEYED]).fetchall()
+            obstacles = _read_value(session, OBSTACLES, [table, MIN_CONNECTIONS])
+        return Survey(dict(rows), obstacles)
 
     def content(self, table: str) -> str:
         with self._session() as session:
@@ -191,9 +214,12 @@ class PostgresqlAdministration(Administration):
     @contextlib.contextmanager
     def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
         """`database` None: the clients' own. `timeout_s` None: a statement may take as long as it does."""
-        ssl_mode, options = "prefer", ""
-        if self.address.ssl in SSL_DEMANDED:
-            ssl_mode = self.address.ssl
+        options = ""
+        # As the clients do: a server that demands TLS refuses both, or neither.
+        ssl_mode = self.address.ssl if self.address.ssl in SSL_MODES else "prefer"
+        ca = pem_file(self.address.pems[0])
+        if ssl_mode.startswith("verify"):
+            ca = ca or ssl.get_default_verify_paths().cafile
         if timeout_s is not None:
             options = f"-c statement_timeout={timeout_s * 1000}"
         with (
@@ -207,6 +233,7 @@ class PostgresqlAdministration(Administration):
                 connect_timeout=min(timeout_s or ANSWER_TIMEOUT_S, ANSWER_TIMEOUT_S),
                 application_name="benchsite administration",
                 sslmode=ssl_mode,
+                sslrootcert=ca,
                 options=options,
                 autocommit=True,
             ) as session,
@@ -279,7 +306,7 @@ def _locked(session: Session, table: str) -> Iterator[None]:
         yield
 
 
-def _read_value(session: Session, query: Any, parameters: Sequence[str] | None = None) -> Any:
+def _read_value(session: Session, query: Any, parameters: Sequence[object] | None = None) -> Any:
     """The first column of the query's one row."""
     [(value,)] = session.execute(query, parameters).fetchall()
     return value

@@ -27,11 +27,13 @@ from runs.ycsb.redact import find_secrets, redact
 from workers.provision.administration import admin_program
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
+    MAX_SURVEYED,
     Address,
     Administration,
     AdministrationError,
     Counters,
     MarkerNameTaken,
+    Survey,
     plain_text,
     printable,
 )
@@ -70,6 +72,7 @@ MAX_JVM_RECEIVED_BYTES = 16 * 1024**2
 RECEIVED_INTERVAL_S = 0.05
 MAX_ERROR_LENGTH = 1000
 MAX_VERSION_LENGTH = 40
+MAX_NAME_LENGTH = 60
 MAX_COUNT = 2**63 - 1
 KEY_BATCHES = {"postgresql": 500_000}  # It reads its table for each batch.
 
@@ -245,6 +248,14 @@ class ProgramAdministration(Administration):
             raise AdministrationError(f"{self._where} states a counter that is no number.") from error
         return Counters(counts, values)
 
+    def survey(self, table: str) -> Survey:
+        answer = self._call("survey", table=table)
+        try:
+            data = {plain_text(name, MAX_NAME_LENGTH): int(number) for name, number in answer["data"].items()}
+            return Survey(dict(list(data.items())[:MAX_SURVEYED]), tuple(map(str, answer["obstacles"])))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise AdministrationError(f"{self._where} states data that cannot be understood.") from error
+
     def content(self, table: str) -> str:
         return plain_text(self._call("content", table=table))
 
@@ -356,7 +367,7 @@ class ProgramAdministration(Administration):
         try:
             if not self._is_java:
                 nodes = cluster_nodes(self.system, self.properties, address.port)
-                order |= {"system": self.system.slug, "ssl": address.ssl, "nodes": nodes}
+                order |= {"system": self.system.slug, "ssl": address.ssl, "pems": address.pems, "nodes": nodes}
                 argv = [sys.executable, "-m", admin_program.__name__]
                 if self.deadline is not None:
                     argv = ["nice", "-n", "10", *argv]  # A check for a page gives way to the pages.

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -11,13 +12,18 @@ from redis.retry import Retry
 
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
+    MAX_SURVEYED,
+    MAX_SURVEYED_KEYS,
+    MIN_CONNECTIONS,
     Address,
     Administration,
     AdministrationError,
     Counters,
     MarkerNameTaken,
+    Survey,
     plain_text,
 )
+from workers.provision.administration.pem_files import pem_file
 
 ANSWER_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 2.0
@@ -25,6 +31,7 @@ PING_TIMEOUT_S = 2.0
 LONG_TIMEOUT_S = 600.0
 # With a text of the server; those of others are redis-py's own.
 STATED_ERRORS = (redis.ResponseError, redis.AuthenticationError, redis.BusyLoadingError)
+KEY_PART = re.compile(r"(?<=[:/.|_-]).*|\d+.*")  # what tells one key of a kind from another
 MARKER_KEY = "benchsite:data-set"
 REPLICA = re.compile(r"slave\d+")
 # What INFO calls the counters. Reads of keys that are there are hits, of keys that are not (any more) misses.
@@ -109,6 +116,31 @@ class RedisAdministration(Administration):
             values["replication_lag_bytes"] = info["master_repl_offset"] - min(r["offset"] for r in replicas)
         return Counters(counts, values)
 
+    def survey(self, table: str) -> Survey:
+        with self.connect() as client:
+            size = client.dbsize()
+            keys: list[str] = []
+            for key in client.scan_iter(count=MAX_SURVEYED_KEYS):
+                keys.append(key)
+                if len(keys) >= MAX_SURVEYED_KEYS:
+                    break
+            info = client.info()
+        own = {MARKER_KEY, *indexes(table)}
+        patterns = Counter(KEY_PART.sub("*", key, count=1) for key in keys if key not in own)
+        share = max(size / len(keys), 1.0) if keys else 1.0
+        data = {pattern: round(number * share) for pattern, number in patterns.most_common(MAX_SURVEYED)}
+        return Survey(data, self._find_obstacles(info))
+
+    def _find_obstacles(self, info: Mapping[str, Any]) -> list[str]:
+        obstacles = []
+        if info.get("role") == "slave":
+            obstacles.append("replica")
+        if info.get("cluster_enabled"):
+            obstacles.append("cluster_mode")
+        if info.get("maxclients", MIN_CONNECTIONS) - info["connected_clients"] < MIN_CONNECTIONS:
+            obstacles.append("few_connections")
+        return obstacles
+
     def content(self, table: str) -> str:
         with self.connect() as client:
             key = client.randomkey()
@@ -177,6 +209,7 @@ class RedisAdministration(Administration):
         client = redis.Redis(
             host=self.address.host,
             port=self.address.port,
+            username=self.address.user or None,
             password=self.address.password or None,
             db=int(self.address.database or 0),
             decode_responses=True,
@@ -185,9 +218,24 @@ class RedisAdministration(Administration):
             socket_connect_timeout=min(timeout_s, ANSWER_TIMEOUT_S),
             protocol=2,
             retry=Retry(NoBackoff(), 0),
+            **self._tls_options(),
         )
         with self._translate_errors(), contextlib.closing(client):
             yield client
+
+    def _tls_options(self) -> dict[str, Any]:
+        ssl = self.address.ssl
+        if ssl in ("", "disable"):
+            return {}
+        ca, certificate, key = map(pem_file, self.address.pems)
+        return {
+            "ssl": True,
+            "ssl_cert_reqs": "none" if ssl == "trust" else "required",
+            "ssl_check_hostname": ssl == "verify-full",
+            "ssl_ca_certs": ca,
+            "ssl_certfile": certificate,
+            "ssl_keyfile": key,
+        }
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from typing import Any
 import redis
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 
-from workers.provision.administration.base import Address, AdministrationError, Counters
+from workers.provision.administration.base import MAX_SURVEYED, Address, AdministrationError, Counters, Survey
 from workers.provision.administration.redis import (
     ANSWER_TIMEOUT_S,
     MARKER_KEY,
@@ -78,6 +78,14 @@ class RedisClusterAdministration(RedisAdministration):
         for name in set().union(*answers):
             settings[name] = _distinct(answer.get(name, "(unknown)") for answer in answers)
         return settings
+
+    def survey(self, table: str) -> Survey:
+        surveys = [node.survey(table) for node in self.nodes]
+        data: Counter[str] = Counter()
+        for survey in surveys:
+            data.update(survey.data)
+        obstacles = {obstacle for survey in surveys for obstacle in survey.obstacles} - {"cluster_mode"}
+        return Survey(dict(data.most_common(MAX_SURVEYED)), sorted(obstacles))
 
     def replicas(self) -> int:
         """Of the master that has the fewest."""

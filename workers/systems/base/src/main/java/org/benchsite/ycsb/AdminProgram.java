@@ -74,6 +74,15 @@ public abstract class AdminProgram {
         }
     }
 
+    /** `Survey` of `workers/provision/administration/base.py`. */
+    protected static final class Survey {
+        public final Map<String, Long> data = new LinkedHashMap<>();
+        public final List<String> obstacles = new ArrayList<>();
+
+        public Survey() {
+        }
+    }
+
     /** Opens the connection where there is none; each call begins with it. */
     protected abstract void connect() throws Exception;
 
@@ -94,6 +103,11 @@ public abstract class AdminProgram {
     /** All nodes together, within five seconds: it is called once a second while a run measures. */
     protected Counters counters() throws Exception {
         return new Counters();
+    }
+
+    /** What the database holds beside the table, and what would fail a benchmark of it. */
+    protected Survey survey(String table) throws Exception {
+        return new Survey();
     }
 
     protected abstract String content(String table) throws Exception;
@@ -161,6 +175,8 @@ public abstract class AdminProgram {
                 return topology();
             case "counters":
                 return counters();
+            case "survey":
+                return survey(table);
             case "content":
                 return content(table);
             case "size":

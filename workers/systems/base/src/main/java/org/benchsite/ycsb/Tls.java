@@ -70,15 +70,30 @@ public final class Tls {
         return context;
     }
 
+    /** Trusts the CA of this PEM text, or those of Java where it is empty. `property` names the text in errors. */
+    public static SSLContext context(String property, String ca) throws GeneralSecurityException, IOException {
+        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init(trustStore(authorities(property, ca)));
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, factory.getTrustManagers(), null);
+        return context;
+    }
+
     /** The certificates of the CA; none where those of Java are to be trusted. */
     public static List<X509Certificate> authorities(Settings settings, String name) {
-        String ca = settings.text(name + ".tls.ca");
-        return ca.isEmpty() ? List.of() : certificates(name + ".tls.ca", ca);
+        return authorities(name + ".tls.ca", settings.text(name + ".tls.ca"));
+    }
+
+    private static List<X509Certificate> authorities(String property, String ca) {
+        return ca.isEmpty() ? List.of() : certificates(property, ca);
     }
 
     /** The certificates of the CA; null where those of Java are to be trusted. */
     public static KeyStore trustStore(Settings settings, String name) throws GeneralSecurityException, IOException {
-        List<X509Certificate> authorities = authorities(settings, name);
+        return trustStore(authorities(settings, name));
+    }
+
+    private static KeyStore trustStore(List<X509Certificate> authorities) throws GeneralSecurityException, IOException {
         if (authorities.isEmpty()) {
             return null;
         }
@@ -120,14 +135,17 @@ public final class Tls {
         return store;
     }
 
+    /** Certificates with the line breaks that a property has not: a base64 decoder takes no blanks. */
+    public static String lines(String pem) {
+        return pem.replaceAll("\\s+(?!CERTIFICATE-)", "\n");
+    }
+
     /** At least one. */
     private static List<X509Certificate> certificates(String property, String pem) {
-        // Between the markers a base64 decoder takes no blanks.
-        String lines = pem.replaceAll("\\s+(?!CERTIFICATE-)", "\n");
         try {
             List<X509Certificate> certificates = new ArrayList<>();
             CertificateFactory.getInstance("X.509")
-                .generateCertificates(new ByteArrayInputStream(lines.getBytes(US_ASCII)))
+                .generateCertificates(new ByteArrayInputStream(lines(pem).getBytes(US_ASCII)))
                 .forEach(certificate -> certificates.add((X509Certificate) certificate));
             if (!certificates.isEmpty()) {
                 return certificates;

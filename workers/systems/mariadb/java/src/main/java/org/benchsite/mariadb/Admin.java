@@ -12,9 +12,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Properties;
 
 import org.benchsite.ycsb.AdminProgram;
 import org.benchsite.ycsb.JdbcDB;
+import org.benchsite.ycsb.Settings;
 import site.ycsb.DBException;
 
 /**
@@ -29,6 +31,7 @@ public final class Admin extends AdminProgram {
     private static final int LOCK_TIMEOUT_S = 10;
     private static final int KEYS_PER_STATEMENT = 1000;
     private static final int REPLICA_TIMEOUT_MS = 1000;
+    private static final int MAX_SURVEYED = 8;
     private static final int VALIDITY_TIMEOUT_S = 5;
     private static final Map<String, String> COUNTS = Map.ofEntries(
         Map.entry("innodb_buffer_pool_read_requests", "cache_hits"),
@@ -52,8 +55,20 @@ public final class Admin extends AdminProgram {
     private final Map<String, Connection> replicas = new HashMap<>();
     private Connection connection;
 
+    private final Settings settings;
+
     private Admin(Address address) {
         this.address = address;
+        Properties properties = new Properties();
+        properties.putAll(address.properties);
+        // A client of another kind names them otherwise.
+        properties.setProperty("mariadb.user", address.user);
+        properties.setProperty("mariadb.password", address.password);
+        try {
+            settings = new Settings(MariadbDB.DECLARED, properties);
+        } catch (DBException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
     }
 
     public static void main(String[] args) throws IOException {
@@ -65,7 +80,7 @@ public final class Admin extends AdminProgram {
     protected void connect() throws SQLException, DBException {
         if (connection == null || !connection.isValid(VALIDITY_TIMEOUT_S)) {
             String url = JdbcDB.url("mariadb", address.hosts, address.port, "");
-            connection = MariadbDB.connect(url, address.user, address.password, "disable", TIMEOUT_MS);
+            connection = MariadbDB.connect(url, settings, TIMEOUT_MS);
         }
     }
 
@@ -170,8 +185,7 @@ public final class Admin extends AdminProgram {
             while (rows.next()) {
                 String url = JdbcDB.url("mariadb", rows.getString("Host"), rows.getInt("Port"), "");
                 if (!replicas.containsKey(url)) {
-                    replicas.put(url,
-                        MariadbDB.connect(url, address.user, address.password, "disable", REPLICA_TIMEOUT_MS));
+                    replicas.put(url, MariadbDB.connect(url, settings, REPLICA_TIMEOUT_MS));
                 }
                 try (PreparedStatement lag = replicas.get(url).prepareStatement("SHOW SLAVE STATUS");
                         ResultSet row = lag.executeQuery()) {
@@ -185,6 +199,26 @@ public final class Admin extends AdminProgram {
             replicas.clear();
         }
         return slowest;
+    }
+
+    @Override
+    protected Survey survey(String table) throws SQLException {
+        Survey survey = new Survey();
+        try (PreparedStatement statement = connection.prepareStatement(
+                "SELECT table_name, table_rows FROM information_schema.tables WHERE table_schema = ? "
+                    + "AND table_name <> ? ORDER BY table_rows DESC LIMIT " + MAX_SURVEYED)) {
+            statement.setString(1, address.database);
+            statement.setString(2, table);
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    survey.data.put(rows.getString(1), rows.getLong(2));
+                }
+            }
+        }
+        if (text("SELECT @@global.read_only").equals("1")) {
+            survey.obstacles.add("read_only");
+        }
+        return survey;
     }
 
     @Override

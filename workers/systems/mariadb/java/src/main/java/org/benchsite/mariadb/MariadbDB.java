@@ -9,20 +9,22 @@ import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.JdbcDB;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Tls;
 import org.mariadb.jdbc.Driver;
 import site.ycsb.DBException;
 import site.ycsb.Status;
 
 /** MariaDB. Statements are prepared on the server, and each commits by itself. */
 public final class MariadbDB extends JdbcDB {
-    private static final List<Property> DECLARED = List.of(
+    static final List<Property> DECLARED = List.of(
         Property.text("mariadb.host", "127.0.0.1"),
         Property.whole("mariadb.port", 3306, 1, 65_535),
         Property.text("mariadb.database", "ycsb"),
         Property.text("mariadb.user", "ycsb"),
         Property.text("mariadb.password", ""),
         Property.whole("mariadb.timeout_ms", 30_000, 1, 3_600_000),
-        Property.choice("mariadb.ssl", "disable", "disable", "trust", "verify-ca", "verify-full"));
+        Property.choice("mariadb.ssl", "disable", "disable", "trust", "verify-ca", "verify-full"),
+        Property.text("mariadb.tls.ca", ""));
     private static final int DUPLICATE_KEY = 1062;
     private static final int READ_ONLY = 1290;
     private static final int TOO_MANY_CONNECTIONS = 1040;
@@ -40,16 +42,18 @@ public final class MariadbDB extends JdbcDB {
     protected Connection open(Settings given) throws SQLException, DBException {
         return connect(
             url("mariadb", given.text("mariadb.host"), given.whole("mariadb.port"), given.text("mariadb.database")),
-            given.text("mariadb.user"), given.text("mariadb.password"), given.text("mariadb.ssl"),
-            given.whole("mariadb.timeout_ms"));
+            given, given.whole("mariadb.timeout_ms"));
     }
 
-    static Connection connect(String url, String user, String password, String ssl, int timeoutMs)
-        throws SQLException {
+    /** As the user, and with the TLS, that the properties name. */
+    static Connection connect(String url, Settings given, int timeoutMs) throws SQLException {
         Properties options = new Properties();
-        options.setProperty("user", user);
-        options.setProperty("password", password);
-        options.setProperty("sslMode", ssl);
+        options.setProperty("user", given.text("mariadb.user"));
+        options.setProperty("password", given.text("mariadb.password"));
+        options.setProperty("sslMode", given.text("mariadb.ssl"));
+        if (!given.text("mariadb.tls.ca").isEmpty()) {
+            options.setProperty("serverSslCert", Tls.lines(given.text("mariadb.tls.ca")));
+        }
         options.setProperty("connectTimeout", Integer.toString(timeoutMs));
         options.setProperty("socketTimeout", Integer.toString(timeoutMs));
         options.setProperty("useServerPrepStmts", "true");

@@ -18,6 +18,7 @@ import site.ycsb.DBException;
 public final class PostgresqlDB extends JdbcDB {
     /** The driver counts its timeouts in whole seconds. */
     private static final int MS_PER_SECOND = 1000;
+    private static final String CA = "postgresql.tls.ca";
     private static final List<Property> DECLARED = List.of(
         Property.text("postgresql.host", "127.0.0.1"),
         Property.whole("postgresql.port", 5432, 1, 65_535),
@@ -27,7 +28,8 @@ public final class PostgresqlDB extends JdbcDB {
         Property.whole("postgresql.timeout_ms", 30_000, 1_000, 3_600_000),
         Property.choice("postgresql.synchronous_commit", "", "off", "local", "remote_write", "on", "remote_apply"),
         Property.flag("postgresql.autocommit", true),
-        Property.choice("postgresql.ssl", "disable", "disable", "prefer", "require"));
+        Property.choice("postgresql.ssl", "disable", "disable", "prefer", "require", "verify-ca", "verify-full"),
+        Property.text(CA, ""));
 
     public PostgresqlDB() {
         super("\"");
@@ -52,6 +54,10 @@ public final class PostgresqlDB extends JdbcDB {
         options.setProperty("loginTimeout", Integer.toString(seconds));
         options.setProperty("socketTimeout", Integer.toString(seconds));
         options.setProperty("sslmode", given.text("postgresql.ssl"));
+        if (given.text("postgresql.ssl").startsWith("verify")) {
+            options.setProperty("sslfactory", CaSocketFactory.class.getName());
+            options.setProperty(CA, given.text(CA));
+        }
         options.setProperty("gssEncMode", "disable");
         options.setProperty("ApplicationName", "benchsite");
         Connection connection = new Driver().connect(url, options);

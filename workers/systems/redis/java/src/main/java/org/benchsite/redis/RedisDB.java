@@ -2,6 +2,8 @@ package org.benchsite.redis;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import java.io.IOException;
+import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -9,12 +11,16 @@ import java.util.Map;
 import java.util.Set;
 import java.util.Vector;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import javax.net.ssl.SSLParameters;
 
 import org.benchsite.ycsb.BenchsiteDB;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.OperationFailed;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Tls;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
@@ -40,16 +46,17 @@ import site.ycsb.Status;
  * their key's slot. The sorted set has one slot, so all its changes go to one master.
  */
 public final class RedisDB extends BenchsiteDB {
-    private static final List<Property> DECLARED = List.of(
+    private static final List<Property> DECLARED = Stream.concat(Tls.properties("redis").stream(), Stream.of(
         Property.text("redis.host", "127.0.0.1"),
         Property.flag("redis.cluster", false),
         Property.whole("redis.port", 6379, 1, 65_535),
+        Property.text("redis.user", ""),
         Property.text("redis.password", ""),
         Property.whole("redis.database", 0, 0, 10_000),
         Property.whole("redis.timeout_ms", 10_000, 1, 3_600_000),
         Property.flag("redis.index", false),
         Property.whole("redis.wait.replicas", 0, 0, 100),
-        Property.whole("redis.wait.timeout_ms", 1_000, 1, 600_000));
+        Property.whole("redis.wait.timeout_ms", 1_000, 1, 600_000))).collect(Collectors.toList());
     private static final byte[] ZERO = {'0'};
     private static final byte[] LAST = {'+'};
 
@@ -78,13 +85,32 @@ public final class RedisDB extends BenchsiteDB {
         if (waitReplicas > 0 && timeout <= given.whole("redis.wait.timeout_ms")) {
             throw new DBException("redis.timeout_ms must be longer than redis.wait.timeout_ms");
         }
-        String password = given.text("redis.password");
         cluster = given.flag("redis.cluster");
-        JedisClientConfig config = DefaultJedisClientConfig.builder().resp2().timeoutMillis(timeout)
-            .password(password.isEmpty() ? null : password).database(given.whole("redis.database")).build();
+        JedisClientConfig config = config(given, timeout);
         servers = cluster
             ? Servers.cluster(addresses(given.text("redis.host")), config)
             : Servers.single(new HostAndPort(given.text("redis.host"), given.whole("redis.port")), config);
+    }
+
+    private static JedisClientConfig config(Settings given, int timeout) throws DBException {
+        String user = given.text("redis.user");
+        String password = given.text("redis.password");
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().resp2().timeoutMillis(timeout)
+            .user(user.isEmpty() ? null : user).password(password.isEmpty() ? null : password)
+            .database(given.whole("redis.database"));
+        if (!Tls.isEnabled(given, "redis")) {
+            return config.build();
+        }
+        try {
+            SSLParameters parameters = new SSLParameters();
+            if (Tls.checksHost(given, "redis")) {
+                parameters.setEndpointIdentificationAlgorithm("HTTPS");
+            }
+            return config.ssl(true).sslSocketFactory(Tls.context(given, "redis").getSocketFactory())
+                .sslParameters(parameters).build();
+        } catch (GeneralSecurityException | IOException e) {
+            throw new DBException("TLS cannot be set up: " + Failure.describe(e), e);
+        }
     }
 
     private static List<HostAndPort> addresses(String nodes) throws DBException {

@@ -1,0 +1,34 @@
+"""How clients sign in, as a database has it now, in the specs of runs that are queued from now on."""
+
+from typing import cast
+
+from runs.catalog import load_catalog, secret_properties
+from runs.models import Database, Run
+from runs.models.run import Phase, Status
+from runs.queue.spec import RunSpec
+
+
+def has_result(run: Run) -> bool:
+    """Whether a run of the same matrix has measured the same database in the same mode."""
+    measured = Run.objects.filter(matrix=run.matrix_id, phase=Phase.MEASURE, status=Status.SUCCEEDED, mode=run.mode)
+    return measured.filter(spec__database__id=run.spec["database"]["id"]).exists()
+
+
+def correct_sign_in(run: Run) -> RunSpec:
+    """The run's spec with the credentials of today; with TLS and database of today as well while nothing is measured,
+    since later these would change what the sweep measures.
+    """
+    spec = cast(RunSpec, run.spec)
+    stated = spec["database"]
+    database = Database.objects.filter(pk=stated["id"]).first()
+    system = load_catalog().get(run.system, spec["client"]["flavour"])
+    if database is None or system is None:
+        return spec
+    endpoint = system.binding.endpoint
+    names = endpoint.credentials
+    if not has_result(run):
+        names |= set(endpoint.sign_in.values())
+    names -= set(secret_properties(system))
+    properties = {name: text for name, text in stated["binding_properties"].items() if name not in names}
+    properties |= {name: text for name, text in database.binding_properties.items() if name in names}
+    return {**spec, "database": {**stated, "binding_properties": properties}}

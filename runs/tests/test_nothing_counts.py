@@ -1,0 +1,45 @@
+"""A matrix none of whose points counts says why, and what mends it."""
+
+import pytest
+from django.urls import reverse
+
+from runs.models import Run
+from runs.models.run import Status
+from runs.tests.factories import make_run, make_sweep
+
+pytestmark = pytest.mark.django_db
+FINDINGS = [{"check_id": "V25", "severity": "reject", "title": "Other processes"}]
+
+
+@pytest.fixture
+def rejected(team):
+    return make_run(make_sweep(team=team), verdict="reject", findings=FINDINGS)
+
+
+def test_page_states_why_nothing_counts(client_in, rejected):
+    page = client_in.get(reverse("matrix", args=[rejected.matrix_id])).content.decode()
+
+    assert "No point of this matrix counts" in page and "Other processes" in page
+
+    make_run(rejected.sweep, threads=4, verdict="pass")
+    page = client_in.get(reverse("matrix", args=[rejected.matrix_id])).content.decode()
+    assert "No point of this matrix counts" not in page
+
+
+def test_rejected_points_are_measured_again_once(client_in, rejected):
+    for _ in range(2):
+        client_in.post(reverse("matrix-resume", args=[rejected.matrix_id]), {"rejected": "1"})
+
+    assert Run.objects.get(rerun_of=rejected).status == Status.QUEUED
+
+
+def test_accepted_points_count_by_their_reason(client_in, rejected):
+    address = reverse("matrix-accept", args=[rejected.matrix_id])
+
+    client_in.post(address, {"reason": " "})
+    rejected.refresh_from_db()
+    assert not rejected.verdict_override
+
+    client_in.post(address, {"reason": "the laptop was idle"})
+    rejected.refresh_from_db()
+    assert rejected.verdict_override == "the laptop was idle" and rejected.counts_although_rejected

@@ -1,0 +1,88 @@
+"""The check of a first benchmark reaches every system that can be started here, and the stand-ins of the others."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+from django.conf import settings
+
+from runs.catalog import load_catalog
+from workers.probe.target_checks import check_target
+from workers.systems.build import build
+from workers.tests.conftest import started_server
+from workers.tests.external import NETWORKS
+from workers.tests.stand_ins import PASSWORD, couchbase_mock, mongo_stand_in
+from workers.tests.stand_ins.aerospike import aerospike_stand_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+TIMEOUT_S = 60.0
+Target = tuple[list[str], Mapping[str, str]]
+# System -> the mode in which a server of its own is started here, with its settings.
+STARTED = {
+    "redis": ("off", {}),
+    "memcached": ("none", {}),
+    "mariadb": ("flush-1", {}),
+    "postgresql": ("on", {}),
+    "redis-cluster": ("off", {"nodes": 3}),
+    "cassandra": ("one-periodic", {}),
+    "hbase": ("sync-wal-local", {}),
+}
+OFTEN = ("redis", "memcached", "mongodb", "couchbase", "aerospike")
+
+
+@contextmanager
+def mongodb() -> Iterator[Target]:
+    with mongo_stand_in() as port:
+        yield [f"127.0.0.1:{port}"], {}
+
+
+@contextmanager
+def couchbase() -> Iterator[Target]:
+    properties = {"couchbase.bucket": "bench", "couchbase.user": "bench", "couchbase.password": PASSWORD}
+    with couchbase_mock() as ports:
+        yield [f"127.0.0.1:{ports[0]}"], properties
+
+
+@contextmanager
+def aerospike() -> Iterator[Target]:
+    with aerospike_stand_in() as server:
+        yield [f"127.0.0.1:{server.port}"], {}
+
+
+@contextmanager
+def started(slug: str) -> Iterator[Target]:
+    mode, server_settings = STARTED[slug]
+    system = load_catalog().system(slug)
+    with started_server(system, mode, **server_settings) as server:
+        server.administration.prepare({})
+        nodes = server.nodes or [(server.host, server.port)]
+        yield [f"{host}:{port}" for host, port in nodes], {system.binding.endpoint.password: server.password}
+
+
+def start(slug: str) -> AbstractContextManager[Target]:
+    stand_ins = {"mongodb": mongodb, "couchbase": couchbase, "aerospike": aerospike}
+    return stand_ins[slug]() if slug in stand_ins else started(slug)
+
+
+@pytest.mark.parametrize(
+    "slug",
+    [
+        pytest.param(slug, marks=[] if slug in OFTEN else [pytest.mark.long])
+        for slug in (*STARTED, "mongodb", "couchbase", "aerospike")
+    ],
+)
+def test_check_offers_a_mode(settings_of_site, slug):
+    system = load_catalog().system(slug)
+    build(settings.YCSB_DIR, [system.binding.name])
+    with start(slug) as (addresses, properties):
+        stated = {name: text for name, text in properties.items() if name and text}
+        target = check_target(system, addresses, stated, deadline=time.monotonic() + TIMEOUT_S)
+
+    assert target.is_usable, target
+    assert target.version and not target.foreign_data
+
+
+@pytest.fixture
+def settings_of_site(settings):
+    settings.EXTERNAL_NETWORKS = NETWORKS
